@@ -1,0 +1,1 @@
+"""Interlock: the control room for autonomous agents."""

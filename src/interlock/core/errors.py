@@ -1,0 +1,44 @@
+"""The root of everything Interlock raises, with what each layer shares; a layer's own errors live beside their raiser."""
+
+
+class InterlockError(Exception):
+    """A failure with a one-line message that says what to do next.
+
+    Messages are lower case without a full stop, with user input in backticks. `exit_code` is what the
+    command line ends with when this error reaches it (1 failed, 2 usage, 3 waits for a person, 4 stopped
+    by a budget or a control).
+    """
+
+    exit_code = 1
+
+
+class UsageError(InterlockError):
+    """The caller asked for something that cannot be: an empty goal, an unknown option value."""
+
+    exit_code = 2
+
+
+class ConfigError(InterlockError):
+    """One or more faults in files or settings, each as `file:line: problem`."""
+
+    exit_code = 2
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+class NotFound(InterlockError):
+    """No row with that id."""
+
+    def __init__(self, kind: str, ident: str) -> None:
+        self.kind, self.ident = kind, ident
+        super().__init__(f"no {kind} `{ident}`: `interlock {kind}s` lists what there is")
+
+
+class Conflict(InterlockError):
+    """Somebody else was first, or the row is no longer in the state the caller saw."""
+
+
+class Refused(InterlockError):
+    """The actor may not do this."""
