@@ -1,0 +1,1 @@
+"""Personas, prompts and the loop that runs an agent; no coordination between agents."""

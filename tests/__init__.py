@@ -1,0 +1,1 @@
+"""The tests, fast folders first; nothing here is shipped."""

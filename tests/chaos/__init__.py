@@ -1,0 +1,1 @@
+"""Processes killed and resources taken away at any moment; no happy paths."""

@@ -1,0 +1,1 @@
+"""Parts together at real edges: servers, processes, databases; no whole journeys."""

@@ -1,0 +1,1 @@
+"""Schemas of earlier releases brought up to date; no behaviour of the store."""

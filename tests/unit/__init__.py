@@ -1,0 +1,1 @@
+"""Pure tests that mirror the source; no database, no process, no socket."""
