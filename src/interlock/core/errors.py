@@ -1,4 +1,4 @@
-"""The root of everything Interlock raises, with what each layer shares; a layer's own errors live beside their raiser."""
+"""The root of everything Interlock raises, and what the layers share; a layer's own errors live beside their raiser."""
 
 
 class InterlockError(Exception):
