@@ -1,1 +1,1 @@
-"""The database and the doors over it, the only place that knows SQL; no models, tools or surfaces."""
+"""The database as the truth: tables, the engine, and one module for each thing kept in it."""

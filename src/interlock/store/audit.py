@@ -1,0 +1,94 @@
+"""The audit log and the alerts: what happened, and what a person should know.
+
+Chaining and delivery of them are not here.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.ids import new_id
+from interlock.core.values import Actor
+from interlock.store.schema import Activity, Alert, table
+from interlock.store.tx import Tx
+
+ACTIVITIES, ALERTS = table(Activity), table(Alert)
+_a, _al = ACTIVITIES.c, ALERTS.c
+_OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
+_ACK = (
+    sa.update(ALERTS)
+    .where(_al.id == b("alert"), _al.acked_at.is_(None))
+    .values(acked_at=b("now", type_=_al.created_at.type), acked_by=b("who"), dedup_key=_al.dedup_key + ":" + _al.id)
+)
+
+
+def note(
+    tx: Tx,
+    action: str,
+    actor: Actor,
+    now: datetime,
+    *,
+    project_id: str,
+    mission_id: str | None = None,
+    task_id: str | None = None,
+    run_id: str | None = None,
+    subject: str | None = None,
+    **data: Any,
+) -> None:
+    """Appends an activity."""
+    tx.add(
+        Activity,
+        project_id=project_id,
+        action=action,
+        actor_kind=str(actor.kind),
+        actor_id=actor.id,
+        mission_id=mission_id,
+        task_id=task_id,
+        run_id=run_id,
+        subject=subject,
+        data=data,
+        created_at=now,
+    )
+
+
+def alert(
+    tx: Tx, now: datetime, *, project_id: str, severity: str, kind: str, text: str, key: str, subject: str | None = None
+) -> None:
+    """Raises an alert, once for each `key` until somebody acknowledges it."""
+    if tx.one(_OPEN_ALERT, {"key": key}) is None:
+        tx.add(
+            Alert,
+            id=new_id("alt"),
+            project_id=project_id,
+            severity=severity,
+            kind=kind,
+            subject=subject,
+            text=text,
+            dedup_key=key,
+            created_at=now,
+        )
+
+
+def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
+    """Marks an alert as seen; False where it does not exist or was seen before."""
+    return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
+
+
+def alerts(tx: Tx, *, open_only: bool = True, most: int = 100) -> list[Any]:
+    """Alerts, newest first."""
+    query = sa.select(ALERTS).order_by(_al.created_at.desc()).limit(most)
+    return tx.rows(query.where(_al.acked_at.is_(None)) if open_only else query)
+
+
+def activities(
+    tx: Tx, *, mission_id: str | None = None, after: int = 0, action: str | None = None, most: int = 500
+) -> list[Any]:
+    """Activities in order, after an id."""
+    query = sa.select(ACTIVITIES).where(_a.id > after).order_by(_a.id).limit(most)
+    if mission_id is not None:
+        query = query.where(_a.mission_id == mission_id)
+    if action is not None:
+        query = query.where(_a.action == action)
+    return tx.rows(query)

@@ -1,0 +1,85 @@
+"""Content-addressed bytes, and the versions of a project's files that point to them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.ids import new_id
+from interlock.core.values import digest
+from interlock.store.schema import Blob, WorkspaceFile, table
+from interlock.store.tx import Tx
+
+BLOBS, FILES = table(Blob), table(WorkspaceFile)
+_b, _f = BLOBS.c, FILES.c
+_HAS = sa.select(_b.size).where(_b.hash == b("hash_"))
+_DATA = sa.select(_b.data).where(_b.hash == b("hash_"))
+_LATEST = sa.select(FILES).where(_f.project_id == b("project"), _f.path == b("name")).order_by(_f.version.desc()).limit(1)
+_NEWEST = (
+    sa.select(_f.path, sa.func.max(_f.version).label("version"))
+    .where(_f.project_id == b("project"))
+    .group_by(_f.path)
+    .subquery()
+)
+_MANIFEST = (
+    sa.select(_f.path, _f.version, _f.blob, _f.labels, _b.size)
+    .join_from(FILES, _NEWEST, sa.and_(_f.path == _NEWEST.c.path, _f.version == _NEWEST.c.version))
+    .join(BLOBS, _b.hash == _f.blob)
+    .where(_f.project_id == b("project"))
+    .order_by(_f.path)
+)
+
+
+def put(tx: Tx, data: bytes, now: datetime) -> str:
+    """Stores bytes once; returns their SHA-256."""
+    name = digest(data)
+    if tx.one(_HAS, {"hash_": name}) is None:
+        tx.add(Blob, hash=name, size=len(data), data=data, created_at=now)
+    return name
+
+
+def get(tx: Tx, name: str) -> bytes | None:
+    """The bytes of a digest."""
+    row = tx.one(_DATA, {"hash_": name})
+    return None if row is None else bytes(row.data)
+
+
+def manifest(tx: Tx, project_id: str) -> list[Any]:
+    """The files of a project as they are now: path, version, blob, labels, size."""
+    return tx.rows(_MANIFEST, {"project": project_id})
+
+
+def latest(tx: Tx, project_id: str, path: str) -> Any | None:
+    """The newest version of one file; its blob is None where it was removed."""
+    return tx.one(_LATEST, {"project": project_id, "name": path})
+
+
+def write_file(
+    tx: Tx,
+    project_id: str,
+    path: str,
+    data: bytes | None,
+    now: datetime,
+    *,
+    base_version: int,
+    run_id: str | None,
+    labels: Sequence[str] = (),
+) -> tuple[int, bool]:
+    """Adds a version of a file (None removes it); returns its number, and whether two had written at once."""
+    newest = latest(tx, project_id, path)
+    version = 1 if newest is None else newest.version + 1
+    tx.add(
+        WorkspaceFile,
+        id=new_id("fil"),
+        project_id=project_id,
+        path=path,
+        version=version,
+        blob=None if data is None else put(tx, data, now),
+        base_version=base_version,
+        run_id=run_id,
+        labels=list(labels),
+        created_at=now,
+    )
+    return version, base_version != version - 1

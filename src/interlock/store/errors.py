@@ -1,0 +1,58 @@
+"""What can go wrong with the database itself, each as one line that says what to do."""
+
+import sqlite3
+
+from interlock.core.errors import Conflict, InterlockError
+
+
+class StoreError(InterlockError):
+    """The database did not do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be used now: locked, full, read-only, unreachable."""
+
+
+class StoreTooNew(StoreError):
+    """A newer version of Interlock has migrated this database."""
+
+    def __init__(self, found: str, known: str) -> None:
+        self.found, self.known = found, known
+        super().__init__(
+            f"the database is at revision `{found}`, this version of interlock knows up to `{known}`: "
+            "install the newer version, or restore a backup"
+        )
+
+
+class LeaseLost(Conflict):
+    """The run was given to somebody else, or has ended: whoever holds this lease must stop writing."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"run `{run_id}` is no longer this worker's")
+
+
+class Duplicate(Conflict):
+    """A row with this key exists; the first one counts."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"`{key}` exists already")
+
+
+def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
+    """The clear form of an operational SQLite error, or None where it is a fault of ours."""
+    text = str(error).lower()
+    if "locked" in text or "busy" in text:
+        return StoreUnavailable(f"the database `{path}` is locked by another process: try again when it is done")
+    if "full" in text:
+        return StoreUnavailable(f"no space left for the database `{path}`: free some and start again, nothing is lost")
+    if "readonly" in text or "read-only" in text:
+        return StoreUnavailable(f"the database `{path}` is read-only: make it writable for this user")
+    if "unable to open" in text:
+        return StoreUnavailable(f"cannot open the database `{path}`: check the path and its permissions")
+    if "disk i/o" in text:
+        return StoreUnavailable(f"the disk failed under the database `{path}`: check it and start again")
+    if "not a database" in text or "malformed" in text:
+        return StoreUnavailable(f"`{path}` is not an interlock database, or is damaged: restore a backup")
+    return None

@@ -1,0 +1,107 @@
+"""Workers and what is left of the dead ones: registration, beats, taking back their runs, cancelling.
+
+Whether a worker is dead is judged in the worker layer.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store import approvals, ledger, mailbox
+from interlock.store.mailbox import LANES, RUNS
+from interlock.store.schema import Worker, table
+from interlock.store.tx import Tx
+
+WORKERS = table(Worker)
+_TIME = UTCDateTime()
+_w, _lane, _run = WORKERS.c, LANES.c, RUNS.c
+
+_BEAT = sa.update(WORKERS).where(_w.id == b("worker")).values(beat=_w.beat + 1, beat_at=b("now", type_=_TIME))
+_LIVE = sa.select(_w.id, _w.host, _w.pid, _w.process_started, _w.beat, _w.beat_at).where(_w.state == "running")
+_GONE = sa.update(WORKERS).where(_w.id == b("worker"), _w.state == "running").values(state="gone")
+_HELD = sa.select(_lane.agent_id).where(_lane.holder == b("worker")).order_by(_lane.agent_id)
+_FREE = (
+    sa.update(LANES)
+    .where(_lane.holder == b("worker"))
+    .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME))
+)
+_LEFT = sa.select(_run.id).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
+_BACK = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'running'"))
+    .values(status="created", worker_id=None, due_at=None)
+)
+_CONTROLLED = sa.select(_run.id, _run.control).where(
+    _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.control.is_not(None)
+)
+_ASK = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'running'"))
+    .values(control=b("verb"))
+)
+_DROP = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status.in_(("created", "waiting")))
+    .values(status="cancelled", stop_reason="cancelled", error=b("why"), completed_at=b("now", type_=_TIME), control=None)
+)
+_UNPARK = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"))
+    .values(parked_run_id=sa.case((_lane.parked_run_id == b("run"), None), else_=_lane.parked_run_id))
+)
+
+
+def register(tx: Tx, worker_id: str, host: str, pid: int, process_started: str, now: datetime) -> None:
+    """Enters a worker process."""
+    tx.add(
+        Worker, id=worker_id, host=host, pid=pid, process_started=process_started, started_at=now, beat_at=now
+    )  # fmt: skip
+
+
+def beat(tx: Tx, worker_id: str, now: datetime) -> None:
+    """The worker is alive."""
+    tx.run(_BEAT, {"worker": worker_id, "now": now})
+
+
+def live(tx: Tx) -> list[Any]:
+    """The workers that have neither left nor been declared dead."""
+    return tx.rows(_LIVE)
+
+
+def controlled(tx: Tx, worker_id: str) -> list[Any]:
+    """This worker's running runs that somebody wants stopped: id and control."""
+    return tx.rows(_CONTROLLED, {"worker": worker_id})
+
+
+def take_back(tx: Tx, worker_id: str, now: datetime) -> list[str]:
+    """Frees the lanes of a worker that is gone and puts its runs back at their heads; returns their ids.
+
+    Their open reservations are charged in full and marked estimated. Source: row D6.
+    """
+    tx.run(_GONE, {"worker": worker_id})
+    tx.run(_FREE, {"worker": worker_id, "now": now})
+    runs = [row.id for row in tx.rows(_LEFT, {"worker": worker_id})]
+    for run_id in runs:
+        tx.run(_BACK, {"run": run_id})
+        ledger.charge_open(tx, run_id, now)
+    tx.wake = True
+    return runs
+
+
+def cancel(tx: Tx, run_id: str, now: datetime, reason: str) -> str:
+    """Cancels a run: at once if nobody works on it, else it is asked to stop. Returns its status afterwards."""
+    found = mailbox.lock(tx, run_id)
+    if found is None or found.status in {"completed", "failed", "cancelled"}:
+        return found.status if found else "unknown"
+    if found.status == "running":
+        tx.run(_ASK, {"run": run_id, "verb": "cancel"})
+        tx.wake = True
+        return "running"
+    tx.run(_UNPARK, {"agent": found.agent_id, "run": run_id})
+    tx.run(_DROP, {"run": run_id, "why": reason, "now": now})
+    tx.run(mailbox.REFRESH, {"agent": found.agent_id, "now": now})
+    approvals.void_of_run(tx, run_id, now, reason)
+    return "cancelled"

@@ -1,0 +1,304 @@
+"""The ledger: limits, money set aside before a call, money spent after it; integer micro-dollars.
+
+The doors are `reserve()` and `settle()`. How much a call may cost is computed in `policy.budgets`.
+INVARIANT: settled plus reserved never passes a limit, but for a provider that bills more than the worst case;
+that is recorded and freezes the account.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.errors import InterlockError
+from interlock.core.ids import new_id
+from interlock.core.values import usd
+from interlock.store.schema import Account, LedgerEntry, Run, table
+from interlock.store.tx import Tx
+
+ACCOUNTS, LEDGER = table(Account), table(LedgerEntry)
+RUNS = table(Run)
+_acc, _led = ACCOUNTS.c, LEDGER.c
+_BIG = sa.BigInteger()
+
+_KNOWN = sa.select(_acc.id).where(_acc.id == b("account"))
+_ACCOUNT = sa.select(ACCOUNTS).where(_acc.id == b("account"))
+_SETTLED = _led.reservation_id.in_(
+    sa.select(_led.reservation_id).where(_led.run_id == b("run_"), _led.kind == "settle")
+)
+_OPEN = sa.select(LEDGER).where(_led.run_id == b("run_"), _led.kind == "reserve", sa.not_(_SETTLED)).order_by(_led.id)
+_RESERVED = sa.select(LEDGER).where(_led.reservation_id == b("reservation"), _led.kind == "reserve")
+_SPENT = sa.update(RUNS).where(RUNS.c.id == b("run_")).values(cost_microusd=RUNS.c.cost_microusd + b("amount", type_=_BIG))
+_RAISE = (
+    sa.update(ACCOUNTS)
+    .where(_acc.id == b("account"))
+    .values(limit_microusd=_acc.limit_microusd + b("amount", type_=_BIG), frozen=False)
+)
+
+
+class OverBudget(InterlockError):
+    """A reservation that does not fit under every limit."""
+
+    exit_code = 4
+
+    def __init__(self, accounts: Sequence[str], need_microusd: int) -> None:
+        self.accounts, self.need_microusd = tuple(accounts), need_microusd
+        super().__init__(f"{usd(need_microusd)} does not fit under the limits of {', '.join(accounts)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An account that should exist, with its limit when it is new."""
+
+    id: str
+    kind: str
+    owner_id: str
+    project_id: str
+    limit_microusd: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spender:
+    """On whose behalf and from which accounts a run spends. `accounts` are ids in sorted order."""
+
+    run_id: str
+    agent_id: str
+    task_id: str | None
+    mission_id: str | None
+    project_id: str
+    accounts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """An account without enough room for `need_microusd`.
+
+    `final` says that what is settled plus the need passes the limit; otherwise only others' open reservations
+    are in the way, and waiting for them helps.
+    """
+
+    account_id: str
+    kind: str
+    limit_microusd: int
+    settled_microusd: int
+    reserved_microusd: int
+    frozen: bool
+    final: bool
+
+    @property
+    def left_microusd(self) -> int:
+        """What is neither spent nor set aside."""
+        return max(0, self.limit_microusd - self.settled_microusd - self.reserved_microusd)
+
+
+@cache
+def _ids(count: int) -> list[sa.BindParameter[Any]]:
+    return [b(f"account_{i}", type_=sa.String()) for i in range(count)]
+
+
+@cache
+def _lock(count: int) -> sa.Select[Any]:
+    return sa.select(_acc.id).where(_acc.id.in_(_ids(count))).order_by(_acc.id).with_for_update()
+
+
+@cache
+def _hold(count: int) -> sa.Update:
+    worst = b("worst", type_=_BIG)
+    fits = _acc.settled_microusd + _acc.reserved_microusd + worst <= _acc.limit_microusd
+    return (
+        sa.update(ACCOUNTS)
+        .where(_acc.id.in_(_ids(count)), fits, sa.not_(_acc.frozen))
+        .values(reserved_microusd=_acc.reserved_microusd + worst)
+    )
+
+
+@cache
+def _book(count: int) -> sa.Update:
+    return (
+        sa.update(ACCOUNTS)
+        .where(_acc.id.in_(_ids(count)))
+        .values(
+            reserved_microusd=_acc.reserved_microusd - b("worst", type_=_BIG),
+            settled_microusd=_acc.settled_microusd + b("amount", type_=_BIG),
+        )
+    )
+
+
+@cache
+def _freeze(count: int) -> sa.Update:
+    over = _acc.settled_microusd + _acc.reserved_microusd > _acc.limit_microusd
+    return sa.update(ACCOUNTS).where(_acc.id.in_(_ids(count)), over).values(frozen=True)
+
+
+def _named(accounts: Sequence[str]) -> dict[str, Any]:
+    return {f"account_{i}": account for i, account in enumerate(accounts)}
+
+
+def open_accounts(tx: Tx, openings: Iterable[Opening], now: datetime) -> None:
+    """Makes the accounts that do not exist yet; those that do keep their limits."""
+    for o in openings:
+        if tx.one(_KNOWN, {"account": o.id}) is None:
+            tx.add(
+                Account, id=o.id, kind=o.kind, owner_id=o.owner_id, project_id=o.project_id,
+                limit_microusd=o.limit_microusd, created_at=now,
+            )  # fmt: skip
+
+
+def reserve(
+    tx: Tx, spender: Spender, *, step: int, attempt: int, model: str, worst_microusd: int, now: datetime
+) -> str:
+    """Sets the worst case of one attempt of a model call aside under every account; returns the reservation's id.
+
+    Raises OverBudget where it does not fit; then nothing has changed.
+    """
+    reservation = f"{spender.run_id}:{step}:{attempt}"
+    named = _named(spender.accounts)
+    count = len(spender.accounts)
+    if tx.dialect == "postgresql":
+        tx.run(_lock(count), named)
+    tx.must(_hold(count), {**named, "worst": worst_microusd}, count, OverBudget(spender.accounts, worst_microusd))
+    _line(tx, "reserve", reservation, spender, step, attempt, model, worst_microusd, now)
+    return reservation
+
+
+def settle(
+    tx: Tx,
+    spender: Spender,
+    *,
+    step: int,
+    attempt: int,
+    model: str,
+    worst_microusd: int,
+    actual_microusd: int,
+    now: datetime,
+    estimated: bool = False,
+) -> None:
+    """Books the real cost of a reserved call and releases the rest.
+
+    A cost above the worst case is booked whole, and freezes each account that it takes over its limit.
+    """
+    reservation = f"{spender.run_id}:{step}:{attempt}"
+    named = _named(spender.accounts)
+    count = len(spender.accounts)
+    if tx.dialect == "postgresql":
+        tx.run(_lock(count), named)
+    amounts = {**named, "worst": worst_microusd, "amount": actual_microusd}
+    tx.must(_book(count), amounts, count, OverBudget(spender.accounts, actual_microusd))
+    if actual_microusd > worst_microusd:
+        tx.run(_freeze(count), named)
+    if actual_microusd:
+        tx.run(_SPENT, {"run_": spender.run_id, "amount": actual_microusd})
+    _line(tx, "settle", reservation, spender, step, attempt, model, actual_microusd, now, estimated=estimated)
+
+
+def charge_open(tx: Tx, run_id: str, now: datetime) -> int:
+    """Charges the reservations that a dead process left open, in full and marked estimated; returns the sum."""
+    total = 0
+    for line in tx.rows(_OPEN, {"run_": run_id}):
+        spender = Spender(
+            run_id, line.agent_id, line.task_id, line.mission_id, line.project_id, tuple(line.accounts)
+        )  # fmt: skip
+        settle(
+            tx, spender, step=line.step_number, attempt=line.attempt, model=line.model, now=now, estimated=True,
+            worst_microusd=line.amount_microusd, actual_microusd=line.amount_microusd,
+        )  # fmt: skip
+        total += line.amount_microusd
+    return total
+
+
+def open_reservations(tx: Tx, run_id: str) -> list[Any]:
+    """The reservations of a run that nothing has settled."""
+    return tx.rows(_OPEN, {"run_": run_id})
+
+
+def shortages(tx: Tx, accounts: Sequence[str], need_microusd: int) -> list[Shortage]:
+    """Which accounts have no room for an amount, and whether waiting can help."""
+    out = []
+    for account in accounts:
+        row = tx.one(_ACCOUNT, {"account": account})
+        if row is None:
+            continue
+        if row.frozen or row.settled_microusd + row.reserved_microusd + need_microusd > row.limit_microusd:
+            final = row.frozen or row.settled_microusd + need_microusd > row.limit_microusd
+            out.append(
+                Shortage(
+                    row.id, row.kind, row.limit_microusd, row.settled_microusd, row.reserved_microusd, row.frozen, final
+                )
+            )
+    return out
+
+
+def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
+    """The least that is left under all the accounts; with `settled_only`, as if nothing were set aside."""
+    left = []
+    for account in accounts:
+        row = tx.one(_ACCOUNT, {"account": account})
+        if row is not None:
+            taken = row.settled_microusd + (0 if settled_only else row.reserved_microusd)
+            left.append(0 if row.frozen else max(0, row.limit_microusd - taken))
+    return min(left, default=0)
+
+
+def raise_limit(tx: Tx, account_id: str, amount_microusd: int, person_id: str, now: datetime) -> Any | None:
+    """Raises a limit by an amount, on a person's word; returns the account afterwards, None where there is none."""
+    row = tx.one(_ACCOUNT, {"account": account_id})
+    if row is None:
+        return None
+    tx.run(_RAISE, {"account": account_id, "amount": amount_microusd})
+    tx.add(
+        LedgerEntry, id=new_id("led"), kind="raise", reservation_id=new_id("rse"), project_id=row.project_id,
+        accounts=[account_id], amount_microusd=amount_microusd, note=person_id, created_at=now,
+    )  # fmt: skip
+    return tx.one(_ACCOUNT, {"account": account_id})
+
+
+def account(tx: Tx, account_id: str) -> Any | None:
+    """One account."""
+    return tx.one(_ACCOUNT, {"account": account_id})
+
+
+def accounts(tx: Tx, *, kinds: Sequence[str] | None = None, owner_id: str | None = None) -> list[Any]:
+    """Accounts by kind and owner, newest first."""
+    query = sa.select(ACCOUNTS).order_by(_acc.created_at.desc(), _acc.id)
+    if kinds is not None:
+        query = query.where(_acc.kind.in_(list(kinds)))
+    if owner_id is not None:
+        query = query.where(_acc.owner_id == owner_id)
+    return tx.rows(query)
+
+
+def _line(
+    tx: Tx,
+    kind: str,
+    reservation: str,
+    spender: Spender,
+    step: int,
+    attempt: int,
+    model: str,
+    amount: int,
+    now: datetime,
+    *,
+    estimated: bool = False,
+) -> None:
+    tx.add(
+        LedgerEntry,
+        id=new_id("led"),
+        kind=kind,
+        reservation_id=reservation,
+        run_id=spender.run_id,
+        step_number=step,
+        attempt=attempt,
+        agent_id=spender.agent_id,
+        task_id=spender.task_id,
+        mission_id=spender.mission_id,
+        project_id=spender.project_id,
+        model=model,
+        accounts=list(spender.accounts),
+        amount_microusd=amount,
+        estimated=estimated,
+        created_at=now,
+    )

@@ -1,0 +1,280 @@
+"""Mailboxes: posting runs, claiming them in order, ending, parking and waking them.
+
+The door `post()` is the only way to start work. What a run does is not known here.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.ids import new_id
+from interlock.store.errors import LeaseLost
+from interlock.store.schema import Lane, Run, table
+from interlock.store.tx import Tx
+
+LANES = table(Lane)
+RUNS = table(Run)
+_TIME = UTCDateTime()
+_lane, _run = LANES.c, RUNS.c
+
+_KEY = sa.select(_run.id).where(_run.idempotency_key == b("key"))
+_QUEUED = sa.select(_run.id).where(_run.agent_id == b("agent"), _run.kind == b("kind"), _run.status == sa.text("'created'"))
+_PLACE = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"))
+    .values(
+        next_seq=_lane.next_seq + 1,
+        clock_at=sa.case((_lane.clock_at > b("order_at", type_=_TIME), _lane.clock_at), else_=b("order_at", type_=_TIME)),
+        ready_at=sa.case(
+            (_lane.parked_run_id.is_not(None), _lane.ready_at),
+            (sa.and_(_lane.ready_at.is_not(None), _lane.ready_at <= b("order_at", type_=_TIME)), _lane.ready_at),
+            else_=b("order_at", type_=_TIME),
+        ),
+    )
+    .returning(_lane.next_seq, _lane.clock_at)
+)
+_READY = (
+    sa.select(_lane.agent_id)
+    .where(_lane.holder.is_(None), _lane.ready_at <= b("now", type_=_TIME), sa.not_(_lane.paused))
+    .order_by(_lane.ready_at)
+    .limit(b("most"))
+    .with_for_update(skip_locked=True)
+)
+_TAKE = (
+    sa.update(LANES)
+    .where(_lane.agent_id.in_(_READY))
+    .values(holder=b("worker"), fence=_lane.fence + 1)
+    .returning(_lane.agent_id, _lane.fence)
+)
+_HEAD = (
+    sa.select(_run.id)
+    .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
+    .order_by(_run.order_at, _run.seq)
+    .limit(1)
+)
+_START = (
+    sa.update(RUNS)
+    .where(_run.id == _HEAD.scalar_subquery(), sa.or_(_run.due_at.is_(None), _run.due_at <= b("now", type_=_TIME)))
+    .values(
+        status="running",
+        worker_id=b("worker"),
+        fence=b("lease"),
+        started_at=sa.func.coalesce(_run.started_at, b("now", type_=_TIME)),
+        due_at=None,
+    )
+    .returning(*(c for c in RUNS.columns))
+)
+_NEXT_READY = (
+    sa.select(sa.func.coalesce(_run.due_at, b("now", type_=_TIME)))
+    .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
+    .order_by(_run.order_at, _run.seq)
+    .limit(1)
+    .scalar_subquery()
+)
+_LET_GO = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
+    .values(holder=None, parked_run_id=None)
+)
+_LET_GO_PARKED = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
+    .values(holder=None, parked_run_id=sa.case((_lane.exclusive, b("run", type_=sa.String())), else_=None))
+)
+REFRESH = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"))
+    .values(ready_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=_NEXT_READY))
+)
+_OWN = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
+    .values(step_count=b("steps"))
+)
+_OWN_FREE = _OWN.where(_run.control.is_(None))
+_END = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
+    .values(
+        status=b("to"),
+        stop_reason=b("stop"),
+        result=b("answer"),
+        error=b("fault"),
+        completed_at=b("now", type_=_TIME),
+        control=None,
+    )
+)
+_PARK = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"), _run.control.is_(None))
+    .values(status="waiting", worker_id=None)
+)
+_AGAIN = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
+    .values(status="created", worker_id=None, attempt=_run.attempt + b("tries"), due_at=b("due", type_=_TIME),
+            error=b("fault"))
+)  # fmt: skip
+_LOCK = sa.update(LANES).where(_lane.agent_id == b("agent")).values(fence=_lane.fence)
+_WAKE_LANE = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"))
+    .values(
+        parked_run_id=sa.case((_lane.parked_run_id == b("run"), None), else_=_lane.parked_run_id),
+        ready_at=b("now", type_=_TIME),
+    )
+)
+_WAKE_RUN = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'waiting'"))
+    .values(status="created", due_at=None)
+)
+_ADDRESS = sa.select(_run.agent_id, _run.status, _run.mission_id, _run.task_id).where(_run.id == b("run"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """A message for a mailbox. The same `idempotency_key` never makes two runs."""
+
+    project_id: str
+    agent_id: str
+    kind: str
+    payload: dict[str, Any]
+    idempotency_key: str
+    cause_kind: str
+    """goal, event, task, answer, message, schedule, run."""
+    cause_id: str | None = None
+    parent_run_id: str | None = None
+    mission_id: str | None = None
+    task_id: str | None = None
+    due_at: datetime | None = None
+    model: str | None = None
+    simulated: bool = False
+    labels: tuple[str, ...] = ()
+    coalesce: bool = False
+    """Whether a run of this kind that is still queued will do for this message too."""
+    run_id: str = field(default_factory=lambda: new_id("run"))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run that this worker holds, and the lease it must show with each write."""
+
+    run: Any
+    """The row of `runs` as a named tuple."""
+    worker_id: str
+    lease: int
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What the statements that check the lease need."""
+        return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
+
+
+def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
+    """Writes a run at the end of its mailbox; returns its id, and whether it is new."""
+    if found := tx.one(_KEY, {"key": message.idempotency_key}):
+        return str(found.id), False
+    order_at = max(now, message.due_at) if message.due_at else now
+    place = tx.one(_PLACE, {"agent": message.agent_id, "order_at": order_at})
+    if place is None:
+        raise LookupError(f"agent {message.agent_id} has no lane")
+    if message.coalesce and (found := tx.one(_QUEUED, {"agent": message.agent_id, "kind": message.kind})):
+        return str(found.id), False
+    tx.add(
+        Run,
+        id=message.run_id,
+        project_id=message.project_id,
+        agent_id=message.agent_id,
+        kind=message.kind,
+        order_at=order_at if message.due_at else max(order_at, place.clock_at),
+        seq=place.next_seq,
+        due_at=message.due_at,
+        payload=message.payload,
+        idempotency_key=message.idempotency_key,
+        cause_kind=message.cause_kind,
+        cause_id=message.cause_id,
+        parent_run_id=message.parent_run_id,
+        mission_id=message.mission_id,
+        task_id=message.task_id,
+        model=message.model,
+        simulated=message.simulated,
+        labels=list(message.labels),
+        created_at=now,
+    )
+    tx.wake = True
+    return message.run_id, True
+
+
+def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
+    """Takes up to `most` ready lanes and starts the head of each.
+
+    INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
+    """
+    claims = []
+    for lane in tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id}):
+        row = tx.one(_START, {"agent": lane.agent_id, "now": now, "worker": worker_id, "lease": lane.fence})
+        if row is None:
+            params = {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence}
+            tx.run(_LET_GO, params)
+            tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
+        else:
+            claims.append(Claim(row, worker_id, lane.fence))
+    return claims
+
+
+def own(tx: Tx, claim: Claim, step_count: int, *, even_if_controlled: bool = False) -> None:
+    """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody asked it to stop)."""
+    params = {**claim.params, "steps": step_count}
+    tx.must(_OWN if even_if_controlled else _OWN_FREE, params, 1, LeaseLost(claim.run.id))
+
+
+def finish(
+    tx: Tx, claim: Claim, status: str, stop_reason: str, now: datetime, *, result: str | None, error: str | None
+) -> None:
+    """Ends a run (completed, failed or cancelled) and frees its lane for the next."""
+    tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
+    end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
+    tx.must(_END, end, 1, LeaseLost(claim.run.id))
+    tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+
+
+def park(tx: Tx, claim: Claim, now: datetime) -> None:
+    """Sets a run aside until `wake`; a task agent's lane stays closed, a conversation's goes on."""
+    tx.must(_LET_GO_PARKED, claim.params, 1, LeaseLost(claim.run.id))
+    tx.must(_PARK, claim.params, 1, LeaseLost(claim.run.id))
+    tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+
+
+def requeue(
+    tx: Tx, claim: Claim, now: datetime, *, due_at: datetime | None, error: str | None, failed: bool = True
+) -> None:
+    """Hands a run back to its place at the head of the lane, at once or not before `due_at`."""
+    tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
+    again = {**claim.params, "due": due_at, "fault": error, "tries": 1 if failed else 0}
+    tx.must(_AGAIN, again, 1, LeaseLost(claim.run.id))
+    tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+    tx.wake = due_at is None
+
+
+def lock(tx: Tx, run_id: str) -> Any | None:
+    """Locks the lane of a run and returns the run's agent and status; the first lock of who answers or cancels."""
+    found = tx.one(_ADDRESS, {"run": run_id})
+    if found is None:
+        return None
+    tx.run(_LOCK, {"agent": found.agent_id})
+    return tx.one(_ADDRESS, {"run": run_id})
+
+
+def wake(tx: Tx, run_id: str, now: datetime) -> None:
+    """Makes a parked run ready again, at the head of its lane. Call `lock` before what wakes it."""
+    found = tx.one(_ADDRESS, {"run": run_id})
+    if found is None or found.status != "waiting":
+        return
+    tx.run(_WAKE_RUN, {"run": run_id})
+    tx.run(_WAKE_LANE, {"agent": found.agent_id, "run": run_id, "now": now})
+    tx.wake = True

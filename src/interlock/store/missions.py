@@ -1,0 +1,102 @@
+"""Missions and what their coordinators have still to take up.
+
+The tasks of a mission are in `tasks`; what the coordinator decides, in the graph layer.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.ids import new_id
+from interlock.store.mailbox import Post, post
+from interlock.store.schema import Mission, MissionEvent, Task, table
+from interlock.store.tx import Tx
+
+MISSIONS, EVENTS, TASKS = table(Mission), table(MissionEvent), table(Task)
+_mi, _ev, _t = MISSIONS.c, EVENTS.c, TASKS.c
+_TIME = UTCDateTime()
+_MISSION = sa.select(MISSIONS).where(_mi.id == b("mission"))
+_ROUTE = sa.select(_mi.project_id, _mi.coordinator_agent_id).where(_mi.id == b("mission"))
+_PENDING = sa.select(EVENTS).where(_ev.mission_id == b("mission"), _ev.consumed_at.is_(None)).order_by(_ev.id)
+_CONSUME = (
+    sa.update(EVENTS)
+    .where(_ev.id == b("event"), _ev.consumed_at.is_(None))
+    .values(consumed_at=b("now", type_=_TIME))
+)
+_CANCEL = sa.update(MISSIONS).where(_mi.id == b("mission")).values(canceled_at=b("now", type_=_TIME))
+_SUMMARY = (
+    sa.update(MISSIONS)
+    .where(_mi.id == b("mission"))
+    .values(summary=b("text"), estimate_microusd=b("estimate", type_=sa.BigInteger()))
+)
+
+
+def notify(tx: Tx, mission_id: str, kind: str, payload: dict[str, Any], now: datetime) -> None:
+    """Tells a mission's coordinator that something happened, in the transaction in which it did.
+
+    One queued run of the coordinator takes up everything that is pending when it starts.
+    """
+    route = tx.one(_ROUTE, {"mission": mission_id})
+    if route is None:
+        return
+    tx.add(MissionEvent, mission_id=mission_id, kind=kind, payload=payload, created_at=now)
+    post(
+        tx,
+        Post(
+            project_id=route.project_id,
+            agent_id=route.coordinator_agent_id,
+            kind="mission",
+            payload={},
+            idempotency_key=new_id("evt"),
+            cause_kind="event",
+            cause_id=kind,
+            mission_id=mission_id,
+            coalesce=True,
+        ),
+        now,
+    )
+
+
+def mission(tx: Tx, mission_id: str) -> Any | None:
+    """One mission."""
+    return tx.one(_MISSION, {"mission": mission_id})
+
+
+def missions(tx: Tx, project_id: str | None = None, most: int = 100) -> list[Any]:
+    """Missions with the state and money of their root tasks, newest first."""
+    query = (
+        sa.select(
+            _mi.id, _mi.project_id, _mi.goal, _mi.simulated, _mi.model, _mi.created_at, _mi.estimate_microusd,
+            _mi.requested_by, _t.status, _t.title, _t.block_kind, _t.block_reason, _t.deliverable_id, _t.ended_at,
+            _t.budget_microusd,
+        )
+        .join_from(MISSIONS, TASKS, _mi.id == _t.id)
+        .order_by(_mi.created_at.desc(), _mi.id.desc())
+        .limit(most)
+    )  # fmt: skip
+    return tx.rows(query if project_id is None else query.where(_mi.project_id == project_id))
+
+
+def pending(tx: Tx, mission_id: str) -> list[Any]:
+    """Events that nothing has taken up, in order."""
+    return tx.rows(_PENDING, {"mission": mission_id})
+
+
+def consume(tx: Tx, event_ids: Sequence[int], now: datetime) -> None:
+    """Marks events as taken up."""
+    for event in event_ids:
+        tx.run(_CONSUME, {"event": event, "now": now})
+
+
+def mark_canceled(tx: Tx, mission_id: str, now: datetime) -> None:
+    """Notes that a mission is to end."""
+    tx.run(_CANCEL, {"mission": mission_id, "now": now})
+
+
+def set_plan(tx: Tx, mission_id: str, summary: str, estimate_microusd: int) -> None:
+    """Notes the plan's summary and what it is expected to cost."""
+    tx.run(_SUMMARY, {"mission": mission_id, "text": summary, "estimate": estimate_microusd})

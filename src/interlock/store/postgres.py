@@ -1,0 +1,177 @@
+"""PostgreSQL as the store's driver: pipelined group commit, units alone where a group fails.
+
+Nothing here knows a table.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.dialects.postgresql import psycopg as dialect
+
+from interlock.store.errors import StoreUnavailable
+from interlock.store.sqlite import Outcome, Unit, Work
+from interlock.store.statements import Statements
+from interlock.store.tx import PostgresTx
+
+WAKE_CHANNEL = "interlock_wake"
+REPLAYS = 8
+LOCK_TIMEOUT_MS = 2000
+
+
+class PostgresDriver:
+    """Opens connections to one database and commits batches of units on the writing one."""
+
+    name = "postgresql"
+    batch_limit = 32
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.statements = Statements(dialect.dialect(paramstyle="format"))
+        self._writer: Any = None
+
+    def connect(self) -> Any:
+        """A connection in autocommit mode.
+
+        Raises StoreUnavailable, without the password, where there is none to be had.
+        """
+        import psycopg  # noqa: PLC0415 (the driver is only loaded where PostgreSQL is used)
+
+        try:
+            return psycopg.connect(
+                self.url,
+                autocommit=True,
+                connect_timeout=10,
+                options=f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT_MS} "
+                "-c idle_in_transaction_session_timeout=60000",
+            )
+        except psycopg.Error as error:
+            raise StoreUnavailable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from (
+                error
+            )
+
+    def open_writer(self) -> None:
+        """Connects; called in the writer's thread."""
+        self._writer = self.connect()
+
+    def close_writer(self) -> None:
+        """Disconnects the writer."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def open_reader(self) -> PostgresTx:
+        """A transaction object over a connection that cannot write."""
+        connection = self.connect()
+        connection.execute("SET default_transaction_read_only = on")
+        return PostgresTx(connection, self.statements)
+
+    def read(self, tx: PostgresTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`fn(tx, …)` over one snapshot; a lost connection is replaced once."""
+        import psycopg  # noqa: PLC0415
+
+        for last in (False, True):
+            try:
+                if tx.connection.closed:
+                    tx.connection = self.open_reader().connection
+                tx.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                try:
+                    return fn(tx, *args, **kwargs)
+                finally:
+                    if not tx.connection.closed:
+                        tx.connection.execute("ROLLBACK")
+            except psycopg.OperationalError as error:
+                tx.connection.close()
+                if last:
+                    raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}") from error
+        raise AssertionError("unreachable")
+
+    def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
+        """Commits the units of a batch together; where that fails, each alone."""
+        import psycopg  # noqa: PLC0415
+
+        try:
+            if self._writer is None or self._writer.closed:
+                self.open_writer()
+            results, wake = self._transaction(batch)
+            return [(result, None) for result in results], wake
+        except StoreUnavailable as error:
+            return [(None, error) for _ in batch], False
+        except Exception as error:
+            self._rollback()
+            if len(batch) == 1 and not isinstance(error, psycopg.OperationalError):
+                return [(None, error)], False
+            outcomes = [self._alone(work) for work in batch]
+            return [o for o, _ in outcomes], any(w for _, w in outcomes)
+
+    def notify(self) -> None:
+        """Tells the other processes that work is ready; after the commit, once a group."""
+        with contextlib.suppress(Exception):
+            self._writer.execute(f"NOTIFY {WAKE_CHANNEL}")
+
+    def _alone(self, work: Work) -> tuple[Outcome, bool]:
+        import psycopg  # noqa: PLC0415
+
+        failure: BaseException | None = None
+        for _ in range(REPLAYS):
+            try:
+                if self._writer is None or self._writer.closed:
+                    self.open_writer()
+                results, wake = self._transaction([work])
+                return (results[0], None), wake
+            except CommitUnknown as error:
+                return (None, error), False
+            except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
+                failure = error
+                self._rollback()
+            except psycopg.errors.LockNotAvailable as error:
+                failure = error
+                self._rollback()
+            except psycopg.OperationalError as error:
+                failure = error
+                self.close_writer()
+            except Exception as error:
+                self._rollback()
+                return (None, error), False
+        text = first_line(failure) if failure else "no answer"
+        return (None, StoreUnavailable(f"PostgreSQL did not take the change: {text}: try again")), False
+
+    def _transaction(self, batch: Sequence[Work]) -> tuple[list[Any], bool]:
+        import psycopg  # noqa: PLC0415
+
+        connection = self._writer
+        tx = PostgresTx(connection, self.statements)
+        results = []
+        with connection.pipeline() as pipeline:
+            tx.pipeline = pipeline
+            connection.execute("BEGIN")
+            for unit, args, kwargs in batch:
+                results.append(unit(tx, *args, **kwargs))
+            pipeline.sync()
+            tx.verify()
+        try:
+            connection.execute("COMMIT")
+        except psycopg.OperationalError as error:
+            self.close_writer()
+            raise CommitUnknown(f"PostgreSQL went away during a commit: {first_line(error)}") from error
+        return results, tx.wake
+
+    def _rollback(self) -> None:
+        import psycopg  # noqa: PLC0415
+
+        if self._writer is None:
+            return
+        try:
+            self._writer.execute("ROLLBACK")
+        except psycopg.Error:
+            self.close_writer()
+
+
+class CommitUnknown(StoreUnavailable):
+    """The connection broke while committing: the change may or may not be there."""
+
+
+def first_line(error: BaseException) -> str:
+    """A driver's error on one line, without the connection string."""
+    text = " ".join(str(error).split())
+    return text[:300] or type(error).__name__

@@ -1,0 +1,26 @@
+"""Column types and the shared base of all tables; no table of its own."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlmodel import SQLModel
+
+Json = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+"""JSON text on SQLite, JSONB on PostgreSQL. A value is replaced whole; a change inside it is not seen."""
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+SQLModel.metadata.naming_convention = NAMING
+
+
+def table(model: type[SQLModel]) -> sa.Table:
+    """The SQLAlchemy table of a model, for Core statements."""
+    found: Any = getattr(model, "__table__")  # noqa: B009 (SQLModel does not declare it)
+    assert isinstance(found, sa.Table)
+    return found

@@ -1,0 +1,234 @@
+"""What is worked on: missions, tasks, their transitions, threads, deliverables, files, and the coordinator's thread."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlmodel import Field, SQLModel
+
+from interlock.store.schema.types import Json
+
+
+class Mission(SQLModel, table=True):
+    """What a root task has beyond a task: the goal, the coordinator's plan and version, how it is run."""
+
+    __tablename__ = "missions"
+    id: str = Field(primary_key=True, foreign_key="tasks.id", ondelete="CASCADE")
+    project_id: str
+    goal: str
+    model: str | None = None
+    simulated: bool = False
+    graph_version: int
+    coordinator_agent_id: str
+    thinker_agent_id: str
+    requested_by: str
+    summary: str | None = None
+    estimate_microusd: int = 0
+    deadline_at: datetime | None = None
+    canceled_at: datetime | None = None
+    created_at: datetime
+
+
+class Task(SQLModel, table=True):
+    """A node of a mission; the root has no parent. `status` changes by `tasks.advance()` alone."""
+
+    __tablename__ = "tasks"
+    __table_args__ = (sa.Index("ix_tasks_status_updated_at", "status", "updated_at"),)
+    id: str = Field(primary_key=True)
+    project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
+    mission_id: str = Field(index=True)
+    parent_id: str | None = None
+    key: str
+    """Of the plan; the root's is `root`."""
+    title: str
+    description: str
+    persona: str | None = None
+    type: str
+    priority: str = "medium"
+    status: str = "INBOX"
+    estimated_minutes: int = 0
+    capabilities: list[str] = Field(default_factory=list, sa_type=Json)
+    deliverable_spec: str = ""
+    budget_microusd: int = 0
+    reviews_task_id: str | None = None
+    """Of a review: whose work it looks at."""
+    assignee_agent_id: str | None = None
+    attempt: int = 0
+    """Tries of the current assignment that failed."""
+    generation: int = 0
+    """Raised when another agent takes over; the descriptor of a task agent is (task, generation)."""
+    review_cycles: int = 0
+    held_from: str | None = None
+    """The state before NEEDS_APPROVAL or BLOCKED."""
+    block_kind: str | None = None
+    block_reason: str | None = None
+    wait_for: str | None = None
+    """`approval:ID`, `task:ID` or `owner:NAME`: what ends a wait. Source: row A18."""
+    escalate_at: datetime | None = None
+    feedback: str | None = None
+    deliverable_id: str | None = None
+    approval_id: str | None = None
+    """The approval record that let it be DONE."""
+    superseded_by: str | None = None
+    version: int = 0
+    idempotency_key: str = Field(unique=True)
+    created_at: datetime
+    updated_at: datetime
+    ended_at: datetime | None = None
+
+
+class TaskDependency(SQLModel, table=True):
+    """`task_id` cannot start before `depends_on_id` is DONE (a review: in REVIEW)."""
+
+    __tablename__ = "task_dependencies"
+    task_id: str = Field(primary_key=True, foreign_key="tasks.id", ondelete="CASCADE")
+    depends_on_id: str = Field(primary_key=True, foreign_key="tasks.id", ondelete="CASCADE", index=True)
+
+
+class TaskTransition(SQLModel, table=True):
+    """One change of a task's state.
+
+    Source: row B3.
+    """
+
+    __tablename__ = "task_transitions"
+    id: str = Field(primary_key=True)
+    task_id: str = Field(foreign_key="tasks.id", ondelete="CASCADE", index=True)
+    from_status: str
+    to_status: str
+    actor_kind: str
+    actor_id: str
+    reason: str
+    idempotency_key: str = Field(unique=True)
+    created_at: datetime
+
+
+class TaskMessage(SQLModel, table=True):
+    """A word in a task's thread: COMMENT, PROGRESS or ARTIFACT."""
+
+    __tablename__ = "task_messages"
+    id: str = Field(primary_key=True)
+    task_id: str = Field(foreign_key="tasks.id", ondelete="CASCADE", index=True)
+    kind: str
+    author_kind: str
+    author_id: str
+    run_id: str | None = None
+    text: str
+    created_at: datetime
+
+
+class Deliverable(SQLModel, table=True):
+    """What a task handed in: text, structured data or a file of the workspace, pinned by its digest."""
+
+    __tablename__ = "deliverables"
+    id: str = Field(primary_key=True)
+    task_id: str = Field(foreign_key="tasks.id", ondelete="CASCADE", index=True)
+    run_id: str | None = None
+    kind: str
+    """text, data or file."""
+    title: str
+    summary: str = ""
+    text: str | None = None
+    data: Any | None = Field(default=None, sa_type=Json)
+    path: str | None = None
+    blob: str | None = None
+    sha256: str
+    verdict: str | None = None
+    """Of a review: pass or changes."""
+    risk: str = "GREEN"
+    simulated: bool = False
+    labels: list[str] = Field(default_factory=list, sa_type=Json)
+    created_at: datetime
+
+
+class Blob(SQLModel, table=True):
+    """Bytes by their SHA-256."""
+
+    __tablename__ = "blobs"
+    hash: str = Field(primary_key=True)
+    size: int
+    data: bytes
+    created_at: datetime
+
+
+class WorkspaceFile(SQLModel, table=True):
+    """One version of a file of a project's workspace; the highest version counts. A removed file has no blob."""
+
+    __tablename__ = "workspace_files"
+    __table_args__ = (sa.UniqueConstraint("project_id", "path", "version"),)
+    id: str = Field(primary_key=True)
+    project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
+    path: str
+    version: int
+    blob: str | None = Field(default=None, foreign_key="blobs.hash")
+    base_version: int = 0
+    """The version its writer had seen; lower than `version - 1` means that two wrote at once."""
+    run_id: str | None = None
+    labels: list[str] = Field(default_factory=list, sa_type=Json)
+    created_at: datetime
+
+
+class MissionEvent(SQLModel, table=True):
+    """What the coordinator of a mission has still to take up, in order."""
+
+    __tablename__ = "mission_events"
+    __table_args__ = (
+        sa.Index("ix_mission_events_open", "mission_id", "id", sqlite_where=sa.text("consumed_at IS NULL"),
+                 postgresql_where=sa.text("consumed_at IS NULL")),
+    )  # fmt: skip
+    id: int | None = Field(default=None, primary_key=True)
+    mission_id: str = Field(foreign_key="missions.id", ondelete="CASCADE")
+    kind: str
+    payload: dict[str, Any] = Field(sa_type=Json)
+    created_at: datetime
+    consumed_at: datetime | None = None
+
+
+class Checkpoint(SQLModel, table=True):
+    """A checkpoint of the coordinator's graph, JSON only."""
+
+    __tablename__ = "checkpoints"
+    thread_id: str = Field(primary_key=True)
+    namespace: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    parent_id: str | None = None
+    data: dict[str, Any] = Field(sa_type=Json)
+    details: dict[str, Any] = Field(sa_type=Json)
+    created_at: datetime
+
+
+class CheckpointWrite(SQLModel, table=True):
+    """A pending write of a node between two checkpoints (an interrupt among them)."""
+
+    __tablename__ = "checkpoint_writes"
+    thread_id: str = Field(primary_key=True)
+    namespace: str = Field(primary_key=True)
+    checkpoint_id: str = Field(primary_key=True)
+    task_id: str = Field(primary_key=True)
+    idx: int = Field(primary_key=True)
+    channel: str
+    value: Any = Field(sa_type=Json)
+    task_path: str = ""
+
+
+class Lesson(SQLModel, table=True):
+    """What the Learner wrote: a rule with its evidence."""
+
+    __tablename__ = "lessons"
+    id: str = Field(primary_key=True)
+    project_id: str | None = None
+    kind: str
+    rule: str
+    rule_digest: str = Field(unique=True)
+    task_type: str | None = None
+    persona: str | None = None
+    confidence: float
+    applied_count: int = 0
+    helped_count: int = 0
+    hurt_count: int = 0
+    status: str = "probation"
+    evidence: list[str] = Field(sa_type=Json)
+    labels: list[str] = Field(default_factory=list, sa_type=Json)
+    run_id: str | None = None
+    created_at: datetime
+    updated_at: datetime

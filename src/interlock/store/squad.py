@@ -1,0 +1,203 @@
+"""Projects, people, members and agents: who there is, found by descriptor.
+
+What an agent does is not known here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.ids import new_agent_id, new_id
+from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Task, table
+from interlock.store.tx import Tx
+
+PROJECTS, MEMBERS, AGENTS, LANES = table(Project), table(Member), table(Agent), table(Lane)
+PEOPLE, IDENTITIES, TASKS = table(Person), table(Identity), table(Task)
+_p, _m, _ag, _lane = PROJECTS.c, MEMBERS.c, AGENTS.c, LANES.c
+_TIME = UTCDateTime()
+
+_PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
+_MEMBER = sa.select(MEMBERS).where(_m.project_id == b("project"), _m.persona == b("name"))
+_MEMBER_BY_ID = sa.select(MEMBERS).where(_m.id == b("member"))
+_AGENT = sa.select(AGENTS).where(_ag.id == b("agent"))
+_BY_KEY = sa.select(AGENTS).where(_ag.descriptor_key == b("key"))
+_PERSON = (
+    sa.select(PEOPLE.c.id, PEOPLE.c.name, PEOPLE.c.role)
+    .join_from(PEOPLE, IDENTITIES, PEOPLE.c.id == IDENTITIES.c.person_id)
+    .where(IDENTITIES.c.key == b("identity"))
+)
+_STATUS = (
+    sa.update(AGENTS)
+    .where(_ag.id == b("agent"))
+    .values(runtime_status=b("to"), last_error=b("fault"), last_active_at=b("now", type_=_TIME))
+)
+_RECORD = (
+    sa.update(MEMBERS)
+    .where(_m.id == b("member"))
+    .values(done_count=_m.done_count + b("done"), failed_count=_m.failed_count + b("failed"))
+)
+_STATE = sa.update(MEMBERS).where(_m.id == b("member")).values(state=b("to"), state_reason=b("why"))
+_GATE = (
+    sa.update(LANES)
+    .where(_lane.agent_id.in_(sa.select(_ag.id).where(_ag.member_id == b("member"))))
+    .values(paused=b("shut"))
+)
+_ACTIVE_TASKS = (
+    sa.select(_ag.member_id, sa.func.count().label("active"))
+    .join_from(TASKS, AGENTS, TASKS.c.assignee_agent_id == _ag.id)
+    .where(TASKS.c.status.in_(("ASSIGNED", "IN_PROGRESS", "REVIEW", "NEEDS_APPROVAL")), TASKS.c.parent_id.is_not(None))
+    .where(_ag.project_id == b("project"))
+    .group_by(_ag.member_id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What an agent is for: the same parts always find the same agent.
+
+    `kind` is task, mission, think, learn, user, cron, heartbeat or subagent; `parts` tell it from others of
+    its kind. Source: row E1.
+    """
+
+    kind: str
+    project_id: str
+    persona: str
+    parts: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        """Its one spelling."""
+        inner = ",".join(f"{k}={self.parts[k]}" for k in sorted(self.parts))
+        return f"{self.project_id}/{self.persona}/{self.kind}/{inner}"
+
+
+def ensure_project(tx: Tx, project_id: str, timezone: str, now: datetime) -> None:
+    """Makes the project where it does not exist yet."""
+    if tx.one(_PROJECT, {"project": project_id}) is None:
+        tx.add(Project, id=project_id, name=project_id, timezone=timezone, created_at=now)
+
+
+def project(tx: Tx, project_id: str) -> Any | None:
+    """One project."""
+    return tx.one(_PROJECT, {"project": project_id})
+
+
+def ensure_person(tx: Tx, identity: str, name: str, role: str, now: datetime) -> Any:
+    """The person whom a surface knows by `identity`, entered with `role` where nobody is."""
+    found = tx.one(_PERSON, {"identity": identity})
+    if found is not None:
+        return found
+    person_id = new_id("per")
+    tx.add(Person, id=person_id, name=name, role=role, created_at=now)
+    tx.add(Identity, key=identity, person_id=person_id, created_at=now)
+    return tx.one(_PERSON, {"identity": identity})
+
+
+def person(tx: Tx, identity: str) -> Any | None:
+    """The person whom a surface knows by `identity`: id, name, role."""
+    return tx.one(_PERSON, {"identity": identity})
+
+
+def ensure_member(tx: Tx, project_id: str, persona: str, trust: str, now: datetime) -> Any:
+    """The member of a persona in a project."""
+    found = tx.one(_MEMBER, {"project": project_id, "name": persona})
+    if found is None:
+        tx.add(Member, id=new_id("mem"), project_id=project_id, persona=persona, trust=trust, created_at=now)
+        found = tx.one(_MEMBER, {"project": project_id, "name": persona})
+    return found
+
+
+def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any], trust: str, now: datetime) -> Any:
+    """The agent of a descriptor, spawned with its mailbox where there is none yet.
+
+    The persona of an agent is the one it was spawned with.
+    """
+    found = tx.one(_BY_KEY, {"key": descriptor.key})
+    if found is not None:
+        return found
+    owner = ensure_member(tx, descriptor.project_id, descriptor.persona, trust, now)
+    agent_id = new_agent_id()
+    tx.add(
+        Agent,
+        id=agent_id,
+        member_id=owner.id,
+        project_id=descriptor.project_id,
+        persona=descriptor.persona,
+        descriptor_key=descriptor.key,
+        descriptor={"kind": descriptor.kind, **descriptor.parts},
+        persona_json=dict(persona_json),
+        created_at=now,
+    )
+    tx.add(
+        Lane, agent_id=agent_id, clock_at=now, exclusive=descriptor.kind == "task", paused=owner.state != "ACTIVE"
+    )  # fmt: skip
+    return tx.one(_BY_KEY, {"key": descriptor.key})
+
+
+def agent(tx: Tx, agent_id: str) -> Any | None:
+    """One agent."""
+    return tx.one(_AGENT, {"agent": agent_id})
+
+
+def member(tx: Tx, member_id: str) -> Any | None:
+    """One member."""
+    return tx.one(_MEMBER_BY_ID, {"member": member_id})
+
+
+def member_of(tx: Tx, project_id: str, persona: str) -> Any | None:
+    """The member of a persona in a project, if it ever worked there."""
+    return tx.one(_MEMBER, {"project": project_id, "name": persona})
+
+
+def members(tx: Tx, project_id: str) -> list[Any]:
+    """The members of a project."""
+    return tx.rows(sa.select(MEMBERS).where(_m.project_id == project_id).order_by(_m.persona))
+
+
+def agents(tx: Tx, project_id: str | None = None, most: int = 500) -> list[Any]:
+    """Agents, most recently active first, with their lanes' holder and the trust of their members."""
+    query = (
+        sa.select(
+            _ag.id, _ag.persona, _ag.project_id, _ag.descriptor, _ag.runtime_status, _ag.last_error,
+            _ag.last_active_at, _ag.created_at, _m.state, _m.state_reason, _m.trust, _m.id.label("member_id"),
+            _lane.holder, _lane.parked_run_id,
+        )
+        .join_from(AGENTS, MEMBERS, _ag.member_id == _m.id)
+        .join(LANES, _lane.agent_id == _ag.id)
+        .order_by(sa.func.coalesce(_ag.last_active_at, _ag.created_at).desc(), _ag.id)
+        .limit(most)
+    )  # fmt: skip
+    return tx.rows(query if project_id is None else query.where(_ag.project_id == project_id))
+
+
+def workloads(tx: Tx, project_id: str) -> dict[str, int]:
+    """Active tasks by member."""
+    return {row.member_id: row.active for row in tx.rows(_ACTIVE_TASKS, {"project": project_id})}
+
+
+def set_status(tx: Tx, agent_id: str, status: str, now: datetime, error: str | None = None) -> None:
+    """What an agent is doing: idle, running or error."""
+    tx.run(_STATUS, {"agent": agent_id, "to": status, "fault": error, "now": now})
+
+
+def add_record(tx: Tx, member_id: str, *, done: bool) -> None:
+    """Counts a task in the member's track record."""
+    tx.run(_RECORD, {"member": member_id, "done": int(done), "failed": int(not done)})
+
+
+def set_state(tx: Tx, member_id: str, state: str, reason: str | None) -> None:
+    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED, TERMINATED) and opens or shuts its mailboxes."""
+    tx.run(_STATE, {"member": member_id, "to": state, "why": reason})
+    tx.run(_GATE, {"member": member_id, "shut": state != "ACTIVE"})
+    tx.wake = True
+
+
+def names(tx: Tx, agent_ids: Sequence[str]) -> dict[str, str]:
+    """Persona names by agent id."""
+    query = sa.select(_ag.id, _ag.persona).where(_ag.id.in_(list(agent_ids)))
+    return {row.id: row.persona for row in tx.rows(query)}

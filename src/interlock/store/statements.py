@@ -1,0 +1,153 @@
+"""Core statements compiled once to plain SQL, with the conversions of their parameters and columns.
+
+No connection is touched here; `tx` executes what this makes.
+"""
+
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import Dialect
+from sqlmodel import SQLModel
+
+from interlock.store.schema import table
+
+Convert = Callable[[Any], Any]
+CACHE_SIZE = 2048
+
+
+class Statement:
+    """One statement of one dialect: its SQL, and how values go in and rows come out."""
+
+    __slots__ = ("_bind", "_make", "_out", "sql")
+
+    def __init__(self, core: sa.Executable, dialect: Dialect, column_keys: list[str] | None = None) -> None:
+        compiled: Any = core.compile(  # type: ignore[attr-defined]
+            dialect=dialect, column_keys=column_keys, compile_kwargs={"render_postcompile": True}
+        )
+        self.sql = str(compiled)
+        given = compiled.params
+        self._bind: list[tuple[str, Convert | None, bool, Any]] = []
+        for name in compiled.positiontup or ():
+            bind = compiled.binds.get(name)
+            convert = bind.type.dialect_impl(dialect).bind_processor(dialect) if bind is not None else None
+            required = bind is not None and (bind.required or column_keys is not None and name in column_keys)
+            value = None if required else given[name]
+            self._bind.append((name, convert, required, value))
+        self._make, self._out = self._row_maker(core, dialect)
+
+    @staticmethod
+    def _row_maker(core: Any, dialect: Dialect) -> tuple[Any, list[tuple[int, Convert]]]:
+        columns = getattr(core, "exported_columns", None)
+        if not columns:
+            return None, []
+        names = [key for key, _ in columns.items()]
+        out = []
+        for position, (_, column) in enumerate(columns.items()):
+            convert = column.type.dialect_impl(dialect).result_processor(dialect, None)
+            if convert is not None:
+                out.append((position, convert))
+        return namedtuple("Row", names, rename=True)._make, out  # noqa: PYI024
+
+    def bind(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The parameters in the driver's order and form.
+
+        Raises KeyError for a missing one.
+        """
+        return tuple(
+            [
+                (params[name] if required else params.get(name, value))
+                if convert is None
+                else convert(params[name] if required else params.get(name, value))
+                for name, convert, required, value in self._bind
+            ]
+        )
+
+    def row(self, raw: Iterable[Any]) -> Any:
+        """A named tuple of a driver's row."""
+        if not self._out:
+            return self._make(raw)
+        values = list(raw)
+        for position, convert in self._out:
+            values[position] = convert(values[position])
+        return self._make(values)
+
+
+class Statements:
+    """The compiled statements of one dialect, made on first use."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._compiled: OrderedDict[Any, Statement] = OrderedDict()
+
+    def of(self, core: sa.Executable) -> Statement:
+        """The compiled form of a statement; module-level statements are compiled once."""
+        return self._cached(core, lambda: Statement(core, self.dialect))
+
+    def insert(self, model: type[SQLModel]) -> Statement:
+        """The insert of a whole row of a model."""
+
+        def build() -> Statement:
+            target = table(model)
+            keys = [c.name for c in target.columns if not _generated(c)]
+            return Statement(sa.insert(target).inline(), self.dialect, keys)
+
+        return self._cached(model, build)
+
+    def _cached(self, key: Any, build: Callable[[], Statement]) -> Statement:
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = build()
+            if len(self._compiled) > CACHE_SIZE:
+                self._compiled.popitem(last=False)
+        return found
+
+
+def _generated(column: sa.Column[Any]) -> bool:
+    return bool(column.primary_key and isinstance(column.type, sa.Integer) and column.autoincrement)
+
+
+class Defaults:
+    """What a model fills in for columns that an insert leaves out."""
+
+    def __init__(self) -> None:
+        self._models: dict[type[SQLModel], tuple[dict[str, Any], dict[str, Callable[[], Any]], set[str]]] = {}
+
+    def complete(self, model: type[SQLModel], values: Mapping[str, Any]) -> dict[str, Any]:
+        """`values` with every column present.
+
+        Raises TypeError for a column that the model does not have, or a required one that is missing.
+        """
+        fixed, made, required = self._models.get(model) or self._learn(model)
+        row = {**fixed, **values}
+        for name, factory in made.items():
+            if name not in values:
+                row[name] = factory()
+        if missing := required - values.keys():
+            raise TypeError(f"{model.__name__} lacks {', '.join(sorted(missing))}")
+        if len(row) > len(fixed) + len(made) + len(required):
+            unknown = values.keys() - fixed.keys() - made.keys() - required
+            raise TypeError(f"{model.__name__} has no {', '.join(sorted(unknown))}")
+        return row
+
+    def _learn(self, model: type[SQLModel]) -> tuple[dict[str, Any], dict[str, Callable[[], Any]], set[str]]:
+        fixed: dict[str, Any] = {}
+        made: dict[str, Callable[[], Any]] = {}
+        required: set[str] = set()
+        generated = {c.name for c in table(model).columns if _generated(c)}
+        for name, info in model.model_fields.items():
+            if name in generated:
+                continue
+            if info.default_factory is not None:
+                factory: Any = info.default_factory
+                made[name] = factory
+            elif info.is_required():
+                required.add(name)
+            else:
+                fixed[name] = info.default
+        self._models[model] = (fixed, made, required)
+        return self._models[model]
+
+
+DEFAULTS = Defaults()

@@ -1,0 +1,266 @@
+"""Tasks: their rows, threads and deliverables, and `advance()`, the only way to change a task's state.
+
+Which changes are allowed is the state machine's matter.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.errors import Conflict, NotFound, Refused
+from interlock.core.ids import new_id
+from interlock.core.values import Actor
+from interlock.state_machine.machine import Allowed, TaskFacts, check
+from interlock.state_machine.table import BlockKind, TaskState
+from interlock.store import audit, missions
+from interlock.store.schema import Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
+from interlock.store.tx import Tx
+
+TASKS, DEPENDENCIES, TRANSITIONS = table(Task), table(TaskDependency), table(TaskTransition)
+MESSAGES, DELIVERABLES = table(TaskMessage), table(Deliverable)
+_t, _d, _tr, _tm, _de = TASKS.c, DEPENDENCIES.c, TRANSITIONS.c, MESSAGES.c, DELIVERABLES.c
+_TIME = UTCDateTime()
+_TASK = sa.select(TASKS).where(_t.id == b("task"))
+_UPSTREAM = (
+    sa.select(_t.id, _t.status, _t.superseded_by)
+    .join_from(DEPENDENCIES, TASKS, _d.depends_on_id == _t.id)
+    .where(_d.task_id == b("task"))
+)
+_REVIEWERS = sa.select(_t.assignee_agent_id).where(_t.reviews_task_id == b("task"), _t.assignee_agent_id.is_not(None))
+_MISSION_STATE = sa.select(_t.status).where(_t.id == b("mission"))
+_TRANSITION = sa.select(_tr.id, _tr.task_id, _tr.to_status).where(_tr.idempotency_key == b("key"))
+_MOVE_COLUMNS = (
+    "status", "assignee_agent_id", "held_from", "block_kind", "block_reason", "wait_for", "escalate_at", "feedback",
+    "deliverable_id", "approval_id", "review_cycles", "attempt", "generation",
+)  # fmt: skip
+_MOVE = (
+    sa.update(TASKS)
+    .where(_t.id == b("task"), _t.status == b("was"), _t.version == b("seen"))
+    .values(
+        **{name: b(f"to_{name}", type_=_t[name].type) for name in _MOVE_COLUMNS},
+        version=_t.version + 1,
+        updated_at=b("now", type_=_TIME),
+        ended_at=b("ended", type_=_TIME),
+    )
+)
+_BY_MISSION = sa.select(TASKS).where(_t.mission_id == b("mission")).order_by(_t.created_at, _t.id)
+_LINKS = (
+    sa.select(_d.task_id, _d.depends_on_id)
+    .join_from(DEPENDENCIES, TASKS, _d.task_id == _t.id)
+    .where(_t.mission_id == b("mission"))
+    .order_by(_d.task_id, _d.depends_on_id)
+)
+_HANDED_IN = (
+    sa.update(TASKS)
+    .where(_t.id == b("task"))
+    .values(deliverable_id=b("deliverable"), updated_at=b("now", type_=_TIME), version=_t.version + 1)
+)
+_DELIVERABLE = sa.select(DELIVERABLES).where(_de.id == b("deliverable"))
+_THREAD = sa.select(MESSAGES).where(_tm.task_id == b("task")).order_by(_tm.created_at, _tm.id)
+_CHANGES = sa.select(TRANSITIONS).where(_tr.task_id == b("task")).order_by(_tr.created_at, _tr.id)
+_UNSET: Any = object()
+ENDED = (TaskState.DONE, TaskState.CANCELED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A wish to change a task's state. The same `key` again changes nothing and gives the first result."""
+
+    task_id: str
+    to: TaskState
+    actor: Actor
+    reason: str
+    key: str
+    block_kind: BlockKind | None = None
+    wait_for: str | None = None
+    escalate_at: datetime | None = None
+    assignee_agent_id: str | None = _UNSET
+    feedback: str | None = _UNSET
+    approval_id: str | None = None
+    failed_attempt: bool = False
+    new_generation: bool = False
+
+
+class TransitionRefused(Refused):
+    """The table does not allow this change to this actor."""
+
+    def __init__(self, task_id: str, status: str, to: str, why: str) -> None:
+        self.task_id, self.status, self.to, self.why = task_id, status, to, why
+        super().__init__(f"task `{task_id}` cannot go from {status} to {to}: {why}")
+
+
+def advance(tx: Tx, move: Move, now: datetime) -> str:
+    """Changes a task's state along the table; returns the id of the transition.
+
+    Writes the transition, the activity and the event for the mission's coordinator in the same transaction.
+
+    Raises NotFound, TransitionRefused, and Conflict where somebody else changed the task first.
+    """
+    if done := tx.one(_TRANSITION, {"key": move.key}):
+        return str(done.id)
+    row = tx.one(_TASK, {"task": move.task_id})
+    if row is None:
+        raise NotFound("task", move.task_id)
+    facts = facts_of(tx, row, move)
+    verdict = check(facts, move.to, move.actor, reason=move.reason, block_kind=move.block_kind)
+    if not isinstance(verdict, Allowed):
+        raise TransitionRefused(move.task_id, row.status, str(move.to), verdict.why)
+    moved = _moved(row, move, now)
+    tx.must(_MOVE, moved, 1, Conflict(f"task `{move.task_id}` was changed by somebody else: look again"))
+    transition_id = new_id("trn")
+    tx.add(
+        TaskTransition,
+        id=transition_id,
+        task_id=move.task_id,
+        from_status=row.status,
+        to_status=str(move.to),
+        actor_kind=str(move.actor.kind),
+        actor_id=move.actor.id,
+        reason=move.reason,
+        idempotency_key=move.key,
+        created_at=now,
+    )
+    _announce(tx, row, move, now)
+    return transition_id
+
+
+def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
+    """What the state machine needs to know of a task."""
+    wanted = "REVIEW" if row.reviews_task_id else "DONE"
+    upstream = tx.rows(_UPSTREAM, {"task": row.id})
+    met = all(
+        u.status == "DONE" or (u.id == row.reviews_task_id and u.status == wanted) or u.superseded_by for u in upstream
+    )
+    root = tx.one(_MISSION_STATE, {"mission": row.mission_id})
+    assignee = row.assignee_agent_id if move.assignee_agent_id is _UNSET else move.assignee_agent_id
+    return TaskFacts(
+        status=TaskState(row.status),
+        persona=row.persona,
+        is_root=row.parent_id is None,
+        blocked_kind=BlockKind(row.block_kind) if row.block_kind else None,
+        held_from=TaskState(row.held_from) if row.held_from else None,
+        assignee_agent_id=assignee,
+        reviewer_agent_ids=tuple(r.assignee_agent_id for r in tx.rows(_REVIEWERS, {"task": row.id})),
+        has_deliverable=row.deliverable_id is not None,
+        has_approval_record=(move.approval_id or row.approval_id) is not None,
+        dependencies_met=met,
+        mission_canceled=root is not None and root.status == "CANCELED",
+        waiting_path=move.wait_for is not None,
+    )
+
+
+def _moved(row: Any, move: Move, now: datetime) -> dict[str, Any]:
+    waits = move.to in (TaskState.BLOCKED, TaskState.NEEDS_APPROVAL)
+    kept = row.held_from if row.status in ("BLOCKED", "NEEDS_APPROVAL") else row.status
+    return {
+        "task": row.id,
+        "was": row.status,
+        "seen": row.version,
+        "now": now,
+        "ended": now if move.to in ENDED else None,
+        "to_status": str(move.to),
+        "to_assignee_agent_id": row.assignee_agent_id if move.assignee_agent_id is _UNSET else move.assignee_agent_id,
+        "to_held_from": kept if waits else None,
+        "to_block_kind": str(move.block_kind) if move.to is TaskState.BLOCKED and move.block_kind else None,
+        "to_block_reason": move.reason if move.to is TaskState.BLOCKED else None,
+        "to_wait_for": move.wait_for if waits else None,
+        "to_escalate_at": move.escalate_at if waits else None,
+        "to_feedback": row.feedback if move.feedback is _UNSET else move.feedback,
+        "to_deliverable_id": row.deliverable_id,
+        "to_approval_id": move.approval_id or row.approval_id,
+        "to_review_cycles": row.review_cycles
+        + int(row.status in ("REVIEW", "NEEDS_APPROVAL") and move.to is TaskState.IN_PROGRESS and row.status == "REVIEW"),
+        "to_attempt": 0 if move.new_generation else row.attempt + int(move.failed_attempt),
+        "to_generation": row.generation + int(move.new_generation),
+    }
+
+
+def _announce(tx: Tx, row: Any, move: Move, now: datetime) -> None:
+    audit.note(
+        tx,
+        "TASK_TRANSITION",
+        move.actor,
+        now,
+        project_id=row.project_id,
+        mission_id=row.mission_id,
+        task_id=row.id,
+        **{"from": row.status, "to": str(move.to), "reason": move.reason, "title": row.title},
+    )
+    payload = {"task_id": row.id, "from": row.status, "to": str(move.to), "by": str(move.actor.kind)}
+    missions.notify(tx, row.mission_id, "task_changed", payload, now)
+
+
+def add(tx: Tx, **values: Any) -> None:
+    """Inserts a task in INBOX."""
+    tx.add(Task, **values)
+
+
+def depend(tx: Tx, task_id: str, on: str) -> None:
+    """A task waits for another."""
+    tx.add(TaskDependency, task_id=task_id, depends_on_id=on)
+
+
+def task(tx: Tx, task_id: str) -> Any | None:
+    """One task."""
+    return tx.one(_TASK, {"task": task_id})
+
+
+def of_mission(tx: Tx, mission_id: str) -> list[Any]:
+    """All tasks of a mission, the root first."""
+    return tx.rows(_BY_MISSION, {"mission": mission_id})
+
+
+def links(tx: Tx, mission_id: str) -> list[Any]:
+    """The dependencies within a mission."""
+    return tx.rows(_LINKS, {"mission": mission_id})
+
+
+def hand_in(tx: Tx, deliverable: dict[str, Any], now: datetime) -> None:
+    """Inserts a deliverable and makes it the task's current one."""
+    tx.add(Deliverable, created_at=now, **deliverable)
+    tx.run(_HANDED_IN, {"task": deliverable["task_id"], "deliverable": deliverable["id"], "now": now})
+
+
+def deliverable(tx: Tx, deliverable_id: str) -> Any | None:
+    """One deliverable."""
+    return tx.one(_DELIVERABLE, {"deliverable": deliverable_id})
+
+
+def say(
+    tx: Tx, task_id: str, kind: str, actor: Actor, text: str, now: datetime, *, run_id: str | None = None
+) -> str:  # fmt: skip
+    """Adds a COMMENT, PROGRESS or ARTIFACT to a task's thread."""
+    message_id = new_id("tms")
+    tx.add(
+        TaskMessage, id=message_id, task_id=task_id, kind=kind, author_kind=str(actor.kind), author_id=actor.id,
+        run_id=run_id, text=text, created_at=now,
+    )  # fmt: skip
+    return message_id
+
+
+def thread(tx: Tx, task_id: str) -> list[Any]:
+    """A task's thread in order."""
+    return tx.rows(_THREAD, {"task": task_id})
+
+
+def transitions(tx: Tx, task_id: str) -> list[Any]:
+    """A task's transitions in order."""
+    return tx.rows(_CHANGES, {"task": task_id})
+
+
+def tasks(
+    tx: Tx, *, status: str | None = None, mission_id: str | None = None, persona: str | None = None, most: int = 200
+) -> list[Any]:
+    """Tasks, newest first."""
+    query = sa.select(TASKS).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
+    if status is not None:
+        query = query.where(_t.status == status)
+    if mission_id is not None:
+        query = query.where(_t.mission_id == mission_id)
+    if persona is not None:
+        query = query.where(_t.persona == persona)
+    return tx.rows(query)

@@ -1,0 +1,182 @@
+"""The record of runs: steps, messages and tool calls (the effect journal).
+
+Who writes them when is the runner's and `tools.execute`'s matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.ids import new_id
+from interlock.store.schema import Run, RunMessage, RunStep, ToolCall, table
+from interlock.store.tx import Tx
+
+RUNS, STEPS, MESSAGES, CALLS = table(Run), table(RunStep), table(RunMessage), table(ToolCall)
+_r, _s, _m, _c = RUNS.c, STEPS.c, MESSAGES.c, CALLS.c
+_TIME = UTCDateTime()
+
+_RUN = sa.select(RUNS).where(_r.id == b("run_"))
+_STEPS = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
+_MESSAGES = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
+_CALLS = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
+_CALL = sa.select(CALLS).where(_c.id == b("call"))
+_STARTED = (
+    sa.update(CALLS)
+    .where(_c.id == b("call"), _c.status.in_(("ready", "held", "unknown")))
+    .values(status="started", started_at=b("now", type_=_TIME), args=b("given", type_=_c.args.type), subject=b("bound"))
+)
+_OUTCOME = (
+    sa.update(CALLS)
+    .where(_c.id == b("call"))
+    .values(
+        status=b("to"), result=b("answer"), is_error=b("failed", type_=sa.Boolean()), ended_at=b("now", type_=_TIME),
+        simulated=b("rehearsed", type_=sa.Boolean()),
+        started_at=sa.func.coalesce(_c.started_at, b("begun", type_=_TIME)),
+    )
+)  # fmt: skip
+_HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
+_TOTALS = sa.update(RUNS).where(_r.id == b("run_")).values(
+    token_usage=b("usage", type_=_r.token_usage.type), labels=b("taint", type_=_r.labels.type)
+)  # fmt: skip
+_FACTS = sa.update(RUNS).where(_r.id == b("run_")).values(
+    model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
+    deadline_at=b("deadline", type_=_TIME),
+)  # fmt: skip
+_HISTORY = (
+    sa.select(MESSAGES.c.run_id, _m.position, _m.message_type, _m.blocks, _m.content, _r.seq)
+    .join_from(MESSAGES, RUNS, _m.run_id == _r.id)
+    .where(
+        _r.agent_id == b("agent"),
+        _r.seq >= b("since"),
+        _r.seq < b("before"),
+        _r.status.in_(("completed", "failed", "cancelled")),
+    )
+    .order_by(_r.seq.desc(), _m.position.desc())
+    .limit(b("most"))
+)
+
+
+def run(tx: Tx, run_id: str) -> Any | None:
+    """One run."""
+    return tx.one(_RUN, {"run_": run_id})
+
+
+def steps(tx: Tx, run_id: str) -> list[Any]:
+    """The steps of a run in order."""
+    return tx.rows(_STEPS, {"run_": run_id})
+
+
+def messages(tx: Tx, run_id: str) -> list[Any]:
+    """The messages of a run in order."""
+    return tx.rows(_MESSAGES, {"run_": run_id})
+
+
+def calls(tx: Tx, run_id: str) -> list[Any]:
+    """The tool calls of a run in order."""
+    return tx.rows(_CALLS, {"run_": run_id})
+
+
+def call(tx: Tx, call_id: str) -> Any | None:
+    """One tool call by our id."""
+    return tx.one(_CALL, {"call": call_id})
+
+
+def begin(
+    tx: Tx, run_id: str, *, model: str, simulated: bool, policy_hash: str, deadline_at: datetime | None
+) -> None:
+    """Writes what a run works with, when it starts."""
+    tx.run(
+        _FACTS,
+        {"run_": run_id, "ref": model, "rehearsed": simulated, "policy": policy_hash, "deadline": deadline_at},
+    )
+
+
+def totals(tx: Tx, run_id: str, usage: Mapping[str, int], labels: Sequence[str]) -> None:
+    """Writes the tokens used so far, and the taint labels."""
+    tx.run(_TOTALS, {"run_": run_id, "usage": dict(usage), "taint": list(labels)})
+
+
+def add_step(tx: Tx, **values: Any) -> None:
+    """Inserts a step."""
+    tx.add(RunStep, **values)
+
+
+def add_message(
+    tx: Tx,
+    run_id: str,
+    position: int,
+    message_type: str,
+    content: str,
+    now: datetime,
+    *,
+    step_id: str | None = None,
+    blocks: Sequence[Any] | None = None,
+    tool_name: str | None = None,
+    tool_input: Any = None,
+) -> None:
+    """Appends a message to a run's conversation."""
+    tx.add(
+        RunMessage,
+        id=new_id("msg"),
+        run_id=run_id,
+        step_id=step_id,
+        position=position,
+        message_type=message_type,
+        content=content,
+        blocks=None if blocks is None else list(blocks),
+        tool_name=tool_name,
+        tool_input=tool_input,
+        created_at=now,
+    )
+
+
+def add_call(tx: Tx, **values: Any) -> None:
+    """Inserts a tool call as it was decided."""
+    tx.add(ToolCall, **values)
+
+
+def hold(tx: Tx, call_id: str, status: str, approval_id: str, subject: str) -> None:
+    """Binds a call to the approval it waits for."""
+    tx.run(_HELD, {"call": call_id, "to": status, "approval": approval_id, "bound": subject})
+
+
+def started(tx: Tx, call_id: str, args: Any, subject: str | None, now: datetime) -> int:
+    """Marks a call as about to have its effect; returns 0 where it was started or ended before."""
+    return tx.count(_STARTED, {"call": call_id, "given": args, "bound": subject, "now": now})
+
+
+def outcome(
+    tx: Tx, call_id: str, status: str, result: str, *, is_error: bool, simulated: bool, begun: datetime, now: datetime
+) -> None:
+    """Writes how a call ended: done, failed, denied, refused, skipped or unknown."""
+    tx.run(
+        _OUTCOME,
+        {
+            "call": call_id, "to": status, "answer": result, "failed": is_error, "rehearsed": simulated,
+            "begun": begun, "now": now,
+        },
+    )  # fmt: skip
+
+
+def history(tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, most: int) -> list[Any]:
+    """Messages of an agent's earlier runs, oldest first."""
+    params = {"agent": agent_id, "since": since_seq, "before": before_seq, "most": most}
+    return list(reversed(tx.rows(_HISTORY, params)))
+
+
+def runs(
+    tx: Tx, *, mission_id: str | None = None, task_id: str | None = None, status: str | None = None, most: int = 200
+) -> list[Any]:
+    """Runs, newest first."""
+    query = sa.select(RUNS).order_by(_r.created_at.desc(), _r.id.desc()).limit(most)
+    if mission_id is not None:
+        query = query.where(_r.mission_id == mission_id)
+    if task_id is not None:
+        query = query.where(_r.task_id == task_id)
+    if status is not None:
+        query = query.where(_r.status == status)
+    return tx.rows(query)

@@ -1,0 +1,141 @@
+"""A transaction as the doors see it: the same few verbs over SQLite and PostgreSQL.
+
+No statement of any table lives here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from sqlmodel import SQLModel
+
+from interlock.core.errors import InterlockError
+from interlock.store.statements import DEFAULTS, Statements
+
+Params = Mapping[str, Any]
+NONE: Params = {}
+
+
+class Tx(Protocol):
+    """One unit of database work. Units are synchronous, pure database work, and may be run twice."""
+
+    dialect: str
+    """`sqlite` or `postgresql`."""
+    wake: bool
+    """Set by a unit that made work ready: waiting workers are told after the commit."""
+
+    def run(self, core: sa.Executable, params: Params = NONE) -> None:
+        """Executes; nobody needs the outcome."""
+
+    def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
+        """Executes; the unit fails with `error` unless exactly `rows` rows were touched.
+
+        On PostgreSQL the count is looked at before the commit, not at once.
+        """
+
+    def count(self, core: sa.Executable, params: Params = NONE) -> int:
+        """Executes and returns how many rows were touched (a round trip on PostgreSQL)."""
+
+    def rows(self, core: sa.Executable, params: Params = NONE) -> list[Any]:
+        """Named tuples of what a select or a returning clause gives."""
+
+    def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
+        """The first row, or None."""
+
+    def add(self, model: type[SQLModel], **values: Any) -> None:
+        """Inserts a row; columns left out take the model's defaults."""
+
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
+        """Inserts many rows of one model."""
+
+
+class SqliteTx:
+    """Over a `sqlite3` connection in autocommit mode."""
+
+    dialect = "sqlite"
+
+    def __init__(self, connection: sqlite3.Connection, statements: Statements) -> None:
+        self.connection, self.statements, self.wake = connection, statements, False
+
+    def run(self, core: sa.Executable, params: Params = NONE) -> None:
+        s = self.statements.of(core)
+        self.connection.execute(s.sql, s.bind(params))
+
+    def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
+        if self.count(core, params) != rows:
+            raise error
+
+    def count(self, core: sa.Executable, params: Params = NONE) -> int:
+        s = self.statements.of(core)
+        return self.connection.execute(s.sql, s.bind(params)).rowcount
+
+    def rows(self, core: sa.Executable, params: Params = NONE) -> list[Any]:
+        s = self.statements.of(core)
+        return [s.row(raw) for raw in self.connection.execute(s.sql, s.bind(params)).fetchall()]
+
+    def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
+        s = self.statements.of(core)
+        raw = self.connection.execute(s.sql, s.bind(params)).fetchone()
+        return None if raw is None else s.row(raw)
+
+    def add(self, model: type[SQLModel], **values: Any) -> None:
+        s = self.statements.insert(model)
+        self.connection.execute(s.sql, s.bind(DEFAULTS.complete(model, values)))
+
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
+        s = self.statements.insert(model)
+        self.connection.executemany(s.sql, [s.bind(DEFAULTS.complete(model, r)) for r in rows])
+
+
+class PostgresTx:
+    """Over a psycopg connection, inside a pipeline where the driver made one."""
+
+    dialect = "postgresql"
+
+    def __init__(self, connection: Any, statements: Statements) -> None:
+        self.connection, self.statements, self.wake = connection, statements, False
+        self.pipeline: Any = None
+        self.checks: list[tuple[Any, int, InterlockError]] = []
+
+    def _execute(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
+        s = self.statements.of(core)
+        return self.connection.execute(s.sql, s.bind(params), prepare=True), s
+
+    def run(self, core: sa.Executable, params: Params = NONE) -> None:
+        self._execute(core, params)
+
+    def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
+        self.checks.append((self._execute(core, params)[0], rows, error))
+
+    def count(self, core: sa.Executable, params: Params = NONE) -> int:
+        cursor = self._execute(core, params)[0]
+        if self.pipeline is not None:
+            self.pipeline.sync()
+        return int(cursor.rowcount)
+
+    def rows(self, core: sa.Executable, params: Params = NONE) -> list[Any]:
+        cursor, s = self._execute(core, params)
+        return [s.row(raw) for raw in cursor.fetchall()]
+
+    def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
+        cursor, s = self._execute(core, params)
+        raw = cursor.fetchone()
+        return None if raw is None else s.row(raw)
+
+    def add(self, model: type[SQLModel], **values: Any) -> None:
+        s = self.statements.insert(model)
+        self.connection.execute(s.sql, s.bind(DEFAULTS.complete(model, values)), prepare=True)
+
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            self.add(model, **row)
+
+    def verify(self) -> None:
+        """Raises the error of the first `must` whose count was wrong; called before the commit."""
+        checks, self.checks = self.checks, []
+        for cursor, rows, error in checks:
+            if cursor.rowcount != rows:
+                raise error

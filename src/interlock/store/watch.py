@@ -1,0 +1,58 @@
+"""Noticing what other processes wrote: `PRAGMA data_version` on SQLite, LISTEN on PostgreSQL.
+
+What is done about it is not decided here.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+
+from interlock.store.errors import StoreError
+from interlock.store.postgres import WAKE_CHANNEL, PostgresDriver
+from interlock.store.sqlite import SqliteDriver
+
+SQLITE_POLL_S = 0.2
+POSTGRES_POLL_S = 2.0
+RECONNECT_S = 1.0
+
+
+async def watch(driver: SqliteDriver | PostgresDriver, changed: Callable[[], object]) -> None:
+    """Calls `changed` after each commit that may have made work ready; runs until it is cancelled."""
+    if isinstance(driver, SqliteDriver):
+        await _watch_sqlite(driver, changed)
+    else:
+        await _watch_postgres(driver, changed)
+
+
+async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> None:
+    connection = driver.open_reader().connection
+    try:
+        seen = None
+        while True:
+            try:
+                version = connection.execute("PRAGMA data_version").fetchone()
+            except sqlite3.Error:
+                version = None
+            if version != seen:
+                seen = version
+                changed()
+            await asyncio.sleep(SQLITE_POLL_S)
+    finally:
+        connection.close()
+
+
+async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object]) -> None:
+    import psycopg  # noqa: PLC0415 (only where PostgreSQL is used)
+
+    while True:
+        try:
+            connection = await psycopg.AsyncConnection.connect(driver.url, autocommit=True, connect_timeout=10)
+            async with connection:
+                await connection.execute(f"LISTEN {WAKE_CHANNEL}")
+                while True:
+                    async for _ in connection.notifies(timeout=POSTGRES_POLL_S, stop_after=1):
+                        pass
+                    changed()
+        except (psycopg.Error, StoreError):
+            changed()
+            await asyncio.sleep(RECONNECT_S)
