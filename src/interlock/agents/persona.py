@@ -1,0 +1,163 @@
+"""Personas: what a specialist is, and how the built-in and a user's YAML files become a set of them.
+
+What each key may hold is persona_schema's; how a persona is put before a model is the prompt's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from interlock.agents import persona_schema as schema
+from interlock.agents.tool_names import COMMON_TOOLS
+from interlock.core import strict_yaml
+from interlock.core.errors import ConfigError
+from interlock.core.values import digest, microusd
+
+COORDINATOR = "coordinator"
+LEARNER = "learner"
+
+
+class Persona(schema.PersonaFields):
+    """A specialist as its file describes it; immutable, and equal to any other with the same content.
+
+    Source: interfaces, "Persona file".
+    """
+
+    @property
+    def offered_tools(self) -> frozenset[str]:
+        """The tools it may be offered: those of its file and those of all personas. Source: row G1."""
+        return COMMON_TOOLS.union(self.tools)
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether tasks can be given to it; the Coordinator and the Learner have none."""
+        return bool(self.task_types)
+
+    @property
+    def daily_microusd(self) -> int:
+        """Its allowance a day in micro-dollars."""
+        return microusd(self.budget.daily_usd)
+
+    def run_microusd(self, *, chat: bool = False) -> int:
+        """Its cap for one run in micro-dollars."""
+        return microusd(self.budget.chat_run_usd if chat else self.budget.run_usd)
+
+    def max_turns(self, *, chat: bool = False) -> int:
+        """Its cap of model calls for one run."""
+        return self.limits.chat_max_turns if chat else self.limits.max_turns
+
+    @property
+    def digest(self) -> str:
+        """What changes when anything in the file that counts changes; comments and layout do not."""
+        return digest(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole persona for storage, so that a parked run keeps the version it was spawned with."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Persona":
+        """The persona that `to_json` stored.
+
+        Raises ConfigError where the data is not a persona.
+        """
+        try:
+            return cls.model_validate(dict(data))
+        except ValidationError as error:
+            raise ConfigError([f"stored persona: {problem}" for _, problem in schema.faults_of(error)]) from error
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaSet:
+    """The personas that loaded, by name, and what was wrong with the files that did not."""
+
+    personas: Mapping[str, Persona]
+    faults: tuple[str, ...]
+    """Every fault, each `file:line: problem`."""
+    sources: Mapping[str, str]
+    """The file of each persona."""
+    refused: frozenset[str] = frozenset()
+    """Names whose file has faults; a built-in of that name does not stand in for it."""
+
+
+def builtin_folder() -> Path:
+    """Where the eleven built-in files are."""
+    return Path(__file__).parent / "personas"
+
+
+def load_personas(builtin: bool, folders: Sequence[Path], *, known_tools: frozenset[str]) -> PersonaSet:
+    """The built-in personas and those of `folders`, a later folder overriding an earlier one by name.
+
+    A bad file is refused with all its faults and the others still load. A folder that does not exist is empty.
+    `known_tools` are the registered ones, on top of the fixed names. Source: row A12.
+    """
+    personas: dict[str, Persona] = {}
+    sources: dict[str, str] = {}
+    faults: list[str] = []
+    refused: set[str] = set()
+    for folder in ([builtin_folder()] if builtin else []) + list(folders):
+        here: dict[str, Path] = {}
+        for path in _files(folder, faults):
+            outcome = _read(path, known_tools)
+            if isinstance(outcome, Persona) and outcome.name in here:
+                faults.append(f"{path}:1: persona `{outcome.name}` is already in {here[outcome.name].name}: rename one")
+            elif isinstance(outcome, Persona):
+                here[outcome.name], personas[outcome.name] = path, outcome
+                sources[outcome.name] = str(path)
+                refused.discard(outcome.name)
+            else:
+                faults.extend(outcome.faults)
+                refused.add(outcome.name)
+                personas.pop(outcome.name, None)
+                sources.pop(outcome.name, None)
+    return PersonaSet(dict(sorted(personas.items())), tuple(faults), sources, frozenset(refused))
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    name: str
+    faults: list[str]
+
+
+def _files(folder: Path, faults: list[str]) -> Iterator[Path]:
+    try:
+        yield from sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"} and p.is_file())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        faults.append(f"{folder}:1: personas cannot be read: {(error.strerror or str(error)).lower()}")
+
+
+def _read(path: Path, known_tools: frozenset[str]) -> Persona | _Refusal:
+    try:
+        document = strict_yaml.parse(path.read_bytes(), source=str(path))
+    except OSError as error:
+        return _Refusal(path.stem, [f"{path}:1: cannot be read: {(error.strerror or str(error)).lower()}"])
+    except ConfigError as error:
+        return _Refusal(path.stem, error.faults)
+    data = document.data
+    if not isinstance(data, dict):
+        return _Refusal(path.stem, [f"{path}:1: a persona is a mapping: start with `schema_version: 1`"])
+    name = data["name"] if isinstance(data.get("name"), str) else path.stem
+    if fault := _version_fault(data):
+        return _Refusal(name, [f"{document.at(('schema_version',) if 'schema_version' in data else ())}: {fault}"])
+    try:
+        return Persona.model_validate(data, context={"known_tools": known_tools})
+    except ValidationError as error:
+        return _Refusal(name, [f"{document.at(at)}: {problem}" for at, problem in schema.faults_of(error)])
+
+
+def _version_fault(data: Mapping[str, Any]) -> str | None:
+    version = data.get("schema_version")
+    if "schema_version" not in data:
+        near = [key for key in data if isinstance(key, str) and schema.suggestion(key, ["schema_version"])]
+        found = f", and `{near[0]}` is unknown" if near else ""
+        return f"`schema_version` is missing{found}: write `schema_version: {schema.SCHEMA_VERSION}`"
+    if type(version) is not int or version < 1:
+        return f"`schema_version` is `{version}`: write {schema.SCHEMA_VERSION}"
+    if version > schema.SCHEMA_VERSION:
+        return f"`schema_version` {version} is newer than this version reads: upgrade, or write {schema.SCHEMA_VERSION}"
+    return None

@@ -1,0 +1,257 @@
+"""What a persona file may say, field by field, and how a fault in it is worded.
+
+No files are read here, and nothing here knows how a persona is used.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, ValidationInfo
+from pydantic import field_validator as check
+from pydantic import model_validator as check_all
+from pydantic_core import ErrorDetails
+
+from interlock.agents.tool_names import FIXED_TOOLS
+from interlock.llm.messages import ModelRef
+
+SCHEMA_VERSION: Literal[1] = 1
+Trust = Literal["intern", "specialist", "lead"]
+Risk = Literal["GREEN", "YELLOW", "RED"]
+TaskType = Literal["content", "social", "email", "research", "seo", "engineering", "docs", "ops", "other"]
+BUDGETS_USD: Mapping[str, Mapping[str, float]] = {
+    "intern": {"daily_usd": 2, "run_usd": 0.25},
+    "specialist": {"daily_usd": 5, "run_usd": 0.75},
+    "lead": {"daily_usd": 12, "run_usd": 1.50},
+}
+"""Dollars where a persona names none. Source: numbers, "Budgets"."""
+TEMPLATE_NAMES = ("name", "title", "role", "project")
+"""What `{{…}}` in a prompt may name."""
+LONGEST_TEXT = 20_000
+_TEMPLATE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+
+
+def _shaped(pattern: str, expected: str) -> Callable[[str], str]:
+    regex = re.compile(pattern)
+
+    def checked(value: str) -> str:
+        if not regex.fullmatch(value):
+            raise ValueError(f"is `{value}`: {expected}")
+        return value
+
+    return checked
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for value in values:
+        if value.casefold() in seen:
+            raise ValueError(f"names `{value}` twice")
+        seen.add(value.casefold())
+    return values
+
+
+def _one_line(value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise ValueError("must be one line of text")
+    return value.strip()
+
+
+def _prose(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty")
+    if len(value) > LONGEST_TEXT:
+        raise ValueError(f"has {len(value):,} characters: {LONGEST_TEXT:,} are the most")
+    return value.strip() + "\n"
+
+
+def _model(value: str) -> str:
+    ModelRef.parse(value)
+    return value
+
+
+Word = Annotated[str, Strict()]
+Name = Annotated[
+    Word,
+    AfterValidator(
+        _shaped("[a-z][a-z0-9_-]{0,39}", "write a lower-case letter, then letters, digits, - or _ (40 at most)")
+    ),
+]
+Capability = Annotated[
+    Word, AfterValidator(_shaped("[a-z][a-z0-9_]{0,59}", "write lower-case words joined by _, such as code_generation"))
+]
+Trigger = Annotated[
+    Word, AfterValidator(_shaped(r"\w[\w'&/+.-]*( [\w'&/+.-]+){0,4}", "write one to five words without punctuation"))
+]
+Tool = Annotated[Word, AfterValidator(_shaped("[A-Za-z_][A-Za-z0-9_.-]{0,127}", "write the name of a tool"))]
+Mbti = Annotated[Word, AfterValidator(_shaped("[EI][NS][TF][JP]", "write four letters, such as INTP"))]
+Model = Annotated[Word, AfterValidator(_model)]
+Line = Annotated[Word, AfterValidator(_one_line), Field(max_length=200)]
+Prose = Annotated[Word, AfterValidator(_prose)]
+Usd = Annotated[float, Strict(), Field(gt=0, le=100_000, allow_inf_nan=False)]
+Turns = Annotated[int, Strict(), Field(ge=1, le=200)]
+
+
+class Schema(BaseModel):
+    """The base of what a persona file holds: immutable, and without keys that nobody reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Budget(Schema):
+    """Dollars that a persona may spend: a day, a run of a task, a run of a chat."""
+
+    daily_usd: Usd
+    run_usd: Usd
+    chat_run_usd: Usd = 0.10
+
+    @check_all(mode="after")
+    def _fits(self) -> Self:
+        if self.run_usd > self.daily_usd:
+            raise ValueError(f"has `run_usd` {self.run_usd:g} above `daily_usd` {self.daily_usd:g}")
+        return self
+
+
+class Limits(Schema):
+    """Model calls that one run may make, of a task and of a chat."""
+
+    max_turns: Turns = 10
+    chat_max_turns: Turns = 5
+
+
+class PersonaFields(Schema):
+    """A persona file, key by key. Source: interfaces, "Persona file"."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    name: Name
+    title: Line
+    role: Line
+    trust: Trust
+    risk_profile: Risk
+    triggers: Annotated[tuple[Trigger, ...], AfterValidator(_distinct)] = ()
+    capabilities: Annotated[tuple[Capability, ...], AfterValidator(_distinct)] = ()
+    task_types: Annotated[tuple[TaskType, ...], AfterValidator(_distinct)] = ()
+    tools: Annotated[tuple[Tool, ...], AfterValidator(_distinct)] = ()
+    model: Model | None = None
+    fallbacks: Annotated[tuple[Model, ...], AfterValidator(_distinct)] = ()
+    budget: Budget
+    limits: Limits = Limits()
+    max_tokens: Annotated[int, Strict(), Field(ge=256, le=128_000)] = 4096
+    thinking: Literal["adaptive"] | None = None
+    temperature: Annotated[float, Strict(), Field(ge=0, le=2, allow_inf_nan=False)] | None = None
+    mbti: Mbti | None = None
+    soul: Prose
+    prompt: Prose | None = None
+
+    @check_all(mode="before")
+    @classmethod
+    def _budget_by_trust(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("trust"), str):
+            return data
+        given = data.get("budget", {})
+        if not isinstance(given, dict):
+            return data
+        return {**data, "budget": {**BUDGETS_USD.get(data["trust"], {}), **given}}
+
+    @check("tools", mode="after")
+    @classmethod
+    def _installed(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.context is None:
+            return tools
+        known = frozenset(info.context["known_tools"]) | FIXED_TOOLS
+        unknown = [f"`{tool}`{suggestion(tool, known)}" for tool in tools if tool not in known]
+        if unknown:
+            raise ValueError(f"names no tool by {', '.join(unknown)}")
+        return tools
+
+    @check("prompt", mode="after")
+    @classmethod
+    def _fillable(cls, prompt: str | None) -> str | None:
+        for name in _TEMPLATE.findall(prompt or ""):
+            if name not in TEMPLATE_NAMES:
+                hint = suggestion(name, TEMPLATE_NAMES) or f": write {', '.join(TEMPLATE_NAMES)}"
+                raise ValueError(f"has no value for `{{{{{name}}}}}`{hint}")
+        return prompt
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """A persona's prompt with `{{name}}` and the like replaced.
+
+    Raises KeyError for a name that `values` lacks.
+    """
+    return _TEMPLATE.sub(lambda found: values[found[1]], template)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`: did you mean …?` where a known word is near, else nothing."""
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f": did you mean `{near[0]}`?" if near else ""
+
+
+def faults_of(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
+    """Each fault as the path of the value that has it (a missing key: of its parent) and the problem in words."""
+    out = []
+    for detail in error.errors(include_url=False):
+        path = detail["loc"]
+        at = path[:-1] if detail["type"] == "missing" else path
+        out.append((at, _worded(detail, path)))
+    return out
+
+
+def _worded(detail: ErrorDetails, path: tuple[str | int, ...]) -> str:
+    label = f"`{_dotted(path)}`"
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "missing":
+        return f"{label} is missing"
+    if kind == "extra_forbidden":
+        known = _keys_beside(path)
+        hint = suggestion(str(path[-1]), known) or f": the keys are {', '.join(known)}"
+        return f"unknown key {label}{hint}"
+    if kind == "value_error":
+        return f"{label} {context['error']}" if not str(context["error"]).startswith("`") else str(context["error"])
+    if kind == "literal_error":
+        options = re.findall(r"'([^']*)'", str(context["expected"])) or [str(context["expected"])]
+        hint = suggestion(str(detail["input"]), options) or f": write {' or '.join(filter(None, options))}"
+        return f"{label} is `{_shown(detail['input'])}`{hint}"
+    if kind in _EXPECTED:
+        return f"{label} must be {_EXPECTED[kind]}, not {_called(detail['input'])}"
+    message = detail["msg"].removeprefix("Input should ").removeprefix("String should ").removeprefix("be ")
+    return f"{label} is `{_shown(detail['input'])}`: it must be {message}"
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "tuple_type": "a list",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+}
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    out = ""
+    for part in path:
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
+    return out
+
+
+def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
+    nested: dict[str, type[Schema]] = {"budget": Budget, "limits": Limits}
+    owner = nested.get(str(path[0]), PersonaFields) if len(path) > 1 else PersonaFields
+    return list(owner.model_fields)
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _called(value: Any) -> str:
+    if value is None:
+        return "empty"
+    names = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a mapping"}
+    return names.get(type(value), type(value).__name__)

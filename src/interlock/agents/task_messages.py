@@ -1,0 +1,169 @@
+"""The first user message of a run: a task to do, a mission to plan, to compile or to learn from.
+
+INVARIANT: unescaped headings in these messages are ours; whatever was written by agents, users or the outside goes
+through `quoted` or `one_line`. The headings are a protocol that the offline model reads too. How an answer is checked
+is not said here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+
+from interlock.agents.persona import Persona
+from interlock.agents.persona_schema import TaskType
+from interlock.agents.quoting import LONGEST_INPUT, json_block, one_line, quoted
+from interlock.core.values import usd
+from interlock.llm.messages import Message, Text
+
+TASK_TYPES: tuple[str, ...] = get_args(TaskType)
+PRIORITIES = ("low", "medium", "high", "urgent")
+"""Source: numbers, "Other defaults"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A result that somebody delivered: of the task `id` with that title."""
+
+    id: str
+    title: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBrief:
+    """A task as its agent is told of it.
+
+    Of a review task, `review` is the deliverable to be judged and `review_standard` what its author was asked for.
+    """
+
+    title: str
+    description: str
+    type: str
+    deliverable: str
+    inputs: tuple[Material, ...] = ()
+    review: Material | None = None
+    review_standard: str = ""
+    feedback: str | None = None
+
+
+def task_message(task: TaskBrief) -> Message:
+    """What an agent is told of its task, the results of the tasks it depends on included. Source: row A7."""
+    sections = [
+        f"# Task: {one_line(task.title)}",
+        f"## Description\n{quoted(task.description)}",
+        f"## Type\n{one_line(task.type)}",
+        f"## Expected deliverable\n{quoted(task.deliverable)}",
+    ]
+    if task.inputs:
+        sections.append("## Inputs\nResults of the tasks that this one builds on.")
+        sections.extend(_material(each) for each in task.inputs)
+    if task.review is not None:
+        asked = f"\n\nWhat its author was asked for:\n{quoted(task.review_standard)}" if task.review_standard else ""
+        sections.append(f"## Review\n{_REVIEW}{asked}")
+        sections.append(_material(task.review))
+    if task.feedback:
+        sections.append(f"## Feedback\nThe work was sent back. Answer each point.\n{quoted(task.feedback)}")
+    return _user(sections)
+
+
+def plan_message(
+    goal: str,
+    personas: Sequence[Persona],
+    *,
+    budget_microusd: int | None = None,
+    deadline: datetime | None = None,
+    notes: Sequence[str] = (),
+    errors: Sequence[str] = (),
+) -> Message:
+    """What the Coordinator is told when a goal is to become a plan; `errors` are those of its last try.
+
+    Only personas that take tasks are listed. Source: row A3.
+    """
+    constraints = []
+    if budget_microusd is not None:
+        constraints.append(f"- budget: {usd(budget_microusd)}")
+    if deadline is not None:
+        constraints.append(f"- deadline: {deadline.isoformat(timespec='minutes')}")
+    constraints.extend(f"- note: {one_line(note, limit=2_000)}" for note in notes)
+    sections = [
+        "# Plan a mission",
+        f"## Goal\n{quoted(goal)}",
+        "## Constraints\n" + ("\n".join(constraints) or "- none"),
+        "## Personas\n" + "\n".join(_persona_line(each) for each in personas if each.takes_tasks),
+    ]
+    if errors:
+        sections.append("## Errors in your last plan\n" + "\n".join(f"- {one_line(e, limit=1_000)}" for e in errors))
+    sections.append(f"## Answer\n{_PLAN_ANSWER}")
+    return _user(sections)
+
+
+def compile_message(goal: str, results: Sequence[Material], not_done: Sequence[tuple[str, str]]) -> Message:
+    """What the Coordinator is told when results are to become the mission's one deliverable.
+
+    `not_done` pairs a task's title with the reason. Source: row A9.
+    """
+    missing = [f"- {one_line(title)}: {one_line(reason, limit=1_000)}" for title, reason in not_done]
+    sections = [
+        f"# Compile the mission\n{_COMPILE}",
+        f"## Goal\n{quoted(goal)}",
+        "## Results" + ("" if results else "\nNone."),
+        *(_material(each) for each in results),
+        "## Not done\n" + ("\n".join(missing) or "Nothing: every task is done."),
+    ]
+    return _user(sections)
+
+
+def learn_message(facts: Mapping[str, Any]) -> Message:
+    """What the Learner is told of an ended mission: the record as JSON. Source: row H5."""
+    return _user(["# Learn from this mission", f"## Facts\n{json_block(dict(facts))}", f"## Answer\n{_LEARN_ANSWER}"])
+
+
+def _user(sections: Sequence[str]) -> Message:
+    return Message("user", (Text("\n\n".join(sections) + "\n"),))
+
+
+def _material(material: Material) -> str:
+    heading = f"### {one_line(material.title)} ({one_line(material.id)})"
+    return f"{heading}\n{quoted(material.content, limit=LONGEST_INPUT)}"
+
+
+def _persona_line(persona: Persona) -> str:
+    groups = {
+        "task types": persona.task_types,
+        "triggers": persona.triggers,
+        "capabilities": persona.capabilities,
+        "tools": persona.tools,
+    }
+    described = "; ".join(f"{label}: {', '.join(words)}" for label, words in groups.items() if words)
+    return f"- {persona.name} ({described}): {persona.role}"
+
+
+_REVIEW = (
+    "Judge the deliverable below against its task. Hand in your findings with submit_deliverable, whose `verdict` is "
+    "`pass` or `changes`. `changes` sends the work back to its author with your findings."
+)
+
+_COMPILE = (
+    "Write the mission's deliverable from the results below. Your answer is the text of the deliverable itself, in "
+    "Markdown, with nothing before or after it. It names what was not done."
+)
+
+_PLAN_ANSWER = f"""Your answer is the text itself: one JSON object and nothing else, in this form:
+{{"summary": str, "tasks": [{{"key": str, "title": str, "description": str, "persona": str, "type": str, \
+"priority": str, "estimated_minutes": int, "capabilities": [str], "deliverable": str, "budget_share": number, \
+"depends_on": [key], "reviews": key or null}}]}}
+- 2 to 7 tasks; one where the goal is one piece of work.
+- key: short and unique, such as `market-facts`.
+- persona: one of the names above. type: {", ".join(TASK_TYPES)}. priority: {", ".join(PRIORITIES)}.
+- capabilities: what the task requires, in the words of the persona's capabilities; may be empty.
+- budget_share: above 0 and at most 1; all together at most 1.
+- depends_on: keys of tasks whose results it needs; no cycles. Tasks that do not depend on each other run in parallel.
+- reviews: the key of the task whose deliverable this one judges, which is then also in depends_on and belongs to \
+another persona; else null."""
+
+_LEARN_ANSWER = """Your answer is the text itself: one JSON object and nothing else, in this form:
+{"lessons": [{"kind": "win|error|fix|optimisation", "rule": str, "task_type": str or null, "persona": str or null, \
+"confidence": number, "evidence": [id]}]}
+- confidence: 0 to 1. evidence: ids of tasks and runs in the facts that show it; at least one.
+- No lesson is a good answer: {"lessons": []}."""
