@@ -1,0 +1,157 @@
+"""Who gets a task: a score for each candidate and a choice that can be explained; nothing is assigned here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from interlock.agents.persona import Persona
+from interlock.graph.triggers import find_triggers, weight
+
+CAPABILITY_MOST, CAPABILITY_NONE_REQUIRED = 40.0, 20.0
+TRACK_RECORD_MOST = 25.0
+TRUST_POINTS: Mapping[str, float] = {"intern": 5.0, "specialist": 10.0, "lead": 15.0}
+HEADROOM_MOST = 10.0
+TRIGGER_MOST, TRIGGER_PER_WORD = 10.0, 5.0
+WORKLOAD_PER_TASK, WORKLOAD_MOST = 2.5, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A member as delegation sees it. Done and failed count its ended tasks; money is that of its day.
+
+    `trust` is the member's, which may differ from its persona's. `obstacle` says why it may not be given anything
+    now (quarantined, paused, no budget); None where it may.
+    """
+
+    member_id: str
+    persona: Persona
+    trust: str
+    done_count: int = 0
+    failed_count: int = 0
+    active_tasks: int = 0
+    daily_limit_microusd: int = 0
+    daily_left_microusd: int = 0
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A task as delegation sees it. `author` is the persona whose work it reviews, which may not be chosen."""
+
+    persona: str
+    type: str
+    text: str
+    capabilities: tuple[str, ...] = ()
+    author: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The parts of a candidate's score; `workload` is negative."""
+
+    capability: float
+    track_record: float
+    trust: float
+    headroom: float
+    trigger: float
+    workload: float
+
+    @property
+    def total(self) -> float:
+        """0 to 100."""
+        parts = self.capability + self.track_record + self.trust + self.headroom + self.trigger + self.workload
+        return min(100.0, max(0.0, parts))
+
+    def to_json(self) -> dict[str, float]:
+        """The parts and their total, rounded, for the decision log."""
+        return {name: round(value, 2) for name, value in {**asdict(self), "total": self.total}.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who was chosen and why, with everyone that was considered; nobody means that the task waits, with an alert."""
+
+    candidate: Candidate | None
+    score: Score | None
+    reason: str
+    substitute: bool
+    """Whether the named persona could not be had."""
+    considered: tuple[tuple[Candidate, Score, str], ...]
+    """Each candidate with its score and the reason why it was not eligible (empty where it was)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """For the decision log. Source: row A11."""
+        return {
+            "member": self.candidate.member_id if self.candidate else None,
+            "persona": self.candidate.persona.name if self.candidate else None,
+            "score": self.score.to_json() if self.score else None,
+            "reason": self.reason,
+            "substitute": self.substitute,
+            "considered": [
+                {"member": c.member_id, "persona": c.persona.name, "score": s.to_json(), "obstacle": why or None}
+                for c, s, why in self.considered
+            ],
+        }
+
+
+def score(candidate: Candidate, need: Need) -> Score:
+    """How well a candidate fits a task, part by part.
+
+    Track record is (done + 1) / (ended + 2), so that a newcomer starts in the middle. Source: numbers, "Delegation
+    score".
+    """
+    persona = candidate.persona
+    wanted = set(need.capabilities)
+    met = len(wanted.intersection(persona.capabilities)) / len(wanted) if wanted else 0.0
+    limit, left = candidate.daily_limit_microusd, candidate.daily_left_microusd
+    found = find_triggers(need.text, persona.triggers)
+    done, ended = candidate.done_count, candidate.done_count + candidate.failed_count
+    return Score(
+        capability=CAPABILITY_MOST * met if wanted else CAPABILITY_NONE_REQUIRED,
+        track_record=TRACK_RECORD_MOST * (done + 1) / (ended + 2),
+        trust=TRUST_POINTS[candidate.trust],
+        headroom=HEADROOM_MOST * min(1.0, max(0.0, left / limit)) if limit > 0 else 0.0,
+        trigger=min(TRIGGER_MOST, TRIGGER_PER_WORD * weight(found)),
+        workload=-min(WORKLOAD_MOST, WORKLOAD_PER_TASK * candidate.active_tasks),
+    )
+
+
+def choose(candidates: Sequence[Candidate], need: Need) -> Choice:
+    """The best eligible member of the named persona, else the best of another that may take the task's type.
+
+    Source: row A5.
+    """
+    judged = tuple((c, score(c, need), _obstacle(c, need)) for c in candidates)
+    free = sorted(
+        ((c, s) for c, s, why in judged if not why),
+        key=lambda pair: (-pair[1].total, pair[0].active_tasks, pair[0].persona.name, pair[0].member_id),
+    )
+    named = [pair for pair in free if pair[0].persona.name == need.persona]
+    others = [pair for pair in free if need.type in pair[0].persona.task_types]
+    if named:
+        chosen, points = named[0]
+        return Choice(chosen, points, f"`{need.persona}` as planned, {points.total:.1f} points", False, judged)
+    missing = _why_not_named(judged, need)
+    if others:
+        chosen, points = others[0]
+        reason = (
+            f"{missing}; `{chosen.persona.name}` is the best of {len(others)} that may take `{need.type}` tasks, "
+            f"{points.total:.1f} points"
+        )
+        return Choice(chosen, points, reason, True, judged)
+    return Choice(None, None, f"{missing}; nobody else may take `{need.type}` tasks now", False, judged)
+
+
+def _obstacle(candidate: Candidate, need: Need) -> str:
+    if candidate.obstacle:
+        return candidate.obstacle
+    if candidate.persona.name == need.author:
+        return "wrote what is to be reviewed"
+    if not candidate.persona.takes_tasks:
+        return "takes no tasks"
+    return ""
+
+
+def _why_not_named(judged: Sequence[tuple[Candidate, Score, str]], need: Need) -> str:
+    reasons = [why for c, _, why in judged if c.persona.name == need.persona]
+    return f"`{need.persona}` is not available ({reasons[0] if reasons else 'no such member'})"
