@@ -1,0 +1,217 @@
+"""An answer put together from the events of the Messages API, with the usage known at every moment.
+
+It reads plain dicts and tolerates what it does not know; the network belongs to `anthropic`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from interlock.llm.messages import (
+    Block,
+    Delta,
+    Message,
+    Opaque,
+    Reply,
+    StopReason,
+    Text,
+    Thinking,
+    ToolUse,
+    Usage,
+)
+from interlock.llm.tokens import block_tokens
+
+_STOP_REASONS = {reason.value: reason for reason in StopReason}
+
+
+class MessageAssembly:
+    """An answer on its way.
+
+    Feed it every event; `finished` is True after `message_stop`. `usage` is None until the provider reported
+    some. An event that makes no sense raises KeyError, TypeError, AttributeError or ValueError.
+    """
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+        self.usage: Usage | None = None
+        self.finished = False
+        self._model = ""
+        self._stop_reason: str | None = None
+        self._detail: str | None = None
+        self._drafts: dict[int, _Draft] = {}
+
+    def accept(self, event: Mapping[str, Any]) -> Iterator[Delta]:
+        """Takes one event in and yields what of it can be shown."""
+        match event["type"]:
+            case "message_start":
+                message = event["message"]
+                self._model = str(message.get("model", ""))
+                self.usage = counted(message.get("usage"), self.usage)
+            case "content_block_start":
+                draft = _Draft(event["content_block"])
+                self._drafts[int(event["index"])] = draft
+                yield from draft.opening()
+            case "content_block_delta":
+                yield from self._drafts[event["index"]].accept(event["delta"])
+            case "message_delta":
+                self._stop(event.get("delta") or {})
+                self.usage = counted(event.get("usage"), self.usage)
+            case "message_stop":
+                self.finished = True
+
+    def reply(self, request_id: str | None, unreported: Usage) -> Reply:
+        """The whole answer; blocks that were cut off by the token limit are kept as far as they came.
+
+        Where the provider reported no usage at all, `unreported` and an estimate of the words stand in.
+        """
+        blocks = tuple(b for _, draft in sorted(self._drafts.items()) for b in draft.blocks(self.provider))
+        message = Message("assistant", blocks)
+        reason = _STOP_REASONS.get(self._stop_reason or "")
+        detail = self._detail
+        if reason is None:
+            reason = StopReason.TOOL_USE if message.tool_uses else StopReason.END_TURN
+            detail = detail or self._stop_reason
+        usage = self.usage or unreported.plus(Usage(output_tokens=sum(block_tokens(block) for block in blocks)))
+        return Reply(message, reason, usage, self._model, request_id, detail)
+
+    def _stop(self, delta: Mapping[str, Any]) -> None:
+        self._stop_reason = delta.get("stop_reason") or self._stop_reason
+        details = delta.get("stop_details") or {}
+        self._detail = details.get("explanation") or details.get("category") or self._detail
+
+
+def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The events that would have told a message that came in one piece."""
+    yield {"type": "message_start", "message": message}
+    for index, block in enumerate(message.get("content") or []):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+    yield {"type": "message_delta", "delta": message, "usage": message.get("usage")}
+    yield {"type": "message_stop"}
+
+
+def counted(report: Any, before: Usage | None) -> Usage | None:
+    """The usage after one more report. Reports are cumulative, so a count never shrinks; junk counts as nothing."""
+    if not isinstance(report, Mapping):
+        return before
+    old = before or Usage()
+    by_ttl = report.get("cache_creation")
+    by_ttl = by_ttl if isinstance(by_ttl, Mapping) else {}
+    written_1h = max(old.cache_write_1h_tokens, _count(by_ttl.get("ephemeral_1h_input_tokens")))
+    written = max(
+        _count(report.get("cache_creation_input_tokens")) - written_1h,
+        _count(by_ttl.get("ephemeral_5m_input_tokens")),
+    )
+    return Usage(
+        input_tokens=max(old.input_tokens, _count(report.get("input_tokens"))),
+        output_tokens=max(old.output_tokens, _count(report.get("output_tokens"))),
+        cache_read_tokens=max(old.cache_read_tokens, _count(report.get("cache_read_input_tokens"))),
+        cache_write_5m_tokens=max(old.cache_write_5m_tokens, written),
+        cache_write_1h_tokens=written_1h,
+    )
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+class _Draft:
+    """One content block on its way."""
+
+    def __init__(self, start: Mapping[str, Any]) -> None:
+        self._type = str(start["type"])
+        self._fields = dict(start)
+        self._pieces: dict[str, list[str]] = {}
+
+    def opening(self) -> Iterator[Delta]:
+        if self._type == "tool_use":
+            yield Delta("tool", str(self._fields["name"]))
+        elif self._type == "text" and self._fields.get("text"):
+            yield Delta("text", self._fields["text"])
+
+    def accept(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        match delta["type"]:
+            case "text_delta" if self._type == "text":
+                self._append("text", delta["text"])
+                if delta["text"]:
+                    yield Delta("text", delta["text"])
+            case "thinking_delta" if self._type == "thinking":
+                self._append("thinking", delta["thinking"])
+                if delta["thinking"]:
+                    yield Delta("thinking", delta["thinking"])
+            case "signature_delta":
+                self._fields["signature"] = delta["signature"]
+            case "citations_delta":
+                self._fields["citations"] = [*(self._fields.get("citations") or []), delta["citation"]]
+            case _:
+                self._merge(delta)
+
+    def blocks(self, provider: str) -> Iterator[Block]:
+        fields = dict(self._fields)
+        raw = "".join(self._pieces.get("partial_json", []))
+        for name, pieces in self._pieces.items():
+            if name != "partial_json":
+                fields[name] = whole((fields.get(name) or "") + "".join(pieces))
+        match self._type:
+            case "text":
+                if fields.get("text"):
+                    yield Text(fields["text"])
+                if fields.get("citations"):
+                    yield Opaque(provider, fields)
+            case "thinking":
+                yield Thinking(fields.get("thinking") or "", fields.get("signature") or "")
+            case "redacted_thinking":
+                yield Thinking("", redacted=str(fields["data"]))
+            case "tool_use":
+                args = _json_object(raw) if raw.strip() else fields.get("input") or {}
+                args = args if isinstance(args, dict) else None
+                yield ToolUse(str(fields["id"]), str(fields["name"]), args, "" if args is not None else whole(raw))
+            case _:
+                if raw.strip():
+                    fields["input"] = _json_object(raw) or {}
+                yield Opaque(provider, fields)
+
+    def _merge(self, delta: Mapping[str, Any]) -> None:
+        for name, value in delta.items():
+            if name == "type":
+                continue
+            if isinstance(value, str):
+                self._append(name, value)
+            else:
+                self._fields[name] = value
+
+    def _append(self, name: str, piece: str) -> None:
+        self._pieces.setdefault(name, []).append(piece)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _json_object(raw: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(whole(raw), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    mended: dict[str, Any] = _mended(value) if "\\u" in raw else value
+    return mended
+
+
+def whole(text: str) -> str:
+    """The text as storable Unicode: halves of a pair that came apart are joined, lone ones replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        return {whole(k): _mended(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_mended(v) for v in value]
+    return value

@@ -1,0 +1,126 @@
+"""The body of a Messages API request from a neutral one: blocks, cache breakpoints, thinking, effort.
+
+Talking to the network belongs to `anthropic`; reading answers to `anthropic_events`.
+"""
+
+from typing import Any
+
+from interlock.llm.messages import (
+    Block,
+    Image,
+    Message,
+    ModelRequest,
+    Opaque,
+    SystemPart,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolSpec,
+    ToolUse,
+)
+
+_CACHE = {"type": "ephemeral"}
+"""INVARIANT: five minutes, the shortest and cheapest; `prices.worst_case` counts on it."""
+
+_MARKABLE = (Text, ToolResult, ToolUse, Image)
+
+
+def request_body(request: ModelRequest, provider: str) -> dict[str, Any]:
+    """The JSON body without `stream`.
+
+    Cache breakpoints stand on the last tool, the last stable system part and the end of the conversation.
+    A temperature is never sent: the API refuses it. Opaque blocks of other providers are left out.
+    """
+    body: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": _messages(request.messages, provider),
+    }
+    if system := _system(request.system):
+        body["system"] = system
+    if request.tools:
+        body["tools"] = _tools(request.tools)
+    if request.thinking is not None:
+        body["thinking"] = {"type": request.thinking}
+    if request.effort is not None:
+        body["output_config"] = {"effort": request.effort}
+    return body
+
+
+def _system(parts: tuple[SystemPart, ...]) -> list[dict[str, Any]]:
+    said = [part for part in parts if part.text.strip()]
+    out: list[dict[str, Any]] = [{"type": "text", "text": part.text} for part in said]
+    stable = [i for i, part in enumerate(said) if part.stable]
+    if stable:
+        out[stable[-1]]["cache_control"] = _CACHE
+    return out
+
+
+def _tools(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)} for tool in tools
+    ]
+    out[-1]["cache_control"] = _CACHE
+    return out
+
+
+def _messages(messages: tuple[Message, ...], provider: str) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for position, message in enumerate(messages, start=1):
+        kept = _kept(message.blocks, provider)
+        content = [_block(block) for block in kept]
+        if position == len(messages):
+            _mark_end(kept, content)
+        if message.role == "user":
+            content.sort(key=lambda block: block["type"] != "tool_result")
+        if content:
+            out.append({"role": message.role, "content": content})
+    return out
+
+
+def _kept(blocks: tuple[Block, ...], provider: str) -> list[Block]:
+    """What this provider accepts: no blank text, no unsigned thinking, nothing that another provider wrote.
+
+    A text that its own opaque form follows (a text with citations) is sent once, in that form.
+    """
+    kept: list[Block] = []
+    for block in blocks:
+        match block:
+            case Text(text) if not text.strip():
+                continue
+            case Thinking(signature="", redacted=None):
+                continue
+            case Opaque(owner, data):
+                if owner != provider:
+                    continue
+                if data.get("type") == "text" and kept and kept[-1] == Text(data.get("text", "")):
+                    kept.pop()
+        kept.append(block)
+    return kept
+
+
+def _mark_end(blocks: list[Block], content: list[dict[str, Any]]) -> None:
+    for block, wire in zip(reversed(blocks), reversed(content), strict=True):
+        if isinstance(block, _MARKABLE):
+            wire["cache_control"] = _CACHE
+            return
+
+
+def _block(block: Block) -> dict[str, Any]:
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Thinking(redacted=str() as data):
+            return {"type": "redacted_thinking", "data": data}
+        case Thinking(text, signature):
+            return {"type": "thinking", "thinking": text, "signature": signature}
+        case ToolUse(id, name, args, raw):
+            sent = {"INVALID_JSON": raw} if args is None else args
+            return {"type": "tool_use", "id": id, "name": name, "input": sent}
+        case ToolResult(call_id, content, is_error):
+            out: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+            return {**out, "is_error": True} if is_error else out
+        case Image(media_type, data):
+            return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+        case Opaque(_, wire):
+            return dict(wire)

@@ -1,0 +1,57 @@
+"""A cheap estimate of how long a prompt is, for setting money aside and for noticing a full context.
+
+Exact counts come from the provider with each reply; nothing is settled by an estimate but a call cut off unseen.
+"""
+
+import json
+import math
+
+from interlock.llm.messages import Block, Image, ModelRequest, Opaque, Text, Thinking, ToolResult, ToolSpec, ToolUse
+
+CHARS_PER_TOKEN = 2.5
+"""Low on purpose: the tokenizers of current models make up to 45 % more tokens of a text than older ones did."""
+EXTRA_BYTE_TOKENS = 0.6
+"""For each byte of UTF-8 past the first of a character: about 1.6 tokens for a CJK character, 2.2 for an emoji."""
+MESSAGE_TOKENS = 8
+TOOL_TOKENS = 24
+TOOL_PROMPT_TOKENS = 500
+"""What providers add to a prompt that offers tools."""
+IMAGE_TOKENS = 5_000
+"""More than the largest picture that providers take without scaling it down."""
+
+
+def text_tokens(text: str) -> int:
+    """About how many tokens, rather too many than too few."""
+    extra = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
+    return math.ceil(len(text) / CHARS_PER_TOKEN + extra * EXTRA_BYTE_TOKENS)
+
+
+def estimate_prompt_tokens(request: ModelRequest) -> int:
+    """About how many tokens go in: system, tools and messages; rather too many than too few."""
+    total = sum(text_tokens(part.text) for part in request.system)
+    if request.tools:
+        total += TOOL_PROMPT_TOKENS + sum(_tool_tokens(tool) for tool in request.tools)
+    for message in request.messages:
+        total += MESSAGE_TOKENS + sum(block_tokens(block) for block in message.blocks)
+    return total
+
+
+def _tool_tokens(tool: ToolSpec) -> int:
+    return TOOL_TOKENS + text_tokens(tool.name + tool.description + json.dumps(dict(tool.input_schema)))
+
+
+def block_tokens(block: Block) -> int:
+    """About how many tokens a block is."""
+    match block:
+        case Text(text):
+            return text_tokens(text)
+        case Thinking(text, signature, redacted):
+            return text_tokens(text + signature + (redacted or ""))
+        case ToolUse(_, name, args, raw):
+            return TOOL_TOKENS + text_tokens(name + (raw if args is None else json.dumps(args, ensure_ascii=False)))
+        case ToolResult(_, content, _):
+            return TOOL_TOKENS + text_tokens(content)
+        case Image():
+            return IMAGE_TOKENS
+        case Opaque(_, data):
+            return text_tokens(json.dumps(data, ensure_ascii=False))
