@@ -45,7 +45,7 @@ class Tx(Protocol):
     def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
         """The first row, or None."""
 
-    def add(self, model: type[SQLModel], **values: Any) -> None:
+    def add(self, model: type[SQLModel], /, **values: Any) -> None:
         """Inserts a row; columns left out take the model's defaults."""
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -81,7 +81,7 @@ class SqliteTx:
         raw = self.connection.execute(s.sql, s.bind(params)).fetchone()
         return None if raw is None else s.row(raw)
 
-    def add(self, model: type[SQLModel], **values: Any) -> None:
+    def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
         self.connection.execute(s.sql, s.bind(DEFAULTS.complete(model, values)))
 
@@ -125,7 +125,7 @@ class PostgresTx:
         raw = cursor.fetchone()
         return None if raw is None else s.row(raw)
 
-    def add(self, model: type[SQLModel], **values: Any) -> None:
+    def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
         self.connection.execute(s.sql, s.bind(DEFAULTS.complete(model, values)), prepare=True)
 

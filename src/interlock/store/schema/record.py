@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
-from interlock.store.schema.types import Json
+from interlock.store.schema.types import Counter, Json
 
 
 class RunStep(SQLModel, table=True):
@@ -193,7 +193,7 @@ class Activity(SQLModel, table=True):
     """One entry of the audit log; never changed."""
 
     __tablename__ = "activities"
-    id: int | None = Field(default=None, primary_key=True)
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counter)
     project_id: str
     action: str
     actor_kind: str

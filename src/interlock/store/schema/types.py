@@ -9,6 +9,9 @@ from sqlmodel import SQLModel
 Json = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 """JSON text on SQLite, JSONB on PostgreSQL. A value is replaced whole; a change inside it is not seen."""
 
+Counter = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""A number that the database gives out in order."""
+
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
-from interlock.store.schema.types import Json
+from interlock.store.schema.types import Counter, Json
 
 
 class Mission(SQLModel, table=True):
@@ -176,7 +176,7 @@ class MissionEvent(SQLModel, table=True):
         sa.Index("ix_mission_events_open", "mission_id", "id", sqlite_where=sa.text("consumed_at IS NULL"),
                  postgresql_where=sa.text("consumed_at IS NULL")),
     )  # fmt: skip
-    id: int | None = Field(default=None, primary_key=True)
+    id: int | None = Field(default=None, primary_key=True, sa_type=Counter)
     mission_id: str = Field(foreign_key="missions.id", ondelete="CASCADE")
     kind: str
     payload: dict[str, Any] = Field(sa_type=Json)
