@@ -1,0 +1,130 @@
+"""Settings: file, environment and flags, and what is said about faults in them."""
+
+from pathlib import Path
+
+import pytest
+
+from interlock.core.errors import ConfigError
+from interlock.settings import Settings, load_settings
+
+
+def faults(cwd: Path, text: str = "", env: dict[str, str] | None = None, **overrides: object) -> list[str]:
+    (cwd / "interlock.yaml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(cwd, env or {}, overrides)
+    return caught.value.faults
+
+
+def test_an_empty_directory_gives_the_defaults_under_its_own_home(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, {}, {})
+    assert settings.home == tmp_path / ".interlock"
+    assert settings.database_url == f"sqlite:///{tmp_path / '.interlock' / 'interlock.db'}"
+    assert (settings.model, settings.policy, settings.personas) == (None, None, ())
+    assert (settings.mission_budget_usd, settings.project_day_usd, settings.approval_expires_s) == (20, 50, 86_400)
+
+
+def test_policy_and_personas_of_the_working_directory_are_found(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("version: 1\n")
+    (tmp_path / "personas").mkdir()
+    settings = load_settings(tmp_path, {}, {})
+    assert settings.policy == tmp_path / "policy.yaml"
+    assert settings.personas == (tmp_path / "personas",)
+
+
+def test_flags_override_the_environment_which_overrides_the_file(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text("model: a/file\nproject: from-file\ntimezone: Europe/Berlin\n")
+    env = {"INTERLOCK_MODEL": "b/env", "INTERLOCK_PROJECT": "from-env"}
+    settings = load_settings(tmp_path, env, {"model": "c/flag", "project": None})
+    assert (settings.model, settings.project, settings.timezone) == ("c/flag", "from-env", "Europe/Berlin")
+
+
+def test_nested_variables_reach_nested_settings_without_losing_the_files_other_keys(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text("smtp:\n  host: mail.example.com\n  port: 25\n")
+    env = {
+        "INTERLOCK_SMTP__PORT": "2525",
+        "INTERLOCK_PROVIDERS__GROQ__BASE_URL": "http://127.0.0.1:9/v1/",
+        "INTERLOCK_BRAVE__BASE_URL": "http://127.0.0.1:8",
+    }
+    settings = load_settings(tmp_path, env, {})
+    assert (settings.smtp.host, settings.smtp.port) == ("mail.example.com", 2525)
+    assert settings.provider("groq").base_url == "http://127.0.0.1:9/v1"
+    assert settings.brave.base_url == "http://127.0.0.1:8"
+
+
+def test_keys_come_from_each_providers_variable_or_the_one_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text("providers:\n  mine: {base_url: 'http://127.0.0.1:1', api_key_env: MY}\n")
+    env = {"ANTHROPIC_API_KEY": "k1", "GEMINI_API_KEY": "k2", "MY": "k3", "ANTHROPIC_BASE_URL": "http://127.0.0.1:7"}
+    settings = load_settings(tmp_path, env, {})
+    assert [settings.key(name) for name in ("anthropic", "google", "mine", "openai")] == ["k1", "k2", "k3", None]
+    assert settings.provider("anthropic").base_url == "http://127.0.0.1:7"
+
+
+def test_secrets_are_never_printed(tmp_path: Path) -> None:
+    env = {
+        "ANTHROPIC_API_KEY": "hush-1",
+        "BRAVE_API_KEY": "hush-2",
+        "POSTAL_API_KEY": "hush-3",
+        "INTERLOCK_SMTP__PASSWORD": "hush-4",
+        "INTERLOCK_DATABASE_URL": "postgresql://me:hush-5@db.example/interlock?sslmode=require",
+    }
+    settings = load_settings(tmp_path, env, {})
+    assert "hush" not in f"{settings!r} {settings} {settings.model_dump_json(exclude={'database_url'})}"
+    assert settings.database_name == "postgresql://db.example/interlock"
+
+
+def test_every_fault_of_a_file_is_told_with_its_line_and_the_nearest_name(tmp_path: Path) -> None:
+    text = "modle: a/b\nconcurrency: many\nsmtp:\n  hots: x\n  port: 99999\nproject: Not Good\n"
+    told = faults(tmp_path, text)
+    assert [fault.split(": ", 1)[0] for fault in sorted(told)] == [f"interlock.yaml:{n}" for n in (1, 2, 4, 5, 6)]
+    assert "interlock.yaml:1: unknown setting `modle`, did you mean `model`" in told
+    assert "interlock.yaml:4: unknown setting `smtp.hots`, did you mean `host`" in told
+
+
+def test_faults_of_variables_and_flags_name_them(tmp_path: Path) -> None:
+    told = faults(tmp_path, "", {"INTERLOCK_CONCURRENCY": "0", "INTERLOCK_MODLE": "a/b"}, model="nothing")
+    assert any(fault.startswith("INTERLOCK_CONCURRENCY: `concurrency`: ") for fault in told)
+    assert "INTERLOCK_MODLE: unknown setting, did you mean `INTERLOCK_MODEL`" in told
+    assert any(fault.startswith("model: `model`: `nothing` names no model: write `provider/model`") for fault in told)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("mysql://x/y", "`mysql` is no database interlock knows"),
+        ("nonsense", "`nonsense` is no database interlock knows"),
+        ("sqlite:///", "path of the file is missing"),
+        ("postgresql://me:pw@host:port/db", "port of the URL is not a number"),
+        ("postgresql://[::1/db", "is not a number"),
+    ],
+)
+def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_path: Path, url: str, says: str) -> None:
+    told = faults(tmp_path, "", {"INTERLOCK_DATABASE_URL": url})
+    assert len(told) == 1
+    assert says in told[0]
+    assert "pw" not in told[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("timezone: Mars/Olympus\n", "`Mars/Olympus` is no time zone"),
+        ("mission_budget_usd: true\n", "expected a number"),
+        ("mission_budget_usd: .inf\n", "finite"),
+        ("policy: nowhere.yaml\n", "there is no file"),
+        ("personas: [nowhere]\n", "there is no folder"),
+        ("- a list\n", "settings are `key: value` lines"),
+        ("providers: {groq: {base_url: 'ftp://x'}}\n", "expected a URL"),
+        ("model: a/b\nmodel: c/d\n", "model"),
+    ],
+)
+def test_a_bad_value_is_one_fault_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+    told = faults(tmp_path, text)
+    assert len(told) == 1
+    assert told[0].startswith("interlock.yaml:")
+    assert says in told[0]
+
+
+def test_settings_cannot_be_changed(tmp_path: Path) -> None:
+    settings: Settings = load_settings(tmp_path, {}, {})
+    with pytest.raises(ValueError, match="frozen"):
+        settings.model = "a/b"  # type: ignore[misc]
