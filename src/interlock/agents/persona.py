@@ -143,11 +143,11 @@ def _read(path: Path, known_tools: frozenset[str]) -> Persona | _Refusal:
         return _Refusal(path.stem, [f"{path}:1: a persona is a mapping: start with `schema_version: 1`"])
     name = data["name"] if isinstance(data.get("name"), str) else path.stem
     if fault := _version_fault(data):
-        return _Refusal(name, [f"{document.at(('schema_version',) if 'schema_version' in data else ())}: {fault}"])
+        return _Refusal(name, [document.fault(("schema_version",), fault)])
     try:
         return Persona.model_validate(data, context={"known_tools": known_tools})
     except ValidationError as error:
-        return _Refusal(name, [f"{document.at(at)}: {problem}" for at, problem in schema.faults_of(error)])
+        return _Refusal(name, [document.fault(at, problem) for at, problem in schema.faults_of(error)])
 
 
 def _version_fault(data: Mapping[str, Any]) -> str | None:

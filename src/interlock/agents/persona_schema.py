@@ -147,12 +147,11 @@ class PersonaFields(Schema):
     @check_all(mode="before")
     @classmethod
     def _budget_by_trust(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("trust"), str):
-            return data
-        given = data.get("budget", {})
+        given = data.get("budget", {}) if isinstance(data, dict) else None
         if not isinstance(given, dict):
             return data
-        return {**data, "budget": {**BUDGETS_USD.get(data["trust"], {}), **given}}
+        usual = BUDGETS_USD.get(str(data.get("trust")), BUDGETS_USD["intern"])
+        return {**data, "budget": {**usual, **given}}
 
     @check("tools", mode="after")
     @classmethod
@@ -209,7 +208,8 @@ def _worded(detail: ErrorDetails, path: tuple[str | int, ...]) -> str:
         hint = suggestion(str(path[-1]), known) or f": the keys are {', '.join(known)}"
         return f"unknown key {label}{hint}"
     if kind == "value_error":
-        return f"{label} {context['error']}" if not str(context["error"]).startswith("`") else str(context["error"])
+        problem = str(context["error"])
+        return f"{label}: {problem}" if problem.startswith("`") else f"{label} {problem}"
     if kind == "literal_error":
         options = re.findall(r"'([^']*)'", str(context["expected"])) or [str(context["expected"])]
         hint = suggestion(str(detail["input"]), options) or f": write {' or '.join(filter(None, options))}"

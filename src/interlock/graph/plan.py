@@ -195,7 +195,7 @@ def _cycles(tasks: Mapping[str, PlanTask]) -> list[str]:
         return []
     path = [event.partition(":")[2] for event in cycle]
     path = [key for i, key in enumerate(path) if i == 0 or key != path[i - 1]]
-    return [f"tasks that wait for each other, since `reviews` ends before the task is done: {_arrows(path)}"]
+    return [f"tasks that wait for each other, since a task is done only after its reviews: {_arrows(path)}"]
 
 
 def _arrows(path: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _MOST_TRIES = 200
+_LONGEST_NUMBER = 40
 _NOTHING = "no JSON object in the answer: answer with one JSON object and nothing else"
 _FIRST_BRACE = re.compile(r"\{")
 
@@ -19,7 +20,7 @@ def find_object(text: str, *, wanted: str) -> dict[str, Any] | str:
 
     Where there is only an object without that key, it is returned, so that the caller can name what it lacks.
     """
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole)
     lacking: dict[str, Any] | None = None
     furthest, problem = -1, ""
     start, tries = 0, 0
@@ -33,10 +34,10 @@ def find_object(text: str, *, wanted: str) -> dict[str, Any] | str:
                 furthest = error.pos
                 problem = f"malformed JSON at line {error.lineno}, column {error.colno}: {error.msg.lower()}"
         except (ValueError, RecursionError) as error:
-            if at > furthest:
-                line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+            if furthest < len(text):
+                furthest, line, column = len(text), text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
                 reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-                furthest, problem = at, f"malformed JSON in the object at line {line}, column {column}: {reason}"
+                problem = f"malformed JSON in the object at line {line}, column {column}: {reason}"
         else:
             start = end
             if wanted in value:
@@ -49,6 +50,12 @@ def find_object(text: str, *, wanted: str) -> dict[str, Any] | str:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"`{name}` is not a JSON number")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(digits):,} digits")
+    return int(digits)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,1 @@
+"""Personas, prompts and messages."""

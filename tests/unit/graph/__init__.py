@@ -1,0 +1,1 @@
+"""Plans, triggers and delegation."""
