@@ -1,0 +1,69 @@
+# Every target sets up what it needs: a Python 3.11 or newer, make and a package index are enough.
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV_VERSION := 0.13.9
+# Twice quiet: errors only.
+PIP_QUIET := --quiet --quiet --disable-pip-version-check --no-input
+INSTALL := $(BIN)/python -m pip $(PIP_QUIET) install --root-user-action=ignore
+
+# Stamps that say what the virtual environment holds; the tools include the runtime.
+RUNTIME := $(VENV)/.runtime
+TOOLS := $(VENV)/.tools
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fmt lock clean
+.NOTPARALLEL:
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r target text; do printf '%-12s %s\n' "$$target" "$$text"; done
+
+demo: $(RUNTIME) ## Run one whole mission offline, from goal to signed-off deliverable
+	@$(BIN)/interlock demo
+
+test: $(TOOLS) ## Run every test; ARGS="-k approval" narrows
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(TOOLS) ## Run every static check and report all faults at once
+	@failed=0; \
+	$(BIN)/ruff check . || failed=1; \
+	$(BIN)/ruff format --check . || failed=1; \
+	$(BIN)/mypy || failed=1; \
+	$(BIN)/lint-imports --no-logo || failed=1; \
+	$(BIN)/python -m scripts.check_sources || failed=1; \
+	exit $$failed
+
+bench: $(TOOLS) ## Run the benchmarks
+	@$(BIN)/python -m bench $(ARGS)
+
+fmt: $(TOOLS) ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+lock: ## Write the lock files anew; ARGS=--upgrade takes newer releases
+	@scripts/venv.sh .make/lock
+	@.make/lock/bin/python -m pip $(PIP_QUIET) install --root-user-action=ignore uv==$(UV_VERSION)
+	@for lock in "requirements.lock --group build" "requirements-dev.lock --group build --group dev"; do \
+		set -- $$lock; file=$$1; shift; \
+		.make/lock/bin/uv pip compile pyproject.toml "$$@" --generate-hashes --universal --no-header \
+			--python-version 3.11 --quiet $(ARGS) -o "$$file" || exit 1; \
+	done
+
+clean: ## Remove the virtual environment and every cache
+	@rm -rf $(VENV) .make .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+$(RUNTIME): requirements.lock pyproject.toml
+	@scripts/venv.sh $(VENV)
+	@echo "installing the locked dependencies into $(VENV)"
+	@$(INSTALL) --require-hashes -r requirements.lock
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(TOOLS): requirements-dev.lock pyproject.toml
+	@scripts/venv.sh $(VENV)
+	@echo "installing the locked dependencies and tools into $(VENV)"
+	@$(INSTALL) --require-hashes -r requirements-dev.lock
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@ $(RUNTIME)
