@@ -8,6 +8,8 @@ from interlock.agents.persona import Persona
 LARGEST_GAP = 3
 """Words that may stand between those of a trigger: `fix bug` is found in "fix the login bug"."""
 _WORD = re.compile(r"[\w'&/+-]+")
+_BRITISH = re.compile(r"(?<=\w\w)([iy])s(?=(?:e|es|ed|ing)$)")
+_HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
 _SENTENCE = re.compile(r"[.!?;:\n]+(?=\s|$)")
 
 
@@ -49,11 +51,14 @@ def _occurs(wanted: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _same(wanted: str, word: str) -> bool:
+    wanted, word = _BRITISH.sub(r"\1z", wanted), _BRITISH.sub(r"\1z", word)
     if wanted == word:
         return True
-    if len(wanted) < 4 and not word.startswith(wanted):
-        return False
     stem = wanted[:-1] if wanted.endswith("e") else wanted
     doubled = stem + stem[-1]
-    endings = (wanted + "s", wanted + "es", stem + "ed", stem + "er", stem + "ing", doubled + "ing", doubled + "ed")
-    return word in endings or word == wanted + "'s"
+    endings = {wanted + "s", wanted + "'s", stem + "ed", stem + "ing", doubled + "ed", doubled + "ing"}
+    if _HISSING.search(wanted):
+        endings.add(wanted + "es")
+    if wanted.endswith("y"):
+        endings |= {wanted[:-1] + "ies", wanted[:-1] + "ied"}
+    return word in endings

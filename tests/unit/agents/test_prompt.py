@@ -10,7 +10,10 @@ from interlock.llm.messages import ToolSpec
 CODER = load_personas(True, [], known_tools=frozenset()).personas["coder"]
 DATA = PromptData(
     persona=CODER,
-    tools=(ToolSpec("file_read", "Reads a file.\nMore about it.", {"type": "object"}),),
+    tools=(
+        ToolSpec("file_read", "Reads a file.\nMore about it.", {"type": "object"}),
+        ToolSpec("do_nothing", "Ends without doing anything.", {"type": "object"}),
+    ),
     now=datetime(2026, 2, 8, 21, 30, tzinfo=UTC),
     agent_id="agt1",
     project="acme",
@@ -43,7 +46,7 @@ def test_the_prompt_says_who_with_what_and_how() -> None:
     assert CODER.soul.strip() in text
     assert "- file_read: Reads a file." in text
     assert "More about it" not in text
-    assert "do_nothing" in text
+    assert "do_nothing is a full answer" in text
     assert "waiting for approval ID" in text
     assert "Your final text is recorded" in text
 
@@ -102,4 +105,18 @@ def test_a_source_that_could_not_be_read_makes_the_prompt_minimal() -> None:
 
 
 def test_without_tools_the_prompt_does_not_promise_any() -> None:
-    assert "You have no tools in this run" in build_prompt(replace(DATA, tools=())).text
+    text = build_prompt(replace(DATA, tools=())).text
+    assert "You have no tools in this run" in text
+    assert not any(word in text for word in ("call a tool", "submit_deliverable", "do_nothing", "ask_operator"))
+
+
+def test_in_a_chat_whose_text_is_delivered_the_agent_is_told_so() -> None:
+    text = build_prompt(replace(DATA, text_is_delivered=True)).text
+    assert "Your final text is what the person you talk with reads." in text
+    assert "Your final text is recorded" not in text
+
+
+def test_a_rule_about_a_tool_is_given_to_those_who_have_it() -> None:
+    text = build_prompt(DATA).text
+    assert "do_nothing" in text
+    assert "ask_operator" not in text

@@ -26,6 +26,11 @@ PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
         ("please find out why", "find out"),
         ("WHAT IS THE ROI?", "ROI"),
         ("the contract's end", "contract"),
+        ("two stories", "story"),
+        ("two pitches", "pitch"),
+        ("analysing the logs", "analyze"),
+        ("organise a meeting", "organize"),
+        ("it analyzes", "analyse"),
     ],
 )
 def test_a_trigger_is_found_in_any_case_and_with_common_endings(text: str, trigger: str) -> None:
@@ -42,6 +47,8 @@ def test_a_trigger_is_found_in_any_case_and_with_common_endings(text: str, trigg
         ("fix it. A bug is left", "fix bug"),
         ("fix one and two and three bug", "fix bug"),
         ("the planet", "plan"),
+        ("two planes", "plan"),
+        ("the designer", "design"),
         ("find a way out of the very deep wood", "find wood"),
         ("", "plan"),
     ],
