@@ -127,4 +127,4 @@ def test_a_bad_value_is_one_fault_with_its_line(tmp_path: Path, text: str, says:
 def test_settings_cannot_be_changed(tmp_path: Path) -> None:
     settings: Settings = load_settings(tmp_path, {}, {})
     with pytest.raises(ValueError, match="frozen"):
-        settings.model = "a/b"  # type: ignore[misc]
+        settings.model = "a/b"

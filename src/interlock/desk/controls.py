@@ -1,0 +1,140 @@
+"""Ending what was started, and acknowledging alerts; the moves themselves go through the store's doors."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.core.errors import Conflict, UsageError
+from interlock.desk.finding import find, find_any
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View
+from interlock.state_machine.table import TERMINAL, BlockKind, TaskState
+from interlock.store import approvals, audit, leases, traces
+from interlock.store import missions as mission_store
+from interlock.store import tasks as task_store
+from interlock.store.tx import Tx
+
+ENDED_RUNS = frozenset({"completed", "failed", "cancelled"})
+TRIES = 3
+BLOCK_ESCALATION = timedelta(hours=1)
+"""Source: numbers, "Time"."""
+
+
+async def cancel(office: Office, person: Person, ident: str, *, reason: str = "canceled by an operator") -> View:
+    """Ends a mission, a task or a run: {kind, id, status, runs} with the runs that were told to stop.
+
+    What is canceled already stays so, and says so with `changed` false.
+
+    Raises Unknown, Refused, and Conflict for what has ended otherwise.
+    """
+    require_operator(person, "cancel anything")
+    for _ in range(TRIES - 1):
+        try:
+            return await office.store.write(_cancel, person, ident, reason, office.clock.now())
+        except Conflict as error:
+            if isinstance(error, Ended):
+                raise
+    return await office.store.write(_cancel, person, ident, reason, office.clock.now())
+
+
+class Ended(Conflict):
+    """What is to be canceled has ended on its own."""
+
+    def __init__(self, kind: str, ident: str, status: str) -> None:
+        self.kind, self.ident, self.status = kind, ident, status
+        super().__init__(f"{kind} `{ident}` is {status} already: there is nothing to cancel")
+
+
+def _cancel(tx: Tx, person: Person, ident: str, reason: str, now: datetime) -> View:
+    kind, found = find_any(tx, ("task", "run"), ident)
+    if kind == "run":
+        return _cancel_run(tx, person, found, reason, now)
+    row = task_store.task(tx, found)
+    assert row is not None
+    kind = "mission" if row.parent_id is None else "task"
+    if row.status == TaskState.CANCELED:
+        return {"kind": kind, "id": found, "status": row.status, "runs": [], "changed": False}
+    if row.status == TaskState.DONE:
+        raise Ended(kind, found, row.status)
+    stopped = _stop_runs(tx, row, reason, now)
+    if kind == "mission":
+        _end_mission(tx, person, found, reason, now)
+    else:
+        _end_task(tx, person, row, reason, now)
+    return {"kind": kind, "id": found, "status": str(TaskState.CANCELED), "runs": stopped, "changed": True}
+
+
+def _stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> list[str]:
+    """Stops the runs of a task or a mission, but for the coordinator's own, which has to take up what happened."""
+    is_mission = row.parent_id is None
+    found = traces.runs(tx, mission_id=row.id, most=5_000) if is_mission else traces.runs(tx, task_id=row.id)
+    open_runs = [r for r in found if r.status not in ENDED_RUNS and r.kind != "mission"]
+    for run in sorted(open_runs, key=lambda r: (r.agent_id, r.seq)):
+        leases.cancel(tx, run.id, now, reason)
+    return [run.id for run in open_runs]
+
+
+def _end_mission(tx: Tx, person: Person, mission_id: str, reason: str, now: datetime) -> None:
+    mission_store.mark_canceled(tx, mission_id, now)
+    rows = task_store.of_mission(tx, mission_id)
+    for row in sorted(rows, key=lambda r: r.parent_id is not None):
+        if row.status not in TERMINAL:
+            _end_task(tx, person, row, reason, now)
+
+
+def _end_task(tx: Tx, person: Person, row: Any, reason: str, now: datetime) -> None:
+    for approval_id in approvals.pending_of_task(tx, row.id):
+        approvals.void(tx, approval_id, reason)
+    move = task_store.Move(
+        task_id=row.id, to=TaskState.CANCELED, actor=person.actor, reason=reason, key=f"cancel:{row.id}"
+    )  # fmt: skip
+    task_store.advance(tx, move, now)
+
+
+def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime) -> View:
+    run = traces.run(tx, run_id)
+    assert run is not None
+    if run.status == "cancelled":
+        return {"kind": "run", "id": run_id, "status": run.status, "runs": [], "changed": False}
+    if run.status in ENDED_RUNS:
+        raise Ended("run", run_id, run.status)
+    if run.kind == "mission":
+        raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
+    status = leases.cancel(tx, run_id, now, reason)
+    if status == "cancelled" and run.mission_id is not None:
+        _tell_coordinator(tx, person, run, reason, now)
+    audit.note(
+        tx, "RUN_CANCELED", person.actor, now, project_id=run.project_id, mission_id=run.mission_id,
+        task_id=run.task_id, run_id=run_id, reason=reason, surface=person.surface,
+    )  # fmt: skip
+    return {"kind": "run", "id": run_id, "status": status, "runs": [run_id], "changed": True}
+
+
+def _tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime) -> None:
+    """Nobody was at work on this run, so its end is told here; a task whose question it held waits for a person."""
+    ended = {
+        "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,
+        "status": "cancelled", "stop_reason": "cancelled", "result": None, "error": reason,
+    }  # fmt: skip
+    task = task_store.task(tx, run.task_id) if run.task_id else None
+    if task is not None and task.status == TaskState.NEEDS_APPROVAL and not approvals.pending_of_task(tx, task.id):
+        move = task_store.Move(
+            task_id=task.id, to=TaskState.BLOCKED, actor=person.actor, reason=f"its run was canceled: {reason}",
+            key=f"cancel:{run.id}", block_kind=BlockKind.OPERATOR, wait_for=f"owner:{person.id}",
+            escalate_at=now + BLOCK_ESCALATION,
+        )  # fmt: skip
+        task_store.advance(tx, move, now)
+    mission_store.notify(tx, run.mission_id, "run_ended", ended, now)
+
+
+async def acknowledge(office: Office, person: Person, ident: str) -> View:
+    """Marks an alert as seen; `changed` is false where it was before.
+
+    Raises Unknown, Refused.
+    """
+    require_operator(person, "acknowledge alerts")
+    return await office.store.write(_acknowledge, person, ident, office.clock.now())
+
+
+def _acknowledge(tx: Tx, person: Person, ident: str, now: datetime) -> View:
+    alert_id = find(tx, "alert", ident)
+    return {"id": alert_id, "changed": audit.acknowledge(tx, alert_id, person.id, now)}

@@ -1,0 +1,139 @@
+"""One thing whole: a task with its thread, a run with its steps, a deliverable with its content; changes nothing."""
+
+import json
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.core.errors import Conflict
+from interlock.desk.finding import find, find_any
+from interlock.desk.listings import money
+from interlock.desk.office import Office
+from interlock.desk.views import View, view, views
+from interlock.store import approvals, blobs, ledger, squad, traces
+from interlock.store import missions as mission_store
+from interlock.store import tasks as task_store
+from interlock.store.schema import LedgerEntry, table
+from interlock.store.tx import Tx
+
+_LEDGER = table(LedgerEntry)
+
+
+async def task(office: Office, ident: str) -> View:
+    """A task or mission with its dependencies, transitions, thread, deliverable, runs and open questions.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_task, ident)
+
+
+def _task(tx: Tx, ident: str) -> View:
+    task_id = find(tx, "task", ident)
+    row = task_store.task(tx, task_id)
+    assert row is not None
+    links = task_store.links(tx, row.mission_id)
+    others = {t.id: t for t in task_store.of_mission(tx, row.mission_id)}
+    handed_in = task_store.deliverable(tx, row.deliverable_id) if row.deliverable_id else None
+    kind = "mission" if row.parent_id is None else "task"
+    mission = mission_store.mission(tx, row.mission_id)
+    return view(
+        row,
+        **money(ledger.account(tx, f"{kind}:{task_id}")),
+        goal=mission.goal if mission else None,
+        subtasks=[
+            view(t, "id", "key", "title", "persona", "status") for t in others.values() if t.parent_id == task_id
+        ],
+        depends_on=[
+            view(others[link.depends_on_id], "id", "title", "status")
+            for link in links
+            if link.task_id == task_id and link.depends_on_id in others
+        ],
+        transitions=views(task_store.transitions(tx, task_id)),
+        thread=_thread(tx, task_id),
+        deliverable=None if handed_in is None else view(handed_in),
+        runs=[
+            view(r, "id", "kind", "status", "stop_reason", "cost_microusd") for r in traces.runs(tx, task_id=task_id)
+        ],
+        approvals=approvals.pending_of_task(tx, task_id),
+    )
+
+
+def _thread(tx: Tx, task_id: str) -> list[View]:
+    rows = task_store.thread(tx, task_id)
+    names = squad.names(tx, [row.author_id for row in rows if row.author_kind == "agent"])
+    return [view(row, author=names.get(row.author_id, row.author_id)) for row in rows]
+
+
+async def trace(office: Office, ident: str) -> View:
+    """A run whole: steps, messages, tool calls with their decisions, questions, ledger lines.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_trace, ident)
+
+
+def _trace(tx: Tx, ident: str) -> View:
+    run_id = find(tx, "run", ident)
+    row = traces.run(tx, run_id)
+    assert row is not None
+    lines = tx.rows(sa.select(_LEDGER).where(_LEDGER.c.run_id == run_id).order_by(_LEDGER.c.created_at, _LEDGER.c.id))
+    return view(
+        row,
+        persona=squad.names(tx, [row.agent_id]).get(row.agent_id),
+        steps=views(traces.steps(tx, run_id)),
+        messages=views(traces.messages(tx, run_id)),
+        tool_calls=views(traces.calls(tx, run_id)),
+        approvals=views(approvals.of_run(tx, run_id)),
+        ledger=views(lines),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A deliverable with its content as bytes, and what a file of it should be called."""
+
+    view: View
+    content: bytes
+    filename: str
+
+
+async def deliverable(office: Office, ident: str) -> Handed:
+    """The deliverable that an id names: a deliverable's own, or a task's or mission's current one.
+
+    Raises Unknown, and Conflict where nothing has been handed in yet.
+    """
+    return await office.store.read(_deliverable, ident)
+
+
+def _deliverable(tx: Tx, ident: str) -> Handed:
+    kind, found = find_any(tx, ("task", "deliverable"), ident)
+    if kind == "task":
+        owner = task_store.task(tx, found)
+        assert owner is not None
+        if owner.deliverable_id is None:
+            raise Conflict(
+                f"task `{found}` is {owner.status} and has no deliverable yet: look with `interlock task {found}`"
+            )
+        found = owner.deliverable_id
+    row = task_store.deliverable(tx, found)
+    assert row is not None
+    return Handed(view(row), _content(tx, row), _filename(row))
+
+
+def _content(tx: Tx, row: Any) -> bytes:
+    if row.blob is not None:
+        data = blobs.get(tx, row.blob)
+        if data is None:
+            raise Conflict(f"the content of `{row.id}` is not in the store any more: restore a backup")
+        return data
+    if row.text is not None:
+        return str(row.text).encode("utf-8", "surrogatepass")
+    return (json.dumps(row.data, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _filename(row: Any) -> str:
+    if row.path is not None:
+        return PurePosixPath(row.path).name
+    return f"{row.id}.{'json' if row.kind == 'data' else 'md'}"

@@ -1,0 +1,161 @@
+"""What there is: missions, tasks, agents, runs, alerts, and how things stand altogether; changes nothing."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.core.errors import UsageError
+from interlock.desk.finding import find
+from interlock.desk.office import Office
+from interlock.desk.views import View, view, views
+from interlock.state_machine.table import TaskState
+from interlock.store import approvals as approval_store
+from interlock.store import audit, leases, ledger, squad, traces
+from interlock.store import missions as mission_store
+from interlock.store import tasks as task_store
+from interlock.store.schema import Approval, Run, Task, table
+from interlock.store.tx import Tx
+
+_TASKS, _RUNS, _APPROVALS = table(Task), table(Run), table(Approval)
+_TASK_COUNTS = sa.select(_TASKS.c.status, sa.func.count().label("n")).where(_TASKS.c.parent_id.is_not(None)).group_by(
+    _TASKS.c.status
+)  # fmt: skip
+_MISSION_COUNTS = sa.select(_TASKS.c.status, sa.func.count().label("n")).where(_TASKS.c.parent_id.is_(None)).group_by(
+    _TASKS.c.status
+)  # fmt: skip
+_RUN_COUNTS = sa.select(_RUNS.c.status, sa.func.count().label("n")).group_by(_RUNS.c.status)
+_BY_MISSION = (
+    sa.select(_TASKS.c.mission_id, _TASKS.c.status, sa.func.count().label("n"))
+    .where(_TASKS.c.parent_id.is_not(None))
+    .group_by(_TASKS.c.mission_id, _TASKS.c.status)
+)
+_WAITING = (
+    sa.select(_APPROVALS.c.mission_id, sa.func.count().label("n"))
+    .where(_APPROVALS.c.status == "pending")
+    .group_by(_APPROVALS.c.mission_id)
+)
+RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled")
+
+
+async def status(office: Office) -> View:
+    """How things stand: counts by state, open questions and alerts, who executes, what today has cost."""
+    return await office.store.read(_status)
+
+
+def _status(tx: Tx) -> View:
+    days = ledger.accounts(tx, kinds=("project_day",))
+    return {
+        "missions": {row.status: row.n for row in tx.rows(_MISSION_COUNTS)},
+        "tasks": {row.status: row.n for row in tx.rows(_TASK_COUNTS)},
+        "runs": {row.status: row.n for row in tx.rows(_RUN_COUNTS)},
+        "approvals_pending": len(approval_store.approvals(tx, most=1000)),
+        "alerts_open": len(audit.alerts(tx, most=1000)),
+        "workers": [view(row, "id", "host", "pid", "beat_at") for row in leases.live(tx)],
+        "latest_day": view(days[0], "id", "limit_microusd", "settled_microusd", "reserved_microusd") if days else None,
+    }
+
+
+async def missions(office: Office, *, project: str | None = None, most: int = 100) -> list[View]:
+    """Missions, newest first, with their progress and cost."""
+    return await office.store.read(_missions, project, most)
+
+
+def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
+    counts: dict[str, dict[str, int]] = {}
+    for row in tx.rows(_BY_MISSION):
+        counts.setdefault(row.mission_id, {})[row.status] = row.n
+    waiting = {row.mission_id: row.n for row in tx.rows(_WAITING)}
+    spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("mission",))}
+    out = []
+    for row in mission_store.missions(tx, project, most):
+        account, by_state = spent.get(row.id), counts.get(row.id, {})
+        out.append(
+            view(
+                row, "id", "status", "goal", "project_id", "model", "simulated", "block_kind", "block_reason",
+                "deliverable_id", "estimate_microusd", "created_at", "ended_at", **money(account),
+                tasks_total=sum(by_state.values()), tasks_done=by_state.get("DONE", 0),
+                approvals_pending=waiting.get(row.id, 0),
+            )
+        )  # fmt: skip
+    return out
+
+
+def money(account: Any | None) -> View:
+    """What an account has spent, and its limit."""
+    if account is None:
+        return {"cost_usd": 0.0, "budget_usd": None}
+    money = view(account, "settled_microusd", "limit_microusd")
+    return {"cost_usd": money["settled_usd"], "budget_usd": money["limit_usd"]}
+
+
+async def tasks(
+    office: Office, *, status: str | None = None, mission: str | None = None, persona: str | None = None
+) -> list[View]:
+    """Tasks, newest first, missions' roots left out.
+
+    Raises UsageError for a state that is none, Unknown for a mission that is not there.
+    """
+    state = _state(status, tuple(TaskState))
+    return await office.store.read(_tasks, state, mission, persona)
+
+
+def _tasks(tx: Tx, status: str | None, mission: str | None, persona: str | None) -> list[View]:
+    within = find(tx, "mission", mission) if mission else None
+    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona)
+    spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("task",))}
+    return [
+        view(
+            row, "id", "mission_id", "key", "title", "persona", "type", "priority", "status", "block_kind",
+            "block_reason", "wait_for", "attempt", "review_cycles", "deliverable_id", "created_at", "updated_at",
+            **money(spent.get(row.id)),
+        )
+        for row in rows
+        if row.parent_id is not None
+    ]  # fmt: skip
+
+
+def _state(given: str | None, states: tuple[str, ...]) -> str | None:
+    if given is None:
+        return None
+    for state in states:
+        if state.lower() == given.strip().lower().replace("-", "_"):
+            return str(state)
+    raise UsageError(f"`{given}` is no state: use one of {', '.join(str(s) for s in states)}")
+
+
+async def agents(office: Office, *, project: str | None = None) -> list[View]:
+    """Agents, most recently active first: what they are for, what they do, how their member stands."""
+    rows = await office.store.read(squad.agents, project)
+    return [
+        view(
+            row, "id", "persona", "project_id", "trust", "state", "state_reason", "runtime_status", "last_error",
+            "last_active_at", "created_at", works_for=row.descriptor, waits_in_run=row.parked_run_id,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+async def runs(office: Office, *, mission: str | None = None, status: str | None = None) -> list[View]:
+    """Runs, newest first.
+
+    Raises UsageError for a state that is none, Unknown for a mission that is not there.
+    """
+    return await office.store.read(_runs, mission, _state(status, RUN_STATES))
+
+
+def _runs(tx: Tx, mission: str | None, status: str | None) -> list[View]:
+    rows = traces.runs(tx, mission_id=find(tx, "mission", mission) if mission else None, status=status)
+    names = squad.names(tx, [row.agent_id for row in rows])
+    return [
+        view(
+            row, "id", "kind", "status", "stop_reason", "agent_id", "mission_id", "task_id", "model", "simulated",
+            "step_count", "cost_microusd", "error", "created_at", "started_at", "completed_at",
+            persona=names.get(row.agent_id), purpose=row.payload.get("purpose"),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+async def alerts(office: Office, *, open_only: bool = True) -> list[View]:
+    """What people should know, newest first."""
+    return views(await office.store.read(audit.alerts, open_only=open_only))

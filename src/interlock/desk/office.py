@@ -1,0 +1,56 @@
+"""Who stands at the desk, and the open parts that its operations need; no operation itself."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from interlock.core.clock import Clock
+from interlock.core.errors import Refused
+from interlock.core.values import Actor, ActorKind
+from interlock.settings import Settings
+from interlock.store.approvals import ROLES_THAT_ANSWER
+from interlock.store.engine import Store
+
+
+class Office(Protocol):
+    """What most operations need. `Runtime` is one; a surface that only looks and answers opens a smaller one."""
+
+    @property
+    def settings(self) -> Settings:
+        """What the user has set."""
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the time."""
+
+    @property
+    def store(self) -> Store:
+        """The open database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A human being whom a surface has authenticated.
+
+    INVARIANT: only surfaces build one, from what they have verified; never from what a message says.
+    """
+
+    id: str
+    name: str
+    role: str
+    """viewer, operator or admin."""
+    surface: str
+    """Where they are: cli, python, demo, …"""
+
+    @property
+    def actor(self) -> Actor:
+        """The person as who acts."""
+        return Actor(ActorKind.HUMAN, self.id)
+
+
+def require_operator(person: Person, what: str) -> None:
+    """Lets operators and admins pass.
+
+    Raises Refused for anybody else.
+    """
+    if person.role not in ROLES_THAT_ANSWER:
+        raise Refused(f"{person.name} is a {person.role} and may not {what}: ask an admin for the role operator")

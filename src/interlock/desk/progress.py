@@ -1,0 +1,118 @@
+"""How a mission gets on: what happened since one looked last, and whether it still moves by itself."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.desk.office import Office
+from interlock.desk.views import View, view
+from interlock.store import approvals as approval_store
+from interlock.store import audit, squad
+from interlock.store import missions as mission_store
+from interlock.store import tasks as task_store
+from interlock.store.schema import Lane, Run, table
+from interlock.store.tx import Tx
+
+_RUNS, _LANES = table(Run), table(Lane)
+_MOVING = (
+    sa.select(sa.func.count().label("n"))
+    .join_from(_RUNS, _LANES, _RUNS.c.agent_id == _LANES.c.agent_id)
+    .where(
+        _RUNS.c.mission_id == sa.bindparam("mission"),
+        sa.or_(_RUNS.c.status == "running", sa.and_(_RUNS.c.status == "created", sa.not_(_LANES.c.paused))),
+    )
+)
+_SHUT = (
+    sa.select(sa.func.count().label("n"))
+    .join_from(_RUNS, _LANES, _RUNS.c.agent_id == _LANES.c.agent_id)
+    .where(_RUNS.c.mission_id == sa.bindparam("mission"), _RUNS.c.status == "created", _LANES.c.paused)
+)
+
+
+class Standing(StrEnum):
+    """What a mission is up to, seen by somebody who waits for it."""
+
+    MOVING = "moving"
+    DONE = "done"
+    WAITING = "waiting"
+    """For a person's answer."""
+    STOPPED = "stopped"
+    """By a budget, a cancel or another control."""
+    FAILED = "failed"
+    """Blocked by something that no answer of a person will release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a mission stands. `activities` are those after the one that was asked for."""
+
+    mission_id: str
+    standing: Standing
+    status: str
+    reason: str | None
+    activities: tuple[View, ...]
+    tasks: tuple[View, ...]
+    approvals: tuple[str, ...]
+    """Ids of its pending questions."""
+    deliverable_id: str | None
+    seen: int
+    """The id of the latest activity."""
+
+
+async def progress(office: Office, mission_id: str, *, after: int = 0) -> Progress:
+    """Where a mission stands now, and its activities after the id `after`."""
+    return await office.store.read(_progress, mission_id, after)
+
+
+def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
+    rows = task_store.of_mission(tx, mission_id)
+    root = next(row for row in rows if row.parent_id is None)
+    pending = approval_store.approvals(tx, mission_id=mission_id)
+    news = audit.activities(tx, mission_id=mission_id, after=after)
+    agents = [row.assignee_agent_id for row in rows if row.assignee_agent_id]
+    names = squad.names(tx, agents)
+    standing, reason = _standing(tx, rows, root, pending)
+    return Progress(
+        mission_id=mission_id,
+        standing=standing,
+        status=root.status,
+        reason=reason,
+        activities=tuple(view(row) for row in news),
+        tasks=tuple(
+            view(
+                row, "id", "key", "title", "persona", "status", "block_kind", "block_reason",
+                works=names.get(row.assignee_agent_id or "", row.persona),
+            )
+            for row in rows
+            if row.parent_id is not None
+        ),
+        approvals=tuple(row.id for row in pending),
+        deliverable_id=root.deliverable_id,
+        seen=news[-1].id if news else after,
+    )  # fmt: skip
+
+
+def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any]) -> tuple[Standing, str | None]:
+    """INVARIANT: a mission is MOVING as long as anything can happen without a person."""
+    if root.status == "DONE":
+        return Standing.DONE, None
+    if root.status == "CANCELED":
+        return Standing.STOPPED, "it was canceled"
+    if tx.rows(_MOVING, {"mission": root.id})[0].n or mission_store.pending(tx, root.id):
+        return Standing.MOVING, None
+    if any(row.kind != "BUDGET" for row in pending):
+        return Standing.WAITING, "it waits for a person"
+    if pending:
+        return Standing.STOPPED, "its budget is used up"
+    if tx.rows(_SHUT, {"mission": root.id})[0].n:
+        return Standing.STOPPED, "an agent that it needs is paused"
+    blocked = [row for row in rows if row.status == "BLOCKED"]
+    kinds = {row.block_kind for row in blocked}
+    reason = "; ".join(dict.fromkeys(row.block_reason for row in blocked if row.block_reason)) or None
+    if kinds & {"BUDGET", "OPERATOR", "BREAKER"}:
+        return Standing.STOPPED, reason
+    if blocked:
+        return Standing.FAILED, reason
+    return Standing.MOVING, None
