@@ -105,7 +105,7 @@ class Statements:
 
 
 def _generated(column: sa.Column[Any]) -> bool:
-    return bool(column.primary_key and isinstance(column.type, sa.Integer) and column.autoincrement)
+    return column.table.autoincrement_column is column
 
 
 class Defaults:
