@@ -28,8 +28,8 @@ test: $(TOOLS) ## Run every test; ARGS="-k approval" narrows
 
 lint: $(TOOLS) ## Run every static check and report all faults at once
 	@failed=0; \
-	$(BIN)/ruff check . || failed=1; \
-	$(BIN)/ruff format --check . || failed=1; \
+	$(BIN)/ruff check --output-format concise . || failed=1; \
+	$(BIN)/ruff format --check --output-format concise . || failed=1; \
 	$(BIN)/mypy || failed=1; \
 	$(BIN)/lint-imports --no-logo || failed=1; \
 	$(BIN)/python -m scripts.check_sources || failed=1; \

@@ -79,7 +79,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A skipped test is a failed one: what cannot be tested here is not known to work."""
+    """A skipped test is a failed one, and so is one that is expected to fail: neither shows that something works."""
     report = yield
     if report.skipped:
         report.outcome, report.longrepr = "failed", f"skipped, which no test here may be: {report.longrepr}"
