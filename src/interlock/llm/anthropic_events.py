@@ -133,11 +133,11 @@ class _Draft:
             case "text_delta" if self._type == "text":
                 self._append("text", delta["text"])
                 if delta["text"]:
-                    yield Delta("text", delta["text"])
+                    yield Delta("text", whole(delta["text"]))
             case "thinking_delta" if self._type == "thinking":
                 self._append("thinking", delta["thinking"])
                 if delta["thinking"]:
-                    yield Delta("thinking", delta["thinking"])
+                    yield Delta("thinking", whole(delta["thinking"]))
             case "signature_delta":
                 self._fields["signature"] = delta["signature"]
             case "citations_delta":

@@ -195,7 +195,7 @@ class _Connection:
 
     async def _whole(self, raw: Raw) -> None:
         length = {"content-length": str(len(raw.body))}
-        self._writer.write(_head(raw.status, raw.content_type, {**raw.headers, **length}) + raw.body)
+        self._writer.write(_head(raw.status, raw.content_type, {**length, **raw.headers}) + raw.body)
         await self._writer.drain()
 
     def _end(self, *, reset: bool) -> None:

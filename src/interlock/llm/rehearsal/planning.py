@@ -45,7 +45,7 @@ class _Draft:
 
 def plan(brief: Brief) -> dict[str, Any]:
     """The plan as the prompt's schema wants it: up to five tasks that form a DAG, shares of at most 1 in all."""
-    goal = brief.section("Goal")
+    goal = "".join(c if c.isprintable() or c in "\n\t" else " " for c in brief.section("Goal"))
     personas = [p for p in read_personas(brief.section("Personas")) if p.name not in _OWN_PART]
     if not personas:
         return {"summary": f"Rehearsal: no persona is there for “{topic(goal)}”.", "tasks": []}
@@ -53,7 +53,7 @@ def plan(brief: Brief) -> dict[str, Any]:
     drafts = _work(goal, personas, reviewer)
     main = drafts[-1]
     if reviewer is not None and reviewer != main.persona:
-        drafts.append(_review(main, reviewer))
+        drafts.append(_review(goal, main, reviewer))
     if (mail := _mail(goal, personas, [d for d in drafts if d.reviews is None])) is not None:
         drafts.append(mail)
     steps = "; ".join(f"{draft.persona.name}: {draft.title}" for draft in drafts)
@@ -62,7 +62,7 @@ def plan(brief: Brief) -> dict[str, Any]:
 
 def topic(goal: str) -> str:
     """The goal without whom to mail it to, short enough for a title."""
-    said = " ".join(_without_mail(goal).split()).rstrip(".")
+    said = " ".join(_without_mail(goal).split()).strip("#. ") or "the goal"
     if len(said) <= _TOPIC_CHARS:
         return said
     return said[:_TOPIC_CHARS].rsplit(" ", 1)[0] + " …"
@@ -90,22 +90,33 @@ def _reviewer(personas: list[PersonaLine]) -> PersonaLine | None:
 
 
 def _work(goal: str, personas: list[PersonaLine], reviewer: PersonaLine | None) -> list[_Draft]:
+    """Who finds out, then who makes; a goal that calls for the reviewer alone is the reviewer's work."""
     asked = _without_mail(goal)
-    others = [p for p in personas if p != reviewer] or personas
-    workers = sorted((p for p in others if _hits(p, asked)), key=lambda p: -_hits(p, asked))[:_WORKERS]
-    workers = workers or [next((p for p in others if "research" in p.task_types), others[0])]
+    called = sorted((p for p in personas if _hits(p, asked)), key=lambda p: -_hits(p, asked))
+    workers = [p for p in called if p != reviewer][:_WORKERS] or called[:1]
+    workers = workers or [_fittest(personas, "research", {"research"})]
     researchers = [p for p in workers if p.task_types[:1] == ("research",)]
     makers = [p for p in workers if p not in researchers]
     if not makers:
         researchers = researchers[: _WORKERS - 1]
-        makers = [p for p in others if {"content", "docs"} & set(p.task_types) and p not in researchers][:1]
+        others = [p for p in personas if p not in (reviewer, *researchers)]
+        makers = [_fittest(others, "content", {"write", "document"})] if others else []
     found = [
-        _Draft(f"t{i}", f"Research: {topic(goal)}", p, "research", _research(asked, p))
+        _Draft(f"t{i}", _titled("Research", goal), p, "research", _research(asked, p))
         for i, p in enumerate(researchers, start=1)
     ]
     return found + [
         _made(f"t{len(found) + i}", goal, p, [draft.key for draft in found]) for i, p in enumerate(makers, start=1)
     ]
+
+
+def _fittest(personas: list[PersonaLine], task_type: str, triggers: set[str]) -> PersonaLine:
+    return max(personas, key=lambda p: (bool(triggers & set(p.triggers)), task_type in p.task_types))
+
+
+def _titled(verb: str, goal: str) -> str:
+    subject = topic(goal)
+    return subject if subject.lower().startswith(verb.lower().split()[0]) else f"{verb}: {subject}"
 
 
 def _research(asked: str, persona: PersonaLine) -> str:
@@ -121,14 +132,14 @@ def _made(key: str, goal: str, persona: PersonaLine, depends_on: list[str]) -> _
     basis = " Use the results of the tasks before this one." if depends_on else ""
     words = f"Do the part of {persona.name} ({persona.role}) in this goal: {_without_mail(goal)}\n\n"
     return _Draft(
-        key, f"{verb}: {topic(goal)}", persona, kind, f"{words}A reader must be able to act on it.{basis}", depends_on
+        key, _titled(verb, goal), persona, kind, f"{words}A reader must be able to act on it.{basis}", depends_on
     )
 
 
-def _review(main: _Draft, reviewer: PersonaLine) -> _Draft:
+def _review(goal: str, main: _Draft, reviewer: PersonaLine) -> _Draft:
     kind = reviewer.task_types[0] if reviewer.task_types else "other"
     words = f"Check “{main.title}”: does it answer what was asked, is it complete, is anything unsupported?"
-    return _Draft("review", f"Review: {main.title}", reviewer, kind, words, [main.key], reviews=main.key)
+    return _Draft("review", _titled("Review", goal), reviewer, kind, words, [main.key], reviews=main.key)
 
 
 def _mail(goal: str, personas: list[PersonaLine], work: list[_Draft]) -> _Draft | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 
 from interlock.llm.messages import Message, ModelRequest, ToolResult, ToolUse
 
@@ -156,8 +157,8 @@ def _sections(text: str, names: tuple[str, ...]) -> dict[str, str]:
 
 def _parts(text: str) -> Iterator[Part]:
     headings = list(_PART.finditer(text))
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    for heading, end in zip(headings, ends, strict=True):
+    for heading, following in zip_longest(headings, headings[1:]):
+        end = following.start() if following else len(text)
         work = _ESCAPED.sub(r"\1\2", text[heading.end() : end].strip())
         yield Part(heading[1].strip(), heading[2], work)
 

@@ -53,8 +53,10 @@ def failures(calls: tuple[Call, ...]) -> list[str]:
 
 
 def gist(text: str) -> str:
-    """The first line that says something, without Markdown's marks."""
+    """The first line outside a table that says something, without Markdown's marks."""
     for line in text.splitlines():
+        if line.lstrip().startswith("|"):
+            continue
         said = re.sub(r"^[#>*\-\s|`]+", "", line).strip(" *`")
         if said and not said.startswith("Rehearsal.") and any(c.isalpha() for c in said):
             return said if len(said) <= _LINE_CHARS else said[:_LINE_CHARS].rsplit(" ", 1)[0] + " …"
@@ -116,7 +118,7 @@ def _body(brief: Brief) -> str:
 
 def _comparison(text: str) -> str:
     match = _COMPARED.search(text)
-    options = [option.strip() for option in _BETWEEN.split(match[1])] if match else []
+    options = [option.partition(" for ")[0].strip() for option in _BETWEEN.split(match[1])] if match else []
     options = list(dict.fromkeys(option for option in options if option and len(option.split()) <= _MOST))
     if not _ENOUGH <= len(options) <= _MOST:
         return ""

@@ -1,0 +1,1 @@
+"""The language between agents and models, its prices and rules, and the offline model."""

@@ -1,0 +1,114 @@
+"""Prices: bands, caches, unknown models, a user's corrections."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.core.errors import ConfigError
+from interlock.llm.messages import ModelRef, Usage
+from interlock.llm.prices import Cost, PriceTable
+
+SONNET = ModelRef("anthropic", "claude-sonnet-5-5")
+HAIKU = ModelRef("anthropic", "claude-haiku-5-5")
+STRANGER = ModelRef("anthropic", "claude-nobody-knows")
+KNOWN = (SONNET, HAIKU, ModelRef("anthropic", "claude-opus-5-5"), ModelRef("anthropic", "claude-fable-5-1"))
+
+tokens = st.integers(0, 300_000)
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    bands = [{"up_to_prompt_tokens": None, "input": 3_000_000, "output": 9_000_000}]
+    return {"provider": "anthropic", "model": "claude-sonnet-5-5", "bands": bands, **changes}
+
+
+def test_input_and_output_are_charged_at_their_prices() -> None:
+    assert PriceTable.load().cost(SONNET, Usage(1_000_000, 1_000_000)) == Cost(12_000_000, known=True)
+
+
+def test_a_part_of_a_micro_dollar_is_rounded_up() -> None:
+    assert PriceTable.load().cost(HAIKU, Usage(1, 0)) == Cost(1, known=True)
+
+
+def test_cache_reads_and_writes_have_prices_of_their_own() -> None:
+    usage = Usage(cache_read_tokens=1_000_000, cache_write_5m_tokens=1_000_000, cache_write_1h_tokens=1_000_000)
+    assert PriceTable.load().cost(SONNET, usage).microusd == 100_000 + 2_500_000 + 4_000_000
+    assert PriceTable.load().cost(ModelRef("anthropic", "claude-sonnet-5"), usage).microusd == 6_700_000
+
+
+def test_a_long_prompt_moves_every_token_to_the_higher_band() -> None:
+    table = PriceTable.load()
+    assert table.cost(HAIKU, Usage(100_000, 1000)).microusd == 10_000 + 500
+    assert table.cost(HAIKU, Usage(1, 1000, cache_read_tokens=100_000)).microusd == 5_001 + 2_500
+
+
+def test_a_dated_name_has_the_price_of_its_model() -> None:
+    dated = ModelRef("anthropic", "claude-haiku-4-5-20251001")
+    assert PriceTable.load().cost(dated, Usage(1_000_000, 0)) == Cost(1_000_000, known=True)
+
+
+def test_an_unknown_model_is_charged_more_than_any_known_one_and_says_so() -> None:
+    table, usage = PriceTable.load(), Usage(1000, 1000, 1000, 1000, 1000)
+    charged = table.cost(STRANGER, usage)
+    assert not charged.known
+    assert charged.microusd > max(table.cost(ref, usage).microusd for ref in KNOWN)
+
+
+def test_the_offline_model_costs_nothing() -> None:
+    assert PriceTable.load().cost(ModelRef("rehearsal", "offline"), Usage(10_000, 10_000)) == Cost(0, known=True)
+
+
+def test_a_user_corrects_one_price_and_the_others_stay() -> None:
+    table = PriceTable.load({"models": [row(effective="2026-12-01", cache_read_permille=500)]})
+    assert table.cost(SONNET, Usage(1_000_000, 0, cache_read_tokens=1_000_000)).microusd == 4_500_000
+    assert table.cost(HAIKU, Usage(10_000, 0)).microusd == 1_000
+    rate = table.rate(SONNET)
+    assert rate is not None
+    assert rate.effective == date(2026, 12, 1)
+
+
+def test_a_user_sets_the_rate_of_unknown_models() -> None:
+    unknown = {"bands": [{"input": 1_000_000, "output": 2_000_000}]}
+    assert PriceTable.load({"unknown": unknown}).cost(STRANGER, Usage(10, 10)) == Cost(30, known=False)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "problem"),
+    [
+        ({"modles": []}, "unknown key `modles`"),
+        ({"models": {}}, "`models` is not a list"),
+        ({"models": [{"model": "x"}]}, "`provider` and `model` are needed"),
+        ({"models": [row(bands=[])]}, "`bands` needs entries"),
+        ({"models": [row(bands=[{"input": -1, "output": 1}])]}, "`bands` needs entries"),
+        ({"models": [row(bands=[{"input": 0.5, "output": 1}])]}, "`bands` needs entries"),
+        ({"models": [row(bands=[{"up_to_prompt_tokens": 5, "input": 1, "output": 1}])]}, "must rise"),
+        ({"models": [row(cache_read_permille="cheap")]}, "`cache_read_permille` is not a whole number"),
+        ({"models": [row(effective="soon")]}, "is not a date"),
+        ({"models": [row(prise=1)]}, "unknown key `prise`"),
+        ({"unknown": 3}, "a mapping with `bands` is needed"),
+    ],
+)
+def test_a_wrong_price_is_refused_with_its_place(overrides: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as refused:
+        PriceTable.load(overrides, source="prices.yaml")
+    assert all(fault.startswith("prices.yaml: ") for fault in refused.value.faults)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as refused:
+        PriceTable.load({"models": [row(prise=1), {"model": "x"}], "unknown": 3})
+    assert len(refused.value.faults) == 3
+
+
+@given(st.sampled_from((*KNOWN, STRANGER)), tokens, tokens, tokens, tokens)
+def test_no_call_costs_more_than_its_worst_case(ref: ModelRef, plain: int, read: int, written: int, out: int) -> None:
+    table = PriceTable.load()
+    usage = Usage(plain, out, cache_read_tokens=read, cache_write_5m_tokens=written)
+    assert table.cost(ref, usage).microusd <= table.worst_case(ref, usage.prompt_tokens, out)
+
+
+@given(st.sampled_from((*KNOWN, STRANGER)), st.integers(1, 300_000))
+def test_a_real_call_never_costs_nothing(ref: ModelRef, count: int) -> None:
+    assert PriceTable.load().cost(ref, Usage(input_tokens=count)).microusd > 0

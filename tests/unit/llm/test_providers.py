@@ -1,0 +1,86 @@
+"""Which model is meant, and what is said where none can be."""
+
+import pytest
+
+from interlock.core.errors import UsageError
+from interlock.llm.messages import ModelRef
+from interlock.llm.models import DEFAULT_MODELS, model_info
+from interlock.llm.prices import PriceTable
+from interlock.llm.providers import FACTORIES, Models, ProviderSettings, choose_default, open_model, resolve_model
+
+KEYED = {"anthropic": ProviderSettings("sk-ant-secret")}
+
+
+def test_the_named_model_is_used_whatever_keys_there_are() -> None:
+    assert resolve_model("rehearsal/offline", KEYED) == ModelRef("rehearsal", "offline")
+    assert resolve_model(" anthropic/claude-opus-5-5 ", {}) == ModelRef("anthropic", "claude-opus-5-5")
+
+
+def test_one_key_and_no_name_means_the_default_of_that_provider() -> None:
+    assert resolve_model(None, KEYED) == ModelRef("anthropic", DEFAULT_MODELS["anthropic"])
+
+
+@pytest.mark.parametrize("given", [{}, {"anthropic": ProviderSettings("")}, {"anthropic": ProviderSettings()}])
+def test_no_key_and_no_name_names_both_ways_out(given: dict[str, ProviderSettings]) -> None:
+    with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY.*--model rehearsal/offline"):
+        resolve_model(None, given)
+
+
+def test_several_keys_and_no_name_say_how_to_choose() -> None:
+    with pytest.raises(UsageError, match=r"choose with `--model` or INTERLOCK_MODEL.*`anthropic/.*`rehearsal/"):
+        choose_default(["anthropic", "rehearsal"])
+
+
+def test_a_name_without_a_provider_shows_how_to_write_one() -> None:
+    with pytest.raises(UsageError, match=r"`claude` is not a model: write `provider/model`"):
+        resolve_model("claude", KEYED)
+
+
+def test_a_provider_that_this_version_lacks_is_told_with_those_it_has() -> None:
+    with pytest.raises(UsageError, match=r"`openai` is not supported by this version: .*`anthropic`, `rehearsal`"):
+        resolve_model("openai/gpt-6", KEYED)
+    with pytest.raises(UsageError, match="not supported"):
+        open_model(ModelRef("openai", "gpt-6"), ProviderSettings("k"))
+
+
+def test_a_missing_key_is_told_with_its_variable() -> None:
+    with pytest.raises(UsageError, match="set ANTHROPIC_API_KEY"):
+        open_model(ModelRef("anthropic", "claude-sonnet-5-5"), ProviderSettings())
+
+
+@pytest.mark.parametrize("key", ["sk-ant\nsecret", "sk ant", "sk-ä", "   "])
+def test_a_key_that_cannot_be_one_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(UsageError, match="ANTHROPIC_API_KEY does not hold a key") as refused:
+        open_model(ModelRef("anthropic", "m"), ProviderSettings(key))
+    assert key.strip() == "" or key not in str(refused.value)
+
+
+def test_a_base_url_that_cannot_be_one_is_refused() -> None:
+    with pytest.raises(UsageError, match="is not a base URL for anthropic"):
+        open_model(ModelRef("anthropic", "m"), ProviderSettings("sk-ant", "http://[::1"))
+
+
+def test_settings_do_not_show_their_key() -> None:
+    assert "secret" not in repr(KEYED["anthropic"])
+
+
+async def test_a_pool_opens_one_adapter_for_a_provider() -> None:
+    pool = Models(KEYED)
+    first = await pool.get(ModelRef("anthropic", "claude-opus-5-5"))
+    assert await pool.get(ModelRef("anthropic", "claude-haiku-5-5")) is first
+    assert (await pool.get(ModelRef("rehearsal", "offline"))).simulated
+    await pool.close()
+    assert await pool.get(ModelRef("anthropic", "claude-opus-5-5")) is not first
+    await pool.close()
+
+
+@pytest.mark.parametrize("provider", sorted(FACTORIES))
+def test_every_default_model_is_known_and_has_a_price(provider: str) -> None:
+    ref = ModelRef(provider, DEFAULT_MODELS[provider])
+    assert PriceTable.load().rate(ref) is not None
+    assert model_info(ref).context_tokens == 1_000_000
+
+
+def test_an_unknown_model_gets_cautious_assumptions_and_a_dated_one_those_of_its_model() -> None:
+    assert model_info(ModelRef("anthropic", "claude-unknown")).context_tokens == 200_000
+    assert model_info(ModelRef("anthropic", "claude-opus-5-5-20261001")).max_output_tokens == 128_000

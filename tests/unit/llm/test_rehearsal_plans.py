@@ -1,0 +1,148 @@
+"""Plans and lessons of the offline model, judged by what judges every model's."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.agents.persona import Persona, load_personas
+from interlock.agents.task_messages import learn_message, plan_message
+from interlock.graph.plan import Plan, PlanLimits, PlanTask, parse_plan
+from interlock.llm.messages import ModelRequest
+from interlock.llm.rehearsal.model import answer
+from interlock.llm.rehearsal.planning import matches, topic
+
+PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
+LIMITS = PlanLimits(20_000_000)
+
+
+def planned(goal: str, personas: list[Persona] | None = None) -> Plan:
+    message = plan_message(goal, list(PERSONAS.values()) if personas is None else personas)
+    plan = parse_plan(answer(ModelRequest("offline", (), (message,))).message.text, PERSONAS, LIMITS)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def by_persona(plan: Plan) -> dict[str, PlanTask]:
+    return {task.persona: task for task in plan.tasks}
+
+
+def test_a_comparison_is_researched_written_up_and_reviewed() -> None:
+    tasks = by_persona(planned("Compare the three vendors"))
+    assert list(tasks) == ["research", "storyteller", "qa"]
+    assert tasks["storyteller"].depends_on == (tasks["research"].key,)
+    assert tasks["qa"].reviews == tasks["storyteller"].key
+
+
+def test_a_goal_that_names_an_address_gets_a_task_that_sends() -> None:
+    plan = planned("Research job queues, write a page and e-mail it to ops@example.com")
+    mails = [task for task in plan.tasks if task.type == "email"]
+    assert ["ops@example.com" in task.description for task in mails] == [True]
+    assert "send_email" in PERSONAS[mails[0].persona].tools
+    assert not any("ops@example.com" in task.description for task in plan.tasks if task not in mails)
+
+
+def test_trigger_patterns_choose_who_works() -> None:
+    assert "coder" in by_persona(planned("Implement the parser"))
+    assert "designer" in by_persona(planned("A wireframe of the landing page"))
+    assert list(by_persona(planned("Verify the login flow"))) == ["qa"]
+
+
+def test_makers_that_need_nothing_from_each_other_run_in_parallel() -> None:
+    plan = planned("Design the layout and implement the page")
+    makers = [task for task in plan.tasks if task.reviews is None]
+    assert len(makers) == 2
+    assert all(task.depends_on == () for task in makers)
+
+
+def test_nobody_coordinates_or_learns_as_a_task() -> None:
+    assert not {"coordinator", "learner"} & set(by_persona(planned("Coordinate everything and learn from it")))
+
+
+def test_one_persona_makes_a_plan_of_one_task() -> None:
+    assert len(planned("Compare the vendors", [PERSONAS["research"]]).tasks) == 1
+
+
+@given(st.text(min_size=1, max_size=300).filter(str.strip))
+def test_any_goal_becomes_a_valid_plan(goal: str) -> None:
+    assert 1 <= len(planned(goal).tasks) <= 5
+
+
+@given(st.lists(st.sampled_from(sorted(t for p in PERSONAS.values() for t in p.triggers)), max_size=9))
+def test_any_mix_of_triggers_becomes_a_valid_plan(words: list[str]) -> None:
+    plan = planned("Please " + " and ".join(words) + " and e-mail it to a@b.example")
+    assert sum(task.budget_share for task in plan.tasks) <= 1
+
+
+@pytest.mark.parametrize(
+    ("trigger", "goal", "found"),
+    [
+        ("compare", "Comparing is not in it but compares is", True),
+        ("fix bug", "fix the nasty bug", True),
+        ("ui", "guidance", False),
+        ("build", "rebuild", False),
+        ("", "anything", False),
+    ],
+)
+def test_triggers_are_words_in_whatever_ending(trigger: str, goal: str, found: bool) -> None:
+    assert matches(trigger, goal) is found
+
+
+def test_a_topic_leaves_out_whom_to_mail() -> None:
+    assert topic("Compare A and B, then e-mail the result to x@y.example.") == "Compare A and B"
+    assert topic("mail x@y.example") == "mail the recipient"
+
+
+FACTS: dict[str, Any] = {
+    "tasks": [{"id": "tsk_1", "title": "Research", "status": "DONE", "type": "research", "persona": "research"}],
+    "transitions": [],
+    "tool_failures": [
+        {"id": "c1", "task_id": "tsk_1", "run_id": "run_1", "tool": "web_search", "error": "no key is set"},
+        {"id": "c2", "task_id": "tsk_1", "run_id": "run_2", "tool": "web_search", "error": "no key is set"},
+    ],
+    "approvals": [
+        {"id": "apr_1", "task_id": "tsk_1", "tool": "send_email", "status": "denied", "reason": "wrong address"},
+        {"id": "apr_2", "task_id": "tsk_1", "tool": "send_email", "status": "approved", "reason": None},
+    ],
+    "reviews": [{"id": "rev_1", "task_id": "tsk_1", "verdict": "changes", "feedback": "name your sources"}],
+}
+
+
+def learned(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    reply = answer(ModelRequest("offline", (), (learn_message(facts),)))
+    lessons: list[dict[str, Any]] = json.loads(reply.message.text)["lessons"]
+    return lessons
+
+
+def test_lessons_come_from_failures_denials_and_reviews() -> None:
+    failure, denial, review = learned(FACTS)
+    assert failure["kind"] == "error"
+    assert "no key is set" in failure["rule"]
+    assert failure["evidence"] == ["run_1", "run_2"]
+    assert "wrong address" in denial["rule"]
+    assert "name your sources" in review["rule"]
+    assert all((lesson["task_type"], lesson["persona"]) == ("research", "research") for lesson in (denial, review))
+
+
+def test_a_smooth_mission_teaches_what_went_well() -> None:
+    (lesson,) = learned({"tasks": FACTS["tasks"]})
+    assert (lesson["kind"], lesson["evidence"]) == ("win", ["tsk_1"])
+
+
+def test_what_happened_twice_is_surer_than_what_happened_once() -> None:
+    twice, once = learned(FACTS)[0], learned({**FACTS, "tool_failures": FACTS["tool_failures"][:1]})[0]
+    assert twice["confidence"] > once["confidence"]
+
+
+json_values = st.recursive(
+    st.none() | st.integers() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "tool", "verdict"]), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(list(FACTS)), json_values))
+def test_odd_facts_teach_nothing_without_evidence(facts: dict[str, Any]) -> None:
+    assert all(lesson["evidence"] and 0 <= lesson["confidence"] <= 1 for lesson in learned(facts))

@@ -1,0 +1,44 @@
+"""When a failed call is tried again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.llm.messages import RETRYABLE, ModelError, ModelFault
+from interlock.llm.retries import RetryPolicy, delay_s
+
+
+def error(fault: ModelFault = ModelFault.SERVER, retry_after_s: float | None = None) -> ModelError:
+    return ModelError(fault, "it broke", provider="anthropic", retry_after_s=retry_after_s)
+
+
+@pytest.mark.parametrize("fault", sorted(set(ModelFault) - RETRYABLE))
+def test_what_cannot_get_better_is_not_tried_again(fault: ModelFault) -> None:
+    assert delay_s(1, error(fault), jitter=0.5) is None
+
+
+@pytest.mark.parametrize("fault", sorted(RETRYABLE))
+def test_a_passing_fault_is_tried_three_times_more(fault: ModelFault) -> None:
+    assert all(delay_s(attempt, error(fault), jitter=0.5) is not None for attempt in (1, 2, 3))
+    assert delay_s(4, error(fault), jitter=0.5) is None
+
+
+def test_the_wait_doubles_up_to_the_cap() -> None:
+    policy = RetryPolicy(max_attempts=9, base_s=1, cap_s=6)
+    assert [delay_s(n, error(), jitter=1.0, policy=policy) for n in (1, 2, 3, 4, 5)] == [1, 2, 4, 6, 6]
+
+
+def test_a_wait_that_the_provider_asks_for_is_honoured() -> None:
+    assert delay_s(1, error(ModelFault.RATE_LIMITED, 17.0), jitter=0.0) == 17.0
+
+
+def test_a_wait_of_hours_is_capped() -> None:
+    assert delay_s(1, error(ModelFault.RATE_LIMITED, 86_400.0), jitter=1.0) == RetryPolicy().retry_after_cap_s
+
+
+@given(st.integers(1, 3), st.floats(0, 1), st.one_of(st.none(), st.floats(0, 1e6)))
+def test_a_wait_is_never_negative_nor_past_the_caps(attempt: int, jitter: float, wish: float | None) -> None:
+    wait = delay_s(attempt, error(retry_after_s=wish), jitter=jitter)
+    assert wait is not None
+    assert 0 <= wait <= 120
+    assert wish is None or wait >= min(wish, 120)
