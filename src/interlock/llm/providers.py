@@ -76,6 +76,13 @@ class Models:
         self._open: dict[str, Model] = {}
         self._lock = asyncio.Lock()
 
+    def resolve(self, named: str | None) -> ModelRef:
+        """The model that is meant, given what these providers have keys for.
+
+        Raises UsageError as `resolve_model` does.
+        """
+        return resolve_model(named, self._providers)
+
     async def get(self, ref: ModelRef) -> Model:
         """The adapter for a model. A first use imports the SDK in a thread, so that leases go on being renewed.
 
