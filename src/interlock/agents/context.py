@@ -1,16 +1,23 @@
 """The open parts that everything above the store works with, bundled once by the composition root."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from interlock.agents.persona import PersonaSet
 from interlock.core.clock import Clock
-from interlock.llm.models import Models
-from interlock.llm.prices import Prices
+from interlock.llm.prices import PriceTable
+from interlock.llm.providers import Models
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
 from interlock.store.engine import Store
+from interlock.store.tx import Tx
 from interlock.tools.registry import Toolbox
 from interlock.tools.workspace import Workspaces
+
+FollowUp = Callable[[Tx, Any, str | None, datetime], None]
+"""Takes up the answer of a run (its row, its final text) in the transaction that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,8 @@ class Runtime:
     policy: Policy
     personas: PersonaSet
     models: Models
-    prices: Prices
+    prices: PriceTable
     toolbox: Toolbox
     workspaces: Workspaces
+    follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
+    """By kind of run: what is done with the answer of a run that completed."""

@@ -15,7 +15,7 @@ from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.state_machine.table import TaskState
-from interlock.store import audit, mailbox, missions, tasks
+from interlock.store import audit, ledger, mailbox, missions, tasks
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
 from interlock.store.tx import Tx
 
@@ -49,6 +49,11 @@ _VOID_ONE = (
     sa.update(APPROVALS)
     .where(_a.id == b("approval"), _a.status.in_(("pending", "approved")))
     .values(status="void", note=b("words"))
+)
+_EXPIRE = (
+    sa.update(APPROVALS)
+    .where(_a.id == b("approval"), _a.status == sa.text("'pending'"), _a.expires_at <= b("now", type_=_TIME))
+    .values(status="expired", answered_at=b("now", type_=_TIME))
 )
 _DUE = sa.select(_a.id).where(_a.status == sa.text("'pending'"), _a.expires_at <= b("now", type_=_TIME)).order_by(_a.id)
 ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
@@ -115,7 +120,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
 
     Raises NotFound, AlreadyAnswered, Refused.
     """
-    row = tx.one(_APPROVAL, {"approval": given.approval_id})
+    row: Any = tx.one(_APPROVAL, {"approval": given.approval_id})
     if row is None:
         raise NotFound("approval", given.approval_id)
     if row.run_id is not None:
@@ -144,7 +149,9 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
 
 def _may(tx: Tx, row: Any, given: Answer) -> set[str]:
     if given.role not in ROLES_THAT_ANSWER:
-        raise Refused(f"{given.name} is a {given.role} and may not answer approvals: ask an admin for the role operator")
+        raise Refused(
+            f"{given.name} is a {given.role} and may not answer approvals: ask an admin for the role operator"
+        )
     if row.not_requester and given.verdict == "approve" and given.person_id == row.on_behalf_of:
         raise Refused(f"the policy asks for a second person: {given.name} started this mission and cannot approve it")
     answers = tx.rows(_GIVEN, {"approval": row.id})
@@ -172,6 +179,9 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
         1,
         Conflict(f"approval `{row.id}` was answered by somebody else just now"),
     )
+    if row.kind == "BUDGET" and given.verdict == "approve":
+        asked = {**row.request, **(given.args or {})}
+        ledger.raise_limit(tx, row.request["account"], int(asked["amount_microusd"]), given.person_id, now)
     if row.task_id is not None:
         _release_task(tx, row, given, now)
     if row.run_id is not None and not pending_of_run(tx, row.run_id):
@@ -254,6 +264,16 @@ def void(tx: Tx, approval_id: str, reason: str) -> None:
 def void_of_run(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
     """Takes all open approvals of a run out of force."""
     tx.run(_VOID, {"run_": run_id, "words": reason, "now": now})
+
+
+def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
+    """Ends a question whose time is over; returns it, or None where it was answered or is not due."""
+    row = tx.one(_APPROVAL, {"approval": approval_id})
+    if row is not None and row.run_id is not None:
+        mailbox.lock(tx, row.run_id)
+    if tx.count(_EXPIRE, {"approval": approval_id, "now": now}) != 1:
+        return None
+    return tx.one(_APPROVAL, {"approval": approval_id})
 
 
 def overdue(tx: Tx, now: datetime) -> list[str]:

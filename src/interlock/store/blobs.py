@@ -9,14 +9,20 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.ids import new_id
 from interlock.core.values import digest
-from interlock.store.schema import Blob, WorkspaceFile, table
+from interlock.store.schema import Blob, Project, WorkspaceFile, table
 from interlock.store.tx import Tx
 
-BLOBS, FILES = table(Blob), table(WorkspaceFile)
+BLOBS, FILES, PROJECTS = table(Blob), table(WorkspaceFile), table(Project)
 _b, _f = BLOBS.c, FILES.c
 _HAS = sa.select(_b.size).where(_b.hash == b("hash_"))
+_PUT = sa.text(
+    "INSERT INTO blobs (hash, size, data, created_at) VALUES (:hash_, :bytes_, :data_, :now) ON CONFLICT DO NOTHING"
+).bindparams(b("data_", type_=_b.data.type), b("now", type_=_b.created_at.type))
+_LOCK = sa.select(PROJECTS.c.id).where(PROJECTS.c.id == b("project")).with_for_update(key_share=True)
 _DATA = sa.select(_b.data).where(_b.hash == b("hash_"))
-_LATEST = sa.select(FILES).where(_f.project_id == b("project"), _f.path == b("name")).order_by(_f.version.desc()).limit(1)
+_LATEST = (
+    sa.select(FILES).where(_f.project_id == b("project"), _f.path == b("name")).order_by(_f.version.desc()).limit(1)
+)
 _NEWEST = (
     sa.select(_f.path, sa.func.max(_f.version).label("version"))
     .where(_f.project_id == b("project"))
@@ -36,7 +42,7 @@ def put(tx: Tx, data: bytes, now: datetime) -> str:
     """Stores bytes once; returns their SHA-256."""
     name = digest(data)
     if tx.one(_HAS, {"hash_": name}) is None:
-        tx.add(Blob, hash=name, size=len(data), data=data, created_at=now)
+        tx.run(_PUT, {"hash_": name, "bytes_": len(data), "data_": data, "now": now})
     return name
 
 
@@ -67,7 +73,11 @@ def write_file(
     run_id: str | None,
     labels: Sequence[str] = (),
 ) -> tuple[int, bool]:
-    """Adds a version of a file (None removes it); returns its number, and whether two had written at once."""
+    """Adds a version of a file (None removes it); returns its number, and whether two had written at once.
+
+    Versions of one project are given out one after the other: its row is locked until the commit.
+    """
+    tx.one(_LOCK, {"project": project_id})
     newest = latest(tx, project_id, path)
     version = 1 if newest is None else newest.version + 1
     tx.add(

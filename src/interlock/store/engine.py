@@ -138,7 +138,7 @@ class Store:
             done.exception()
 
     def _read(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        tx = getattr(self._local, "tx", None)
+        tx: Any = getattr(self._local, "tx", None)
         if tx is None:
             tx = self._local.tx = self.driver.open_reader()
             self._readers.append(tx)
@@ -147,7 +147,7 @@ class Store:
     def _writer(self, ready: "asyncio.Future[None]") -> None:
         try:
             self.driver.open_writer()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 (handed to whoever waits for the unit)
             self._loop.call_soon_threadsafe(ready.set_exception, error)
             return
         self._loop.call_soon_threadsafe(ready.set_result, None)
@@ -155,7 +155,7 @@ class Store:
             works = [work for work, _ in batch]
             try:
                 outcomes, wake = self.driver.commit(works)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 outcomes, wake = [(None, error) for _ in batch], False
             futures = [done for _, done in batch]
             self._loop.call_soon_threadsafe(self._resolve, futures, outcomes, wake)

@@ -4,7 +4,7 @@ Whether a worker is dead is judged in the worker layer.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
@@ -19,7 +19,11 @@ WORKERS = table(Worker)
 _TIME = UTCDateTime()
 _w, _lane, _run = WORKERS.c, LANES.c, RUNS.c
 
-_BEAT = sa.update(WORKERS).where(_w.id == b("worker")).values(beat=_w.beat + 1, beat_at=b("now", type_=_TIME))
+_BEAT = (
+    sa.update(WORKERS)
+    .where(_w.id == b("worker"), _w.state == "running")
+    .values(beat=_w.beat + 1, beat_at=b("now", type_=_TIME))
+)
 _LIVE = sa.select(_w.id, _w.host, _w.pid, _w.process_started, _w.beat, _w.beat_at).where(_w.state == "running")
 _GONE = sa.update(WORKERS).where(_w.id == b("worker"), _w.state == "running").values(state="gone")
 _HELD = sa.select(_lane.agent_id).where(_lane.holder == b("worker")).order_by(_lane.agent_id)
@@ -34,18 +38,22 @@ _BACK = (
     .where(_run.id == b("run"), _run.status == sa.text("'running'"))
     .values(status="created", worker_id=None, due_at=None)
 )
+_RUNNING = sa.select(_run.id).where(_run.status == sa.text("'running'"))
+_PUT_OFF = sa.select(_run.id, _run.agent_id).where(
+    _run.status == sa.text("'created'"), _run.error.is_not(None), _run.due_at > b("now", type_=_TIME)
+)
+_READY_NOW = sa.update(LANES).where(_lane.agent_id == b("agent")).values(ready_at=b("now", type_=_TIME))
+_DUE_NOW = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'created'")).values(due_at=None)
 _CONTROLLED = sa.select(_run.id, _run.control).where(
     _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.control.is_not(None)
 )
-_ASK = (
-    sa.update(RUNS)
-    .where(_run.id == b("run"), _run.status == sa.text("'running'"))
-    .values(control=b("verb"))
-)
+_ASK = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'running'")).values(control=b("verb"))
 _DROP = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status.in_(("created", "waiting")))
-    .values(status="cancelled", stop_reason="cancelled", error=b("why"), completed_at=b("now", type_=_TIME), control=None)
+    .values(
+        status="cancelled", stop_reason="cancelled", error=b("why"), completed_at=b("now", type_=_TIME), control=None
+    )
 )
 _UNPARK = (
     sa.update(LANES)
@@ -61,14 +69,42 @@ def register(tx: Tx, worker_id: str, host: str, pid: int, process_started: str, 
     )  # fmt: skip
 
 
-def beat(tx: Tx, worker_id: str, now: datetime) -> None:
-    """The worker is alive."""
-    tx.run(_BEAT, {"worker": worker_id, "now": now})
+class LiveWorker(Protocol):
+    """What is known of a worker that has neither left nor been declared dead."""
+
+    id: str
+    host: str
+    pid: int
+    process_started: str
+    beat: int
 
 
-def live(tx: Tx) -> list[Any]:
+def beat(tx: Tx, worker_id: str, now: datetime) -> bool:
+    """The worker is alive; False where it was declared dead in the meantime."""
+    return tx.count(_BEAT, {"worker": worker_id, "now": now}) == 1
+
+
+def leave(tx: Tx, worker_id: str, now: datetime) -> None:
+    """A worker ends in good order; what it could not hand back is put back."""
+    take_back(tx, worker_id, now)
+
+
+def live(tx: Tx) -> list[LiveWorker]:
     """The workers that have neither left nor been declared dead."""
-    return tx.rows(_LIVE)
+    return list(tx.rows(_LIVE))
+
+
+def running_runs(tx: Tx) -> list[str]:
+    """Ids of the runs that some worker holds."""
+    return [row.id for row in tx.rows(_RUNNING)]
+
+
+def retry_now(tx: Tx, now: datetime) -> None:
+    """Lets runs that wait because something failed (a provider, a key) try again at once."""
+    for row in tx.rows(_PUT_OFF, {"now": now}):
+        tx.run(_READY_NOW, {"agent": row.agent_id, "now": now})
+        tx.run(_DUE_NOW, {"run": row.id})
+        tx.wake = True
 
 
 def controlled(tx: Tx, worker_id: str) -> list[Any]:

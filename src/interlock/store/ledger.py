@@ -32,7 +32,12 @@ _SETTLED = _led.reservation_id.in_(
 )
 _OPEN = sa.select(LEDGER).where(_led.run_id == b("run_"), _led.kind == "reserve", sa.not_(_SETTLED)).order_by(_led.id)
 _RESERVED = sa.select(LEDGER).where(_led.reservation_id == b("reservation"), _led.kind == "reserve")
-_SPENT = sa.update(RUNS).where(RUNS.c.id == b("run_")).values(cost_microusd=RUNS.c.cost_microusd + b("amount", type_=_BIG))
+_SPENT = (
+    sa.update(RUNS).where(RUNS.c.id == b("run_")).values(cost_microusd=RUNS.c.cost_microusd + b("amount", type_=_BIG))
+)
+_ATTEMPTS = sa.select(sa.func.coalesce(sa.func.max(_led.attempt), 0).label("attempts")).where(
+    _led.run_id == b("run_"), _led.step_number == b("step"), _led.kind == "reserve"
+)
 _RAISE = (
     sa.update(ACCOUNTS)
     .where(_acc.id == b("account"))
@@ -195,24 +200,34 @@ def settle(
     _line(tx, "settle", reservation, spender, step, attempt, model, actual_microusd, now, estimated=estimated)
 
 
-def charge_open(tx: Tx, run_id: str, now: datetime) -> int:
-    """Charges the reservations that a dead process left open, in full and marked estimated; returns the sum."""
+def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None = None) -> int:
+    """Books the reservations that a run left open, marked estimated; returns the sum.
+
+    Each is charged in full (a process died and nobody knows), or at `actual_microusd` where that is known better.
+    """
     total = 0
     for line in tx.rows(_OPEN, {"run_": run_id}):
         spender = Spender(
             run_id, line.agent_id, line.task_id, line.mission_id, line.project_id, tuple(line.accounts)
         )  # fmt: skip
+        amount = line.amount_microusd if actual_microusd is None else actual_microusd
         settle(
-            tx, spender, step=line.step_number, attempt=line.attempt, model=line.model, now=now, estimated=True,
-            worst_microusd=line.amount_microusd, actual_microusd=line.amount_microusd,
+            tx, spender, step=line.step_number, attempt=line.attempt, model=line.model, now=now,
+            estimated=amount > 0, worst_microusd=line.amount_microusd, actual_microusd=amount,
         )  # fmt: skip
-        total += line.amount_microusd
+        total += amount
     return total
 
 
 def open_reservations(tx: Tx, run_id: str) -> list[Any]:
     """The reservations of a run that nothing has settled."""
     return tx.rows(_OPEN, {"run_": run_id})
+
+
+def attempts(tx: Tx, run_id: str, step: int) -> int:
+    """How many reservations were made for a step of a run."""
+    row = tx.one(_ATTEMPTS, {"run_": run_id, "step": step})
+    return int(row.attempts) if row is not None else 0
 
 
 def shortages(tx: Tx, accounts: Sequence[str], need_microusd: int) -> list[Shortage]:

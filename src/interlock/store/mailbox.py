@@ -22,13 +22,17 @@ _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
 
 _KEY = sa.select(_run.id).where(_run.idempotency_key == b("key"))
-_QUEUED = sa.select(_run.id).where(_run.agent_id == b("agent"), _run.kind == b("kind"), _run.status == sa.text("'created'"))
+_QUEUED = sa.select(_run.id).where(
+    _run.agent_id == b("agent"), _run.kind == b("kind"), _run.status == sa.text("'created'")
+)
 _PLACE = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"))
     .values(
         next_seq=_lane.next_seq + 1,
-        clock_at=sa.case((_lane.clock_at > b("order_at", type_=_TIME), _lane.clock_at), else_=b("order_at", type_=_TIME)),
+        clock_at=sa.case(
+            (_lane.clock_at > b("order_at", type_=_TIME), _lane.clock_at), else_=b("order_at", type_=_TIME)
+        ),
         ready_at=sa.case(
             (_lane.parked_run_id.is_not(None), _lane.ready_at),
             (sa.and_(_lane.ready_at.is_not(None), _lane.ready_at <= b("order_at", type_=_TIME)), _lane.ready_at),
@@ -43,6 +47,11 @@ _READY = (
     .order_by(_lane.ready_at)
     .limit(b("most"))
     .with_for_update(skip_locked=True)
+)
+_ANY_READY = (
+    sa.select(_lane.agent_id)
+    .where(_lane.holder.is_(None), _lane.ready_at <= b("now", type_=_TIME), sa.not_(_lane.paused))
+    .limit(1)
 )
 _TAKE = (
     sa.update(LANES)
@@ -105,6 +114,7 @@ _END = (
         result=b("answer"),
         error=b("fault"),
         completed_at=b("now", type_=_TIME),
+        step_count=sa.func.coalesce(b("steps", type_=sa.Integer()), _run.step_count),
         control=None,
     )
 )
@@ -160,14 +170,16 @@ class Post:
     run_id: str = field(default_factory=lambda: new_id("run"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """A run that this worker holds, and the lease it must show with each write."""
 
     run: Any
-    """The row of `runs` as a named tuple."""
+    """The row of `runs` when it was claimed, as a named tuple."""
     worker_id: str
     lease: int
+    steps: int = 0
+    """How many steps are on record; the holder counts on after each commit."""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -210,6 +222,11 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
     return message.run_id, True
 
 
+def has_ready(tx: Tx, now: datetime) -> bool:
+    """Whether a claim would find something."""
+    return tx.one(_ANY_READY, {"now": now}) is not None
+
+
 def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
     """Takes up to `most` ready lanes and starts the head of each.
 
@@ -223,22 +240,34 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
             tx.run(_LET_GO, params)
             tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
         else:
-            claims.append(Claim(row, worker_id, lane.fence))
+            claims.append(Claim(row, worker_id, lane.fence, row.step_count))
     return claims
 
 
-def own(tx: Tx, claim: Claim, step_count: int, *, even_if_controlled: bool = False) -> None:
-    """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody asked it to stop)."""
-    params = {**claim.params, "steps": step_count}
+def own(tx: Tx, claim: Claim, *, steps: int | None = None, even_if_controlled: bool = False) -> None:
+    """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody asked it to stop).
+
+    `steps` is the number of steps from now on, where it changes.
+    """
+    params = {**claim.params, "steps": claim.steps if steps is None else steps}
     tx.must(_OWN if even_if_controlled else _OWN_FREE, params, 1, LeaseLost(claim.run.id))
 
 
 def finish(
-    tx: Tx, claim: Claim, status: str, stop_reason: str, now: datetime, *, result: str | None, error: str | None
+    tx: Tx,
+    claim: Claim,
+    status: str,
+    stop_reason: str,
+    now: datetime,
+    *,
+    result: str | None,
+    error: str | None,
+    steps: int | None = None,
 ) -> None:
     """Ends a run (completed, failed or cancelled) and frees its lane for the next."""
     tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
+    end["steps"] = steps
     tx.must(_END, end, 1, LeaseLost(claim.run.id))
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
 

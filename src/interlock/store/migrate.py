@@ -69,9 +69,9 @@ def _postgres_revision(driver: PostgresDriver) -> str | None:
 
 
 def _migrate(url: str) -> None:
-    import sqlalchemy as sa  # noqa: PLC0415 (only a migration needs an engine)
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
+    import sqlalchemy as sa
+    from alembic import command
+    from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

@@ -23,9 +23,7 @@ _MISSION = sa.select(MISSIONS).where(_mi.id == b("mission"))
 _ROUTE = sa.select(_mi.project_id, _mi.coordinator_agent_id).where(_mi.id == b("mission"))
 _PENDING = sa.select(EVENTS).where(_ev.mission_id == b("mission"), _ev.consumed_at.is_(None)).order_by(_ev.id)
 _CONSUME = (
-    sa.update(EVENTS)
-    .where(_ev.id == b("event"), _ev.consumed_at.is_(None))
-    .values(consumed_at=b("now", type_=_TIME))
+    sa.update(EVENTS).where(_ev.id == b("event"), _ev.consumed_at.is_(None)).values(consumed_at=b("now", type_=_TIME))
 )
 _CANCEL = sa.update(MISSIONS).where(_mi.id == b("mission")).values(canceled_at=b("now", type_=_TIME))
 _SUMMARY = (

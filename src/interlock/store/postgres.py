@@ -27,7 +27,7 @@ class PostgresDriver:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.statements = Statements(dialect.dialect(paramstyle="format"))
+        self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
 
     def connect(self) -> Any:
@@ -35,7 +35,7 @@ class PostgresDriver:
 
         Raises StoreUnavailable, without the password, where there is none to be had.
         """
-        import psycopg  # noqa: PLC0415 (the driver is only loaded where PostgreSQL is used)
+        import psycopg
 
         try:
             return psycopg.connect(
@@ -68,7 +68,7 @@ class PostgresDriver:
 
     def read(self, tx: PostgresTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`fn(tx, …)` over one snapshot; a lost connection is replaced once."""
-        import psycopg  # noqa: PLC0415
+        import psycopg
 
         for last in (False, True):
             try:
@@ -88,7 +88,7 @@ class PostgresDriver:
 
     def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
         """Commits the units of a batch together; where that fails, each alone."""
-        import psycopg  # noqa: PLC0415
+        import psycopg
 
         try:
             if self._writer is None or self._writer.closed:
@@ -97,7 +97,7 @@ class PostgresDriver:
             return [(result, None) for result in results], wake
         except StoreUnavailable as error:
             return [(None, error) for _ in batch], False
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
             self._rollback()
             if len(batch) == 1 and not isinstance(error, psycopg.OperationalError):
                 return [(None, error)], False
@@ -110,7 +110,7 @@ class PostgresDriver:
             self._writer.execute(f"NOTIFY {WAKE_CHANNEL}")
 
     def _alone(self, work: Work) -> tuple[Outcome, bool]:
-        import psycopg  # noqa: PLC0415
+        import psycopg
 
         failure: BaseException | None = None
         for _ in range(REPLAYS):
@@ -130,14 +130,14 @@ class PostgresDriver:
             except psycopg.OperationalError as error:
                 failure = error
                 self.close_writer()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()
                 return (None, error), False
         text = first_line(failure) if failure else "no answer"
         return (None, StoreUnavailable(f"PostgreSQL did not take the change: {text}: try again")), False
 
     def _transaction(self, batch: Sequence[Work]) -> tuple[list[Any], bool]:
-        import psycopg  # noqa: PLC0415
+        import psycopg
 
         connection = self._writer
         tx = PostgresTx(connection, self.statements)
@@ -157,7 +157,7 @@ class PostgresDriver:
         return results, tx.wake
 
     def _rollback(self) -> None:
-        import psycopg  # noqa: PLC0415
+        import psycopg
 
         if self._writer is None:
             return

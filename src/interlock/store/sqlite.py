@@ -28,7 +28,7 @@ class SqliteDriver:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.statements = Statements(dialect.dialect(paramstyle="qmark"))  # type: ignore[no-untyped-call]
+        self.statements = Statements(dialect.dialect(paramstyle="qmark"))
         self._writer: sqlite3.Connection | None = None
 
     def _connect(self) -> sqlite3.Connection:

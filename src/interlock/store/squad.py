@@ -42,6 +42,7 @@ _RECORD = (
     .values(done_count=_m.done_count + b("done"), failed_count=_m.failed_count + b("failed"))
 )
 _STATE = sa.update(MEMBERS).where(_m.id == b("member")).values(state=b("to"), state_reason=b("why"))
+_OUT_OF_MONEY = sa.select(_m.id).where(_m.state == "PAUSED", _m.state_reason.like("budget:%")).order_by(_m.id)
 _GATE = (
     sa.update(LANES)
     .where(_lane.agent_id.in_(sa.select(_ag.id).where(_ag.member_id == b("member"))))
@@ -195,6 +196,11 @@ def set_state(tx: Tx, member_id: str, state: str, reason: str | None) -> None:
     tx.run(_STATE, {"member": member_id, "to": state, "why": reason})
     tx.run(_GATE, {"member": member_id, "shut": state != "ACTIVE"})
     tx.wake = True
+
+
+def paused_for_budget(tx: Tx) -> list[Any]:
+    """Members that wait for a new day or a higher limit: their ids."""
+    return tx.rows(_OUT_OF_MONEY)
 
 
 def names(tx: Tx, agent_ids: Sequence[str]) -> dict[str, str]:

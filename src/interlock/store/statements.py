@@ -32,7 +32,7 @@ class Statement:
         for name in compiled.positiontup or ():
             bind = compiled.binds.get(name)
             convert = bind.type.dialect_impl(dialect).bind_processor(dialect) if bind is not None else None
-            required = bind is not None and (bind.required or column_keys is not None and name in column_keys)
+            required = bind is not None and (bind.required or (column_keys is not None and name in column_keys))
             value = None if required else given[name]
             self._bind.append((name, convert, required, value))
         self._make, self._out = self._row_maker(core, dialect)
@@ -48,7 +48,7 @@ class Statement:
             convert = column.type.dialect_impl(dialect).result_processor(dialect, None)
             if convert is not None:
                 out.append((position, convert))
-        return namedtuple("Row", names, rename=True)._make, out  # noqa: PYI024
+        return namedtuple("Row", names, rename=True)._make, out
 
     def bind(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
         """The parameters in the driver's order and form.

@@ -14,10 +14,10 @@ from sqlmodel import UTCDateTime
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import Actor
-from interlock.state_machine.machine import Allowed, TaskFacts, check
-from interlock.state_machine.table import BlockKind, TaskState
+from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
+from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
 from interlock.store import audit, missions
-from interlock.store.schema import Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
+from interlock.store.schema import Approval, Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
 from interlock.store.tx import Tx
 
 TASKS, DEPENDENCIES, TRANSITIONS = table(Task), table(TaskDependency), table(TaskTransition)
@@ -32,6 +32,9 @@ _UPSTREAM = (
 )
 _REVIEWERS = sa.select(_t.assignee_agent_id).where(_t.reviews_task_id == b("task"), _t.assignee_agent_id.is_not(None))
 _MISSION_STATE = sa.select(_t.status).where(_t.id == b("mission"))
+_WAITING = sa.select(sa.func.count().label("pending")).where(
+    table(Approval).c.task_id == b("task"), table(Approval).c.status == sa.text("'pending'")
+)
 _TRANSITION = sa.select(_tr.id, _tr.task_id, _tr.to_status).where(_tr.idempotency_key == b("key"))
 _MOVE_COLUMNS = (
     "status", "assignee_agent_id", "held_from", "block_kind", "block_reason", "wait_for", "escalate_at", "feedback",
@@ -62,8 +65,8 @@ _HANDED_IN = (
 _DELIVERABLE = sa.select(DELIVERABLES).where(_de.id == b("deliverable"))
 _THREAD = sa.select(MESSAGES).where(_tm.task_id == b("task")).order_by(_tm.created_at, _tm.id)
 _CHANGES = sa.select(TRANSITIONS).where(_tr.task_id == b("task")).order_by(_tr.created_at, _tr.id)
+_STUCK = sa.select(_t.id).where(_t.status == "BLOCKED", _t.escalate_at <= b("now", type_=_TIME)).order_by(_t.id)
 _UNSET: Any = object()
-ENDED = (TaskState.DONE, TaskState.CANCELED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,8 @@ class Move:
     approval_id: str | None = None
     failed_attempt: bool = False
     new_generation: bool = False
+    """Whether another agent takes over."""
+    agent_lost: bool = False
 
 
 class TransitionRefused(Refused):
@@ -109,7 +114,7 @@ def advance(tx: Tx, move: Move, now: datetime) -> str:
     verdict = check(facts, move.to, move.actor, reason=move.reason, block_kind=move.block_kind)
     if not isinstance(verdict, Allowed):
         raise TransitionRefused(move.task_id, row.status, str(move.to), verdict.why)
-    moved = _moved(row, move, now)
+    moved = _moved(row, facts, move, now)
     tx.must(_MOVE, moved, 1, Conflict(f"task `{move.task_id}` was changed by somebody else: look again"))
     transition_id = new_id("trn")
     tx.add(
@@ -150,21 +155,22 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
         dependencies_met=met,
         mission_canceled=root is not None and root.status == "CANCELED",
         waiting_path=move.wait_for is not None,
+        agent_lost=move.agent_lost,
+        pending_approvals=waiting.pending if (waiting := tx.one(_WAITING, {"task": row.id})) else 0,
     )
 
 
-def _moved(row: Any, move: Move, now: datetime) -> dict[str, Any]:
-    waits = move.to in (TaskState.BLOCKED, TaskState.NEEDS_APPROVAL)
-    kept = row.held_from if row.status in ("BLOCKED", "NEEDS_APPROVAL") else row.status
+def _moved(row: Any, facts: TaskFacts, move: Move, now: datetime) -> dict[str, Any]:
+    waits = move.to in HELD
     return {
         "task": row.id,
         "was": row.status,
         "seen": row.version,
         "now": now,
-        "ended": now if move.to in ENDED else None,
+        "ended": now if move.to in TERMINAL else None,
         "to_status": str(move.to),
-        "to_assignee_agent_id": row.assignee_agent_id if move.assignee_agent_id is _UNSET else move.assignee_agent_id,
-        "to_held_from": kept if waits else None,
+        "to_assignee_agent_id": facts.assignee_agent_id,
+        "to_held_from": held_from_after(facts, move.to),
         "to_block_kind": str(move.block_kind) if move.to is TaskState.BLOCKED and move.block_kind else None,
         "to_block_reason": move.reason if move.to is TaskState.BLOCKED else None,
         "to_wait_for": move.wait_for if waits else None,
@@ -172,8 +178,7 @@ def _moved(row: Any, move: Move, now: datetime) -> dict[str, Any]:
         "to_feedback": row.feedback if move.feedback is _UNSET else move.feedback,
         "to_deliverable_id": row.deliverable_id,
         "to_approval_id": move.approval_id or row.approval_id,
-        "to_review_cycles": row.review_cycles
-        + int(row.status in ("REVIEW", "NEEDS_APPROVAL") and move.to is TaskState.IN_PROGRESS and row.status == "REVIEW"),
+        "to_review_cycles": row.review_cycles + int(row.status == "REVIEW" and move.to is TaskState.IN_PROGRESS),
         "to_attempt": 0 if move.new_generation else row.attempt + int(move.failed_attempt),
         "to_generation": row.generation + int(move.new_generation),
     }
@@ -217,6 +222,16 @@ def of_mission(tx: Tx, mission_id: str) -> list[Any]:
 def links(tx: Tx, mission_id: str) -> list[Any]:
     """The dependencies within a mission."""
     return tx.rows(_LINKS, {"mission": mission_id})
+
+
+def upstream(tx: Tx, task_id: str) -> list[str]:
+    """Ids of the tasks that a task depends on."""
+    return sorted(row.id for row in tx.rows(_UPSTREAM, {"task": task_id}))
+
+
+def to_escalate(tx: Tx, now: datetime) -> list[str]:
+    """Ids of blocked tasks whose time to be looked at by a person has come."""
+    return [row.id for row in tx.rows(_STUCK, {"now": now})]
 
 
 def hand_in(tx: Tx, deliverable: dict[str, Any], now: datetime) -> None:

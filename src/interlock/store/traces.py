@@ -24,6 +24,11 @@ _STEPS = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
 _MESSAGES = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
 _CALLS = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
 _CALL = sa.select(CALLS).where(_c.id == b("call"))
+_EXECUTED = (
+    sa.select(_c.risk)
+    .where(_c.task_id == b("task"), _c.status.in_(("ready", "started", "done", "failed", "unknown")))
+    .distinct()
+)
 _STARTED = (
     sa.update(CALLS)
     .where(_c.id == b("call"), _c.status.in_(("ready", "held", "unknown")))
@@ -38,6 +43,16 @@ _OUTCOME = (
         started_at=sa.func.coalesce(_c.started_at, b("begun", type_=_TIME)),
     )
 )  # fmt: skip
+_CUT = (
+    sa.update(CALLS)
+    .where(_c.run_id == b("run_"), _c.status == "started")
+    .values(status="unknown", result=b("answer"), is_error=True, ended_at=b("now", type_=_TIME))
+)
+_DROPPED = (
+    sa.update(CALLS)
+    .where(_c.run_id == b("run_"), _c.status.in_(("ready", "held")))
+    .values(status="skipped", result=b("answer"), is_error=True, ended_at=b("now", type_=_TIME))
+)
 _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
 _TOTALS = sa.update(RUNS).where(_r.id == b("run_")).values(
     token_usage=b("usage", type_=_r.token_usage.type), labels=b("taint", type_=_r.labels.type)
@@ -85,9 +100,12 @@ def call(tx: Tx, call_id: str) -> Any | None:
     return tx.one(_CALL, {"call": call_id})
 
 
-def begin(
-    tx: Tx, run_id: str, *, model: str, simulated: bool, policy_hash: str, deadline_at: datetime | None
-) -> None:
+def executed_risks(tx: Tx, task_id: str) -> list[str]:
+    """The risks of the calls that were let through for a task, each once."""
+    return [row.risk for row in tx.rows(_EXECUTED, {"task": task_id})]
+
+
+def begin(tx: Tx, run_id: str, *, model: str, simulated: bool, policy_hash: str, deadline_at: datetime | None) -> None:
     """Writes what a run works with, when it starts."""
     tx.run(
         _FACTS,
@@ -160,6 +178,12 @@ def outcome(
             "begun": begun, "now": now,
         },
     )  # fmt: skip
+
+
+def close_calls(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
+    """Of a run that ends: what had started is uncertain, what had not is skipped."""
+    tx.run(_CUT, {"run_": run_id, "answer": f"cut off while it ran ({reason}); its effect is uncertain", "now": now})
+    tx.run(_DROPPED, {"run_": run_id, "answer": f"not executed: {reason}", "now": now})
 
 
 def history(tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, most: int) -> list[Any]:

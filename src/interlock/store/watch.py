@@ -42,7 +42,7 @@ async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> 
 
 
 async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object]) -> None:
-    import psycopg  # noqa: PLC0415 (only where PostgreSQL is used)
+    import psycopg
 
     while True:
         try:

@@ -1,7 +1,7 @@
 """${message}."""
 
 import sqlalchemy as sa
-import sqlmodel
+from sqlmodel.sql import sqltypes
 from alembic import op
 ${imports if imports else ""}
 revision = ${repr(up_revision)}

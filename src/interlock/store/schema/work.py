@@ -135,6 +135,7 @@ class Deliverable(SQLModel, table=True):
     sha256: str
     verdict: str | None = None
     """Of a review: pass or changes."""
+    findings: list[str] = Field(default_factory=list, sa_type=Json)
     risk: str = "GREEN"
     simulated: bool = False
     labels: list[str] = Field(default_factory=list, sa_type=Json)

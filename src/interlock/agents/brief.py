@@ -1,0 +1,114 @@
+"""All that a run needs to know from the database, in one read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.agents.task_messages import Material, TaskBrief
+from interlock.core.values import canonical_json
+from interlock.store import approvals, blobs, ledger, lessons, missions, squad, tasks, traces
+from interlock.store.tx import Tx
+
+HISTORY_ROWS = 120
+KINDS_WITH_HISTORY = ("task", "chat")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """A run with everything around it; the fields are rows as named tuples."""
+
+    run: Any
+    agent: Any
+    member: Any
+    project: Any
+    task: Any | None
+    mission: Any | None
+    messages: list[Any]
+    steps: list[Any]
+    calls: list[Any]
+    approvals: dict[str, Any]
+    history: list[Any]
+    lessons: list[Any]
+    attempts: int
+    """Reservations of the step that comes next which were made before (and cut off)."""
+    words: TaskBrief | None
+    """Of a task: what its agent is told of it."""
+
+    @property
+    def waits_on(self) -> Any | None:
+        """The task whose state shows that this run waits: its own, or its mission's root."""
+        return self.task
+
+
+def load(tx: Tx, run_id: str) -> Brief:
+    """Reads a run and everything around it."""
+    run = traces.run(tx, run_id)
+    if run is None:
+        raise LookupError(run_id)
+    agent = squad.agent(tx, run.agent_id)
+    assert agent is not None
+    task_id = run.task_id or run.mission_id
+    task = tasks.task(tx, task_id) if task_id else None
+    mission = missions.mission(tx, run.mission_id) if run.mission_id else None
+    messages = traces.messages(tx, run_id)
+    history = []
+    if run.kind in KINDS_WITH_HISTORY:
+        history = traces.history(
+            tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, most=HISTORY_ROWS
+        )  # fmt: skip
+    open_lines = ledger.attempts(tx, run_id, run.step_count + 1)
+    return Brief(
+        run=run,
+        agent=agent,
+        member=squad.member(tx, agent.member_id),
+        project=squad.project(tx, run.project_id),
+        task=task,
+        mission=mission,
+        messages=messages,
+        steps=traces.steps(tx, run_id),
+        calls=traces.calls(tx, run_id),
+        approvals={row.id: row for row in approvals.of_run(tx, run_id)},
+        history=history,
+        lessons=lessons.fitting(tx, run.project_id, agent.persona, task.type if task else None),
+        attempts=open_lines,
+        words=_words(tx, task) if run.kind == "task" and task is not None and not messages else None,
+    )
+
+
+def _words(tx: Tx, task: Any) -> TaskBrief:
+    inputs, review, standard = [], None, ""
+    for link in tasks.upstream(tx, task.id):
+        source = tasks.task(tx, link)
+        if source is None or source.deliverable_id is None:
+            continue
+        material = Material(source.id, source.title, text_of(tx, source.deliverable_id))
+        if source.id == task.reviews_task_id:
+            review, standard = material, f"{source.description}\n\nExpected: {source.deliverable_spec}"
+        else:
+            inputs.append(material)
+    return TaskBrief(
+        title=task.title,
+        description=task.description,
+        type=task.type,
+        deliverable=task.deliverable_spec,
+        inputs=tuple(inputs),
+        review=review,
+        review_standard=standard,
+        feedback=task.feedback,
+    )
+
+
+def text_of(tx: Tx, deliverable_id: str) -> str:
+    """A deliverable as text for a model."""
+    row = tasks.deliverable(tx, deliverable_id)
+    if row is None:
+        return ""
+    if row.kind == "text":
+        return row.text or ""
+    if row.kind == "data":
+        return canonical_json(row.data)
+    data = blobs.get(tx, row.blob) if row.blob else None
+    try:
+        body = data.decode("utf-8") if data is not None else ""
+    except UnicodeDecodeError:
+        body = f"[binary file, {len(data or b''):,} bytes]"
+    return f"File `{row.path}` in the workspace.\n{row.summary}\n\n{body}".strip()

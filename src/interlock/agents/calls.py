@@ -1,0 +1,275 @@
+"""The tool calls of a step: proposed, held for a person, executed, and brought to an end after the answer.
+
+The door to effects is `tools.execute`; when transactions happen is the runner's matter.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from interlock.agents.session import CallState, Session, in_time, later
+from interlock.agents.steps import Hold, new_approval_id
+from interlock.core.ids import new_id
+from interlock.core.values import digest
+from interlock.llm.messages import ToolUse
+from interlock.policy.decide import Decision
+from interlock.policy.risk import Risk
+from interlock.policy.secrets import scrub_value
+from interlock.store import approvals
+from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
+from interlock.tools.registry import Tool, ToolContext
+
+GRACE_S = 3.0
+"""How long a call that runs when the process is told to end may take to end by itself."""
+
+
+async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
+    """Decides every call of a turn; nothing happens yet."""
+    return [
+        await session.gate.propose(use, position, context(session, use.id, ""))
+        for position, use in enumerate(uses)
+    ]  # fmt: skip
+
+
+def context(session: Session, call_id: str, token: str) -> ToolContext:
+    """What a tool is told of its caller."""
+    run, runtime = session.claim.run, session.runtime
+    return ToolContext(
+        run_id=run.id,
+        agent_id=run.agent_id,
+        persona=session.persona.name,
+        project_id=run.project_id,
+        task_id=run.task_id,
+        mission_id=run.mission_id,
+        call_id=call_id,
+        idempotency_token=token,
+        simulated=session.model.simulated,
+        now=session.now(),
+        store=runtime.store,
+        settings=runtime.settings,
+        workspace=runtime.workspaces.of(run.project_id, run.id),
+        actor=session.actor,
+        labels=session.labels,
+    )
+
+
+def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, Any]:
+    """A proposal as a row of `tool_calls`: the intent, on disk before the effect."""
+    now = session.now()
+    decision = proposal.decision
+    ended = proposal.status in (CallStatus.DENIED, CallStatus.REFUSED)
+    args = scrub_value(proposal.use.args)
+    return {
+        "id": proposal.id,
+        "run_id": session.claim.run.id,
+        "task_id": session.claim.run.task_id,
+        "step_number": step_number,
+        "position": proposal.position,
+        "call_id": proposal.use.id,
+        "tool": proposal.use.name,
+        "tool_digest": proposal.tool.digest if proposal.tool else "",
+        "args": proposal.use.args if proposal.status is CallStatus.READY else args,
+        "raw_args": proposal.use.raw if proposal.use.args is None else None,
+        "risk": str(decision.risk) if decision else str(Risk.YELLOW),
+        "effect": str(decision.effect) if decision else "deny",
+        "rules": list(decision.rules) if decision else [],
+        "reasons": list(decision.reasons) if decision else [proposal.answer],
+        "policy_hash": session.gate.policy.version_hash,
+        "status": str(proposal.status),
+        "subject": proposal.subject,
+        "idempotency_token": token_of(session.claim.run.id, step_number, proposal.position),
+        "result": proposal.answer or None,
+        "is_error": ended,
+        "created_at": now,
+        "ended_at": now if ended else None,
+    }
+
+
+def token_of(run_id: str, step_number: int, position: int) -> str:
+    """What outside services are given to tell a repeat from a new request. Source: row E9."""
+    return digest(f"{run_id}:{step_number}:{position}")[:32]
+
+
+def hold_of(session: Session, proposal: Proposal) -> Hold:
+    """The question that a held call puts to a person."""
+    tool, decision = proposal.tool, proposal.decision
+    assert tool is not None
+    assert decision is not None
+    assert proposal.subject is not None
+    return Hold(
+        call_id=proposal.id,
+        subject=proposal.subject,
+        approval=question(
+            session, "QUESTION" if tool.asks else "TOOL_CALL", decision, tool, proposal.use.args, proposal.use.id,
+            dict(proposal.files),
+        ),
+    )  # fmt: skip
+
+
+def question(
+    session: Session,
+    kind: str,
+    decision: Decision,
+    tool: Tool,
+    args: Any,
+    provider_call_id: str,
+    files: dict[str, str],
+    why: str | None = None,
+) -> dict[str, Any]:
+    """A row of `approvals` without what the run itself tells."""
+    now, brief = session.now(), session.brief
+    expires_s = decision.expires_s or session.runtime.settings.approval_expires_s
+    task = brief.task
+    return {
+        "id": new_approval_id(),
+        "kind": kind,
+        "request": {
+            "tool": tool.name,
+            "args": args,
+            "tool_digest": tool.digest,
+            "call_id": provider_call_id,
+            "files": files,
+            "summary": why or (f"asks: {args.get('question')}" if kind == "QUESTION" else f"wants to call {tool.name}"),
+            "persona": session.persona.name,
+            "task": task.title if task else None,
+            "simulated": session.model.simulated,
+        },
+        "risk": str(decision.risk),
+        "rules": list(decision.rules),
+        "reasons": list(decision.reasons),
+        "on_behalf_of": brief.mission.requested_by if brief.mission else None,
+        "people": max(1, decision.people),
+        "not_requester": decision.not_requester,
+        "expires_at": later(now, expires_s),
+    }
+
+
+class Settled:
+    """What came of the open calls of a step in one pass."""
+
+    def __init__(self) -> None:
+        self.done: list[Done] = []
+        self.holds: list[Hold] = []
+
+
+async def settle(session: Session) -> Settled:
+    """Brings calls to their ends as far as they go: executes what may run, takes up what people have answered.
+
+    All-GREEN turns run at once, others one after another in order. A call whose outcome is unknown is repeated only
+    if its tool is idempotent; else a person is asked. Source: rows E9, G6.
+    """
+    settled = Settled()
+    work = [call for call in session.open_calls if await _may_go(session, call, settled)]
+    jobs = [asyncio.ensure_future(_run(session, call)) for call in work] if _all_green(session, work) else None
+    for index, call in enumerate(work):
+        job = jobs[index] if jobs else asyncio.ensure_future(_run(session, call))
+        try:
+            outcome = await in_time(job, GRACE_S)
+        except asyncio.CancelledError:
+            await _keep_what_ended(session, settled, [job] if jobs is None else jobs)
+            raise
+        _take(session, call, outcome, settled)
+    return settled
+
+
+def _all_green(session: Session, work: Sequence[CallState]) -> bool:
+    green = session.gate.policy.base_is_green
+    return len(work) > 1 and all(green(call.tool) and call.approval_id is None for call in work)
+
+
+async def _run(session: Session, call: CallState) -> Done | HeldAnew:
+    token = token_of(session.claim.run.id, session.claim.steps, call.position)
+    return await execute(session.gate, session.claim, call, context(session, call.id, token))
+
+
+def _take(session: Session, call: CallState, outcome: Done | HeldAnew, settled: Settled) -> None:
+    if isinstance(outcome, HeldAnew):
+        settled.holds.append(_held_anew(session, call, outcome))
+    elif outcome.status is CallStatus.UNKNOWN:
+        settled.holds.append(_unknown(session, call, outcome.content))
+    else:
+        settled.done.append(outcome)
+        session.after_call(outcome)
+
+
+async def _keep_what_ended(
+    session: Session, settled: Settled, jobs: "Sequence[asyncio.Future[Done | HeldAnew]]"
+) -> None:  # fmt: skip
+    """Records outcomes that were reached although the run is being cut off."""
+    from interlock.agents import steps
+
+    for job in jobs:
+        if job.done() and not job.cancelled() and job.exception() is None and isinstance(job.result(), Done):
+            outcome = job.result()
+            assert isinstance(outcome, Done)
+            if outcome.status is not CallStatus.UNKNOWN and all(d.id != outcome.id for d in settled.done):
+                settled.done.append(outcome)
+    if settled.done:
+        results = session.results(steps.Results(done=settled.done))
+        keep = session.write(steps.commit_results, session.claim, session.spender, results, None, session.now())
+        await asyncio.shield(keep)
+
+
+async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
+    """Whether an open call can be executed now; ends it, or asks, where not."""
+    tool = session.gate.toolbox.get(call.tool)
+    if call.status == CallStatus.STARTED and tool is not None and not tool.idempotent:
+        settled.holds.append(_unknown(session, call, "a worker died while it ran"))
+        return False
+    if call.status not in (CallStatus.HELD, CallStatus.UNKNOWN):
+        return True
+    row = await session.runtime.store.read(approvals.approval, call.approval_id) if call.approval_id else None
+    if row is None or row.status == "pending":
+        return False
+    if row.status == "approved" and row.kind != "QUESTION":
+        return True
+    settled.done.append(_answered(session, call, row))
+    session.after_call(settled.done[-1])
+    return False
+
+
+def _answered(session: Session, call: CallState, row: Any) -> Done:
+    """The end of a call that a person answered with words: a question, a denial, an uncertain outcome."""
+    by = row.request.get("answered_by") or "a person"
+    if row.kind == "QUESTION" and row.status == "approved":
+        status, text = CallStatus.DONE, row.note or "yes"
+    elif row.kind == "UNKNOWN_OUTCOME":
+        status = CallStatus.FAILED
+        text = f"the outcome of this call is not known; {by} decided not to repeat it: {row.note or 'no reason given'}"
+    else:
+        status = CallStatus.DENIED
+        text = f"{row.status} by {by}: {row.note or 'no reason given'}. Choose another way, or say that there is none."
+    return Done(
+        id=call.id, position=call.position, status=status, content=text, is_error=status is not CallStatus.DONE,
+        begun=session.now(),
+    )  # fmt: skip
+
+
+def _held_anew(session: Session, call: CallState, outcome: HeldAnew) -> Hold:
+    tool = session.gate.toolbox.get(call.tool)
+    assert tool is not None
+    why = f"wants to call {tool.name}: {outcome.reason}"
+    asked = question(
+        session, "TOOL_CALL", outcome.decision, tool, call.args, call.call_id, dict(outcome.files), why
+    )  # fmt: skip
+    hold = Hold(call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id)
+    call.status, call.approval_id = CallStatus.HELD, asked["id"]
+    return hold
+
+
+def _unknown(session: Session, call: CallState, what: str) -> Hold:
+    tool = session.gate.toolbox.get(call.tool)
+    assert tool is not None
+    decision = session.gate.decide(tool, call.args or {})
+    why = f"{tool.name} may or may not have had its effect ({what}): approve to do it again, deny to go on without"
+    asked = question(session, "UNKNOWN_OUTCOME", decision, tool, call.args, call.call_id, {}, why)
+    subject = session.gate.subject(session.claim.run.id, call.call_id, tool, call.args or {}, {})
+    call.status, call.approval_id = CallStatus.UNKNOWN, asked["id"]
+    return Hold(
+        call_id=call.id, subject=subject, approval=asked, call_status=CallStatus.UNKNOWN, replaces=None
+    )  # fmt: skip
+
+
+def new_step_id() -> str:
+    """An id for a step."""
+    return new_id("stp")

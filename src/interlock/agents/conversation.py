@@ -1,0 +1,162 @@
+"""A run's conversation as rows and back: what the model is sent again is exactly what was recorded.
+
+What is said is not decided here.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from interlock.core.ids import new_id
+from interlock.llm.messages import (
+    Block,
+    Message,
+    Opaque,
+    SystemPart,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    block_from_json,
+    block_to_json,
+)
+from interlock.store.schema import RunMessage
+from interlock.store.tx import Tx
+
+SYSTEM, USER, ASSISTANT, CALL, RETURN = (
+    "system_message",
+    "user_message",
+    "assistant_message",
+    "tool_call_message",
+    "tool_return_message",
+)
+"""Source: S0 "Run Tracking"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of `run_messages` to be."""
+
+    message_type: str
+    content: str
+    blocks: tuple[Any, ...]
+    tool_name: str | None = None
+    tool_input: Any = None
+
+
+def system_line(parts: Sequence[SystemPart]) -> Line:
+    """The system prompt, so that a later trace and a resumed run see the same one."""
+    text = "\n\n".join(part.text for part in parts)
+    return Line(SYSTEM, text, tuple({"name": p.name, "text": p.text, "stable": p.stable} for p in parts))
+
+
+def lines_of(message: Message, names: dict[str, str] | None = None) -> list[Line]:
+    """The rows of a message: calls and results get rows of their own, the rest of a turn stays together."""
+    lines: list[Line] = []
+    loose: list[Block] = []
+    kind = USER if message.role == "user" else ASSISTANT
+
+    def flush() -> None:
+        if loose:
+            text = "\n".join(_words(block) for block in loose)
+            lines.append(Line(kind, text, tuple(block_to_json(block) for block in loose)))
+            loose.clear()
+
+    for block in message.blocks:
+        if isinstance(block, ToolUse):
+            flush()
+            lines.append(Line(CALL, block.raw or "", (block_to_json(block),), block.name, block.args))
+        elif isinstance(block, ToolResult):
+            flush()
+            name = (names or {}).get(block.call_id)
+            lines.append(Line(RETURN, block.content, (block_to_json(block),), name))
+        else:
+            loose.append(block)
+    flush()
+    return lines
+
+
+def _words(block: Block) -> str:
+    match block:
+        case Text(text):
+            return text
+        case Thinking(text):
+            return f"[thinking] {text}" if text else "[thinking, redacted]"
+        case Opaque(provider, data):
+            return f"[{provider}: {data.get('type', 'block')}]"
+        case _:
+            return f"[{type(block).__name__.lower()}]"
+
+
+def write(tx: Tx, run_id: str, position: int, lines: Sequence[Line], now: datetime, step_id: str | None = None) -> None:
+    """Appends rows to a run's conversation, from a position on."""
+    tx.add_many(
+        RunMessage,
+        [
+            {
+                "id": new_id("msg"),
+                "run_id": run_id,
+                "step_id": step_id,
+                "position": position + offset,
+                "message_type": line.message_type,
+                "content": line.content,
+                "tool_name": line.tool_name,
+                "tool_input": line.tool_input,
+                "blocks": list(line.blocks),
+                "created_at": now,
+            }
+            for offset, line in enumerate(lines)
+        ],
+    )
+
+
+def system_of(rows: Iterable[Any]) -> tuple[SystemPart, ...]:
+    """The system prompt among the rows of a run."""
+    for row in rows:
+        if row.message_type == SYSTEM:
+            return tuple(SystemPart(p["name"], p["text"], p["stable"]) for p in row.blocks)
+    return ()
+
+
+def messages_of(rows: Iterable[Any]) -> list[Message]:
+    """The messages of rows in order; neighbours of one side are one message."""
+    out: list[tuple[Literal["user", "assistant"], list[Block]]] = []
+    for row in rows:
+        if row.message_type == SYSTEM:
+            continue
+        role: Literal["user", "assistant"] = "assistant" if row.message_type in (ASSISTANT, CALL) else "user"
+        blocks = [block_from_json(data) for data in row.blocks or ()]
+        if out and out[-1][0] == role:
+            out[-1][1].extend(blocks)
+        else:
+            out.append((role, blocks))
+    return [Message(role, tuple(blocks)) for role, blocks in out]
+
+
+def mended(messages: Sequence[Message]) -> list[Message]:
+    """A history that a provider accepts: begins with a user's words, each call has its result, each result its call.
+
+    Source: row E13.
+    """
+    out: list[Message] = []
+    for message in messages:
+        asked = out[-1].tool_uses if out else ()
+        if message.role == "assistant":
+            if asked:
+                out.append(Message("user", tuple(_lost(use) for use in asked)))
+            if out:
+                out.append(message)
+            continue
+        given = {b.call_id: b for b in message.blocks if isinstance(b, ToolResult)}
+        rest = [b for b in message.blocks if not isinstance(b, ToolResult)]
+        blocks = (*(given.get(use.id) or _lost(use) for use in asked), *rest)
+        if blocks:
+            out.append(Message("user", blocks))
+    if out and (asked := out[-1].tool_uses):
+        out.append(Message("user", tuple(_lost(use) for use in asked)))
+    return out
+
+
+def _lost(use: ToolUse) -> ToolResult:
+    return ToolResult(use.id, "no result: the run ended before this call did", is_error=True)

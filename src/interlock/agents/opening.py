@@ -1,0 +1,199 @@
+"""Opening a run: what it needs is read, its model and tools found, a fresh one written down, an old one resumed.
+
+What happens in the run is the runner's matter.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.agents import brief as briefs
+from interlock.agents import conversation, spending, steps
+from interlock.agents.brief import Brief
+from interlock.agents.context import Runtime
+from interlock.agents.persona import Persona
+from interlock.agents.prompt import LessonNote, PromptData, build_prompt
+from interlock.agents.session import HANDS_IN, CallState, Session
+from interlock.agents.steps import Beginning
+from interlock.agents.task_messages import task_message
+from interlock.core.values import microusd
+from interlock.llm.messages import Message, ModelRef, Text, ToolSpec, Usage
+from interlock.llm.providers import ProviderSettings, resolve_model
+from interlock.policy.budgets import run_limit_microusd
+from interlock.policy.decide import Caller
+from interlock.policy.risk import Trust
+from interlock.store.ledger import OverBudget
+from interlock.store.mailbox import Claim
+from interlock.tools.execute import Gate
+
+NEEDS_TASK = frozenset({HANDS_IN, "post_progress", "post_comment"})
+"""Tools that only make sense for a run that works on a task."""
+
+
+async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
+    """The session of a claimed run; None where the run has ended already, its task being closed.
+
+    Raises UsageError where its model cannot be used, LeaseLost.
+    """
+    brief = await runtime.store.read(briefs.load, claim.run.id)
+    session = await _session(runtime, claim, brief)
+    if brief.messages:
+        _resume(session)
+        return session
+    return session if await _begin(session) else None
+
+
+def model_of(runtime: Runtime, brief: Brief, persona: Persona) -> ModelRef:
+    """The model of a run: its own (a parked run keeps it), its mission's, its persona's, the one in the settings."""
+    settings = runtime.settings
+    named = brief.run.model or (brief.mission.model if brief.mission else None) or persona.model or settings.model
+    providers = {
+        name: ProviderSettings(settings.key(name), str(p.base_url) if p.base_url else None)
+        for name, p in settings.providers.items()
+    }
+    return resolve_model(named, providers)
+
+
+async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
+    run = claim.run
+    persona = Persona.from_json(brief.agent.persona_json)
+    ref = model_of(runtime, brief, persona)
+    model = await runtime.models.get(ref)
+    chat = run.kind == "chat"
+    tools = _tools(runtime, persona, run)
+    limits = spending.Limits(
+        run=run_limit_microusd(persona.run_microusd(chat=chat)),
+        agent_day=persona.daily_microusd,
+        project_day=microusd(runtime.settings.project_day_usd),
+    )
+    now = runtime.clock.now()
+    spender, openings = spending.spender_of(
+        run_id=run.id, agent_id=run.agent_id, member_id=brief.member.id, task_id=run.task_id,
+        mission_id=run.mission_id, project_id=run.project_id, timezone=brief.project.timezone, now=now, limits=limits,
+    )  # fmt: skip
+    times = runtime.settings.times
+    session = Session(
+        runtime=runtime,
+        claim=claim,
+        brief=brief,
+        persona=persona,
+        ref=ref,
+        model=model,
+        gate=Gate(runtime.policy, runtime.toolbox, frozenset(t.name for t in tools), _caller(brief, persona)),
+        system=(),
+        tools=tools,
+        messages=[],
+        position=0,
+        spender=spender,
+        deadline_at=now + timedelta(seconds=times.chat_run_s if chat else times.task_run_s),
+        labels=frozenset(run.labels),
+        attempt=brief.attempts,
+    )
+    session.openings = openings
+    return session
+
+
+def _tools(runtime: Runtime, persona: Persona, run: Any) -> tuple[ToolSpec, ...]:
+    names = persona.offered_tools if run.task_id else persona.offered_tools - NEEDS_TASK
+    return runtime.toolbox.offered(names)
+
+
+def _caller(brief: Brief, persona: Persona) -> Caller:
+    task = brief.task
+    return Caller(
+        agent_name=brief.agent.id,
+        persona=persona.name,
+        trust=Trust(brief.member.trust),
+        project=brief.run.project_id,
+        task_type=task.type if task else None,
+        cost_usd=brief.run.cost_microusd / 1_000_000,
+    )
+
+
+async def _begin(session: Session) -> bool:
+    """Writes a fresh run down: prompt, first message, accounts, the first reservation, its task IN_PROGRESS."""
+    brief, now = session.brief, session.now()
+    prompt = build_prompt(_prompt_data(session, now))
+    session.system = prompt.parts
+    first = _first_message(brief)
+    session.messages = [*conversation.mended(conversation.messages_of(brief.history)), first]
+    lines = [conversation.system_line(prompt.parts), *conversation.lines_of(first)]
+    beginning = Beginning(
+        lines=lines,
+        openings=session.openings,
+        model=str(session.ref),
+        simulated=session.model.simulated,
+        policy_hash=session.gate.policy.version_hash,
+        deadline_at=session.deadline_at,
+        lesson_ids=[row.id for row in brief.lessons],
+        actor=session.actor,
+        degraded=prompt.degraded,
+    )
+    reservation, _, wanted = session.quote()
+    claim, spender = session.claim, session.spender
+    try:
+        began = await session.write(steps.begin, claim, spender, beginning, reservation, now)
+        session.reserved(reservation, wanted)
+    except OverBudget:
+        began = await session.write(steps.begin, claim, spender, beginning, None, now)
+    session.position = len(lines)
+    return began
+
+
+def _first_message(brief: Brief) -> Message:
+    if brief.words is not None:
+        return task_message(brief.words)
+    payload = brief.run.payload
+    return Message("user", (Text(str(payload.get("prompt") or payload.get("text") or "")),))
+
+
+def _prompt_data(session: Session, now: datetime) -> PromptData:
+    brief = session.brief
+    notes = {
+        row.id: LessonNote(row.id, row.kind, row.rule, row.confidence, row.status == "probation")
+        for row in brief.lessons
+    }
+    promoted = tuple(notes[row.id] for row in brief.lessons if row.status == "promoted")
+    return PromptData(
+        persona=session.persona,
+        tools=session.tools,
+        now=now,
+        agent_id=brief.agent.id,
+        project=brief.run.project_id,
+        model=str(session.ref),
+        timezone=brief.project.timezone,
+        rules=promoted,
+        lessons=tuple(notes[row.id] for row in brief.lessons if row.status != "promoted"),
+        max_turns=session.max_turns,
+        run_budget_microusd=session.persona.run_microusd(chat=session.is_chat),
+        text_is_delivered=session.is_chat,
+    )
+
+
+def _resume(session: Session) -> None:
+    """Puts the session where the rows say the run stopped."""
+    brief = session.brief
+    session.system = conversation.system_of(brief.messages)
+    history = conversation.mended(conversation.messages_of(brief.history))
+    session.messages = [*history, *conversation.messages_of(brief.messages)]
+    session.position = 1 + max(row.position for row in brief.messages)
+    session.usage = usage_of(brief.run.token_usage)
+    session.handed_in = any(c.tool == HANDS_IN and c.status == "done" for c in brief.calls)
+    answered = {b.call_id for m in session.messages for b in m.blocks if hasattr(b, "call_id")}
+    last = [c for c in brief.calls if c.step_number == brief.run.step_count]
+    if any(c.call_id not in answered for c in last):
+        session.calls = [
+            CallState(
+                c.id, c.position, c.call_id, c.tool, c.args, c.status, c.approval_id, c.result, c.is_error, c.simulated
+            )
+            for c in last
+        ]
+        session.owes_answers = True
+    denied = [a for a in brief.approvals.values() if a.kind == "BUDGET" and a.status in ("denied", "expired")]
+    if denied:
+        session.budget_denied = f"a person did not raise the budget: {denied[-1].note or 'no reason given'}"
+
+
+def usage_of(stored: dict[str, int]) -> Usage:
+    """Tokens as `Usage.as_dict` stored them."""
+    return replace(Usage(), **stored) if stored else Usage()

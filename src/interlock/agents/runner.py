@@ -1,0 +1,306 @@
+"""The loop of a run: ask the model, judge what it wishes, do what is allowed, answer, until it has ended.
+
+What each transaction writes is in `steps`; what a call may do, in `tools.execute`; what a model is told, in `prompt`.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, auto
+
+from interlock.agents import calls, steps
+from interlock.agents.context import Runtime
+from interlock.agents.conversation import lines_of
+from interlock.agents.opening import open_session
+from interlock.agents.session import Session, later
+from interlock.agents.steps import Ending, Results, StepRecord
+from interlock.agents.turn import Failed, Turn, attempt
+from interlock.agents.wallet import Parked, secure
+from interlock.core.errors import InterlockError
+from interlock.core.ids import new_id
+from interlock.core.values import Actor, ActorKind
+from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
+from interlock.llm.retries import delay_s
+from interlock.store import audit, mailbox
+from interlock.store.errors import LeaseLost
+from interlock.store.ledger import OverBudget, Spender
+from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
+from interlock.tools.execute import CallStatus, Proposal
+
+NUDGE = (
+    "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
+    "if you cannot do the task, hand in what you have and say what is missing."
+)
+MISTAKES_ALLOWED = 3
+"""Turns in a row in which no call was valid."""
+OUTAGE_WAITS_S = (15.0, 60.0, 180.0, 300.0, 600.0, 600.0)
+"""Between tries of a run whose provider cannot be used."""
+KEY_WAIT_S = 600.0
+
+
+class Interruption(Enum):
+    """Why the work on a run is cut off from outside."""
+
+    SHUTDOWN = auto()
+    """The process ends; the run goes on at the next start."""
+    CONTROL = auto()
+    """A person cancelled it."""
+
+
+@dataclass(slots=True)
+class Interrupt:
+    """Set before a run's task is cancelled, to tell it why."""
+
+    reason: Interruption | None = None
+
+
+async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
+    """Works a claimed run until it has ended, is parked, or is handed back. Raises nothing for what the run does.
+
+    Source: rows E3, E5, E7.
+    """
+    held: list[Session] = []
+    try:
+        session = await open_session(runtime, claim)
+        if session is not None:
+            held.append(session)
+            async with asyncio.timeout(session.seconds_left):
+                await _loop(session)
+    except LeaseLost:
+        return
+    except asyncio.CancelledError:
+        if interrupt.reason is None:
+            raise
+        await asyncio.shield(_cut_off(runtime, claim, held, interrupt.reason))
+    except TimeoutError:
+        await _fail(runtime, claim, held, "deadline", "the run passed its deadline")
+    except InterlockError as error:
+        await _fail(runtime, claim, held, "error", str(error))
+    except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
+        await _fail(runtime, claim, held, "error", f"{type(error).__name__}: {error}")
+    finally:
+        await runtime.workspaces.dispose(claim.run.project_id, claim.run.id)
+
+
+async def _loop(session: Session) -> None:
+    if session.budget_denied:
+        await _end(session, Ending(status="failed", stop_reason="budget", error=session.budget_denied))
+        return
+    if session.owes_answers and not await _finish_step(session):
+        return
+    while True:
+        if session.claim.steps >= session.max_turns:
+            used = f"all {session.max_turns} model calls are used up"
+            await _end(session, Ending(status="failed", stop_reason="max_steps", error=used))
+            return
+        secured = await secure(session)
+        if isinstance(secured, Parked):
+            return
+        turn = await attempt(session, secured.prompt_tokens)
+        if isinstance(turn, Turn):
+            goes_on = await _follow(session, turn)
+        else:
+            goes_on = await _try_again(session, turn)
+        if not goes_on:
+            return
+
+
+async def _try_again(session: Session, failed: Failed) -> bool:
+    """Books a failed attempt and waits for the next; False where the run was handed back or has ended."""
+    session.failures += 1
+    wait_s = delay_s(session.failures, failed.error, jitter=random.random())
+    if wait_s is None:
+        await _outage(session, failed)
+        return False
+    await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
+    await asyncio.sleep(wait_s)
+    return True
+
+
+async def _outage(session: Session, failed: Failed) -> None:
+    """A provider that cannot be used: the run keeps its place and goes on later, and somebody is told."""
+    error, tries = failed.error, session.claim.run.attempt
+    if error.fault is ModelFault.INVALID or (error.retryable and tries >= len(OUTAGE_WAITS_S)):
+        await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
+        await _end(session, Ending(status="failed", stop_reason="error", error=str(error)))
+        return
+    wait_s = max(OUTAGE_WAITS_S[tries] if error.retryable else KEY_WAIT_S, error.retry_after_s or 0)
+    await session.write(_put_off, session.claim, session.spender, failed, later(session.now(), wait_s), session.now())
+
+
+def _put_off(tx: Tx, claim: Claim, spender: Spender, failed: Failed, due_at: datetime, now: datetime) -> None:
+    error = failed.error
+    mailbox.own(tx, claim, even_if_controlled=True)
+    steps.book(tx, spender, failed.settlement, now)
+    steps.hand_back(
+        tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=error.retryable
+    )  # fmt: skip
+    audit.alert(
+        tx,
+        now,
+        project_id=claim.run.project_id,
+        severity="warning" if error.retryable else "critical",
+        kind="MODEL_UNUSABLE",
+        text=f"{error}; nothing is lost, its runs are tried again from {due_at:%H:%M:%S} UTC on",
+        key=f"model:{error.provider}:{error.fault}",
+        subject=error.provider,
+    )
+
+
+async def _follow(session: Session, turn: Turn) -> bool:
+    """Does what a reply asks for; False when the run has ended or waits."""
+    reply = turn.reply
+    session.failures = 0
+    cut = reply.stop_reason in (StopReason.MAX_TOKENS, StopReason.CONTEXT_WINDOW, StopReason.REFUSAL)
+    if reply.message.tool_uses and not cut:
+        proposals = await calls.propose(session, reply.message.tool_uses)
+        await _record(session, turn, proposals)
+        session.mistakes = session.mistakes + 1 if all(p.invalid for p in proposals) else 0
+        if session.mistakes >= MISTAKES_ALLOWED:
+            await _end(session, Ending(status="failed", stop_reason="invalid_tool_call", error=proposals[0].answer))
+            return False
+        return await _finish_step(session)
+    ending = _ending_of(session, reply)
+    if ending is not None:
+        await _end(session, ending, _step_of(session, turn, ()))
+        return False
+    await _record(session, turn, ())
+    if reply.stop_reason is not StopReason.PAUSE_TURN:
+        session.nudged = True
+        await _tell(session, Results(), Message("user", (Text(NUDGE),)))
+    return True
+
+
+def _ending_of(session: Session, reply: Reply) -> Ending | None:
+    """How a reply without calls ends the run; None where the run goes on."""
+    text = reply.message.text.strip()
+    match reply.stop_reason:
+        case StopReason.PAUSE_TURN:
+            return None
+        case StopReason.REFUSAL:
+            said = reply.detail or text or "no reason given"
+            return Ending(status="failed", stop_reason="refusal", error=f"the model refused: {said}", result=text)
+        case StopReason.MAX_TOKENS:
+            cut = f"the answer was cut at {session.max_tokens} tokens"
+            return Ending(status="failed", stop_reason="max_tokens_exceeded", error=cut, result=text)
+        case StopReason.CONTEXT_WINDOW:
+            full = "the conversation passed the model's window"
+            return Ending(status="failed", stop_reason="context_window_exceeded", error=full, result=text)
+    if session.needs_deliverable and not session.handed_in:
+        if not session.nudged:
+            return None
+        why = "the agent ended without handing in a deliverable"
+        return Ending(status="failed", stop_reason="no_tool_call", error=why, result=text)
+    return Ending(status="completed", stop_reason="end_turn", result=text)
+
+
+async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> None:
+    """Transaction A."""
+    step = _step_of(session, turn, proposals)
+    await session.write(steps.commit_step, session.claim, session.spender, step, session.now())
+    session.after_step(turn.reply.message, turn.reply.usage, step, proposals)
+
+
+def _step_of(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> StepRecord:
+    reply = turn.reply
+    number = session.claim.steps + 1
+    return StepRecord(
+        number=number,
+        id=new_id("stp"),
+        settlement=turn.settlement,
+        stop_reason=str(reply.stop_reason),
+        usage=reply.usage.as_dict(),
+        total_usage=session.usage.plus(reply.usage).as_dict(),
+        labels=sorted(session.labels),
+        model=str(session.ref),
+        attempts=turn.attempts,
+        request_id=reply.request_id,
+        lines=lines_of(reply.message),
+        position=session.position,
+        calls=[calls.row_of(session, p, number) for p in proposals],
+        holds=[calls.hold_of(session, p) for p in proposals if p.status is CallStatus.HELD],
+        begun=turn.begun,
+    )
+
+
+async def _finish_step(session: Session) -> bool:
+    """Executes what may run, waits for people where it may not, and answers the model once every call has ended.
+
+    False when the run is parked or has ended.
+    """
+    while True:
+        settled = await calls.settle(session)
+        results = Results(done=settled.done, holds=settled.holds)
+        if not session.open_calls:
+            break
+        await session.write(
+            steps.commit_results, session.claim, session.spender, session.results(results), None, session.now()
+        )
+        if await session.write(steps.park_unless_answered, session.claim, session.now()):
+            return False
+    session.owes_answers = False
+    if session.quiet:
+        told = session.results(results, session.answers())
+        ending = Ending(status="completed", stop_reason="end_turn", result=session.last_text)
+        await _end(session, ending, results=told)
+        return False
+    await _tell(session, results, session.answers())
+    return True
+
+
+async def _tell(session: Session, results: Results, message: Message) -> None:
+    """Transaction B: outcomes, what the model is told of them, and the next reservation where the money is there."""
+    told = session.results(results, message)
+    session.said(message, told)
+    reservation, _, wanted = session.quote()
+    claim, spender = session.claim, session.spender
+    try:
+        await session.write(steps.commit_results, claim, spender, told, reservation, session.now())
+        session.reserved(reservation, wanted)
+    except OverBudget:
+        await session.write(steps.commit_results, claim, spender, told, None, session.now())
+
+
+async def _end(
+    session: Session, ending: Ending, step: StepRecord | None = None, results: Results | None = None
+) -> None:  # fmt: skip
+    ending = replace(ending, follow_up=session.runtime.follow_ups.get(session.claim.run.kind))
+    await session.write(
+        steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
+    )  # fmt: skip
+
+
+async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason: str, why: str) -> None:
+    ending = Ending(
+        status="failed", stop_reason=stop_reason, error=why, open_microusd=held[0].open_microusd if held else 0
+    )
+    await _finish_anyway(runtime, claim, ending)
+
+
+async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: Interruption) -> None:
+    """Books what a cut call has cost, and hands the run back or ends it."""
+    cost = held[0].open_microusd if held else 0
+    if reason is Interruption.CONTROL:
+        ending = Ending(status="cancelled", stop_reason="cancelled", error="a person cancelled it", open_microusd=cost)
+        await _finish_anyway(runtime, claim, ending)
+        return
+    try:
+        await runtime.store.write(
+            steps.hand_back, claim, runtime.clock.now(), open_microusd=cost, due_at=None, error=None, failed=False
+        )
+    except LeaseLost:
+        return
+
+
+async def _finish_anyway(runtime: Runtime, claim: Claim, ending: Ending) -> None:
+    def unit(tx: Tx, now: datetime) -> None:
+        mailbox.finish(tx, claim, ending.status, ending.stop_reason, now, result=ending.result, error=ending.error)
+        steps.close(tx, claim, ending, Actor(ActorKind.AGENT, claim.run.agent_id), now)
+
+    try:
+        await runtime.store.write(unit, runtime.clock.now())
+    except LeaseLost:
+        return

@@ -1,0 +1,245 @@
+"""What a run holds in memory while it is worked: its conversation, its calls, its money; rebuilt from rows at will.
+
+What happens next is the runner's matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from interlock.agents import spending
+from interlock.agents.brief import Brief
+from interlock.agents.context import Runtime
+from interlock.agents.conversation import lines_of
+from interlock.agents.persona import Persona
+from interlock.agents.steps import Reservation, Results, StepRecord
+from interlock.core.values import Actor, ActorKind
+from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
+from interlock.llm.tokens import estimate_prompt_tokens
+from interlock.store.ledger import Opening, Spender
+from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
+from interlock.tools.execute import ENDED, CallStatus, Done, Gate, Proposal
+
+P = ParamSpec("P")
+T = TypeVar("T")
+HANDS_IN = "submit_deliverable"
+
+
+@dataclass(slots=True)
+class CallState:
+    """A tool call of the current step as it stands; the shape of a `tool_calls` row."""
+
+    id: str
+    position: int
+    call_id: str
+    tool: str
+    args: Any
+    status: str
+    approval_id: str | None = None
+    result: str | None = None
+    is_error: bool = False
+    simulated: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no outcome yet."""
+        return self.status not in ENDED
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A model call on its way, for booking it should it be cut off."""
+
+    prompt_tokens: int
+    streamed_chars: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """One run being worked."""
+
+    runtime: Runtime
+    claim: Claim
+    brief: Brief
+    persona: Persona
+    ref: ModelRef
+    model: Model
+    gate: Gate
+    system: tuple[SystemPart, ...]
+    tools: tuple[ToolSpec, ...]
+    messages: list[Message]
+    position: int
+    """Where the next row of the conversation goes."""
+    spender: Spender
+    deadline_at: datetime
+    usage: Usage = field(default_factory=Usage)
+    labels: frozenset[str] = frozenset()
+    calls: list[CallState] = field(default_factory=list)
+    """Of the last step, in order."""
+    reservation: Reservation | None = None
+    max_tokens: int = 0
+    """Of the reserved call."""
+    attempt: int = 0
+    """Reservations made for the coming step so far."""
+    in_flight: InFlight | None = None
+    mistakes: int = 0
+    """Turns in a row in which no call was valid."""
+    failures: int = 0
+    """Attempts in a row that brought no reply."""
+    nudged: bool = False
+    handed_in: bool = False
+    quiet: bool = False
+    """Whether a call asked to end the run without another word."""
+    openings: tuple[Opening, ...] = ()
+    """Accounts that must exist before the first reservation."""
+    owes_answers: bool = False
+    """Whether the model has not been told yet what came of the last step's calls."""
+    budget_denied: str | None = None
+    """Why no more money came, where a person was asked for it."""
+
+    @property
+    def actor(self) -> Actor:
+        """The agent, for transitions."""
+        agent = self.brief.agent
+        return Actor(ActorKind.AGENT, agent.id, agent.persona)
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether the tighter limits of chat hold."""
+        return bool(self.claim.run.kind == "chat")
+
+    @property
+    def max_turns(self) -> int:
+        """Model calls of this run at most."""
+        return self.persona.max_turns(chat=self.is_chat)
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the deadline."""
+        return max(0.0, (self.deadline_at - self.runtime.clock.now()).total_seconds())
+
+    @property
+    def needs_deliverable(self) -> bool:
+        """Whether the run must hand something in."""
+        return bool(self.claim.run.kind == "task")
+
+    @property
+    def last_text(self) -> str:
+        """The model's last words."""
+        return next((m.text for m in reversed(self.messages) if m.role == "assistant"), "")
+
+    @property
+    def open_calls(self) -> list[CallState]:
+        """Calls of the last step without an outcome."""
+        return [call for call in self.calls if call.is_open]
+
+    @property
+    def open_microusd(self) -> int:
+        """What the model call on its way is booked at, should it be cut off now. Source: row D6."""
+        if self.in_flight is None:
+            return 0
+        cut = spending.estimate_of_cut(self.in_flight.prompt_tokens, self.in_flight.streamed_chars)
+        return self.runtime.prices.cost(self.ref, cut).microusd
+
+    async def write(self, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """A unit of the store."""
+        return await self.runtime.store.write(unit, *args, **kwargs)
+
+    def now(self) -> datetime:
+        """The wall clock."""
+        return self.runtime.clock.now()
+
+    def request(self, max_tokens: int) -> ModelRequest:
+        """The next model call."""
+        return ModelRequest(
+            model=self.ref.model,
+            system=self.system,
+            messages=tuple(self.messages),
+            tools=self.tools,
+            max_tokens=max_tokens,
+            thinking=self.persona.thinking,
+            temperature=self.persona.temperature,
+            timeout_s=self.runtime.settings.times.model_call_s,
+        )
+
+    def quote(self) -> tuple[Reservation, int, int]:
+        """The reservation for the next call at its worst, with its prompt's tokens and its longest answer."""
+        wanted = self.persona.max_tokens
+        prompt_tokens = estimate_prompt_tokens(self.request(wanted))
+        worst = self.runtime.prices.worst_case(self.ref, prompt_tokens, wanted)
+        return self.reservation_of(worst), prompt_tokens, wanted
+
+    def reservation_of(self, worst_microusd: int) -> Reservation:
+        """A reservation for the next attempt of the coming step."""
+        return Reservation(
+            step=self.claim.steps + 1, attempt=self.attempt + 1, model=str(self.ref), worst_microusd=worst_microusd
+        )
+
+    def reserved(self, reservation: Reservation, max_tokens: int) -> None:
+        """The reservation is on record."""
+        self.reservation, self.attempt, self.max_tokens = reservation, reservation.attempt, max_tokens
+
+    def after_step(self, message: Message, usage: Usage, step: StepRecord, proposals: Sequence[Proposal]) -> None:
+        """Transaction A is on record."""
+        self.claim.steps = step.number
+        self.position += len(step.lines)
+        self.usage = self.usage.plus(usage)
+        self.messages.append(message)
+        self.reservation, self.attempt = None, 0
+        held = {hold.call_id: hold.approval["id"] for hold in step.holds}
+        self.calls = [
+            CallState(
+                p.id, p.position, p.use.id, p.use.name, p.use.args, str(p.status), held.get(p.id),
+                p.answer or None, p.status in (CallStatus.DENIED, CallStatus.REFUSED),
+            )
+            for p in proposals
+        ]  # fmt: skip
+
+    def after_call(self, done: Done) -> None:
+        """A call has its outcome (on record with the next transaction B)."""
+        call = next(c for c in self.calls if c.id == done.id)
+        call.status, call.result, call.is_error = str(done.status), done.content, done.is_error
+        self.labels |= done.labels
+        self.quiet = self.quiet or done.ends_run
+        if call.tool == HANDS_IN and not done.is_error:
+            self.handed_in = True
+
+    def answers(self) -> Message:
+        """The results of the last step's calls, in call order."""
+        return Message("user", tuple(ToolResult(c.call_id, c.result or "", c.is_error) for c in self.calls))
+
+    def results(self, results: Results, message: Message | None = None) -> Results:
+        """Transaction B with what the session knows filled in; `message` is what the model is told next."""
+        names = {c.call_id: c.tool for c in self.calls}
+        return replace(
+            results,
+            lines=lines_of(message, names) if message is not None else (),
+            position=self.position,
+            labels=sorted(self.labels),
+            usage=self.usage.as_dict(),
+        )
+
+    def said(self, message: Message, results: Results) -> None:
+        """Transaction B told the model something."""
+        self.messages.append(message)
+        self.position += len(results.lines)
+
+
+async def in_time(call: "asyncio.Task[T]", grace_s: float) -> T:
+    """Waits for a task; when the waiter is cancelled, gives the task a moment to end by itself before it is too."""
+    try:
+        return await asyncio.shield(call)
+    except asyncio.CancelledError:
+        await asyncio.wait({call}, timeout=grace_s)
+        if not call.done():
+            call.cancel()
+            await asyncio.wait({call}, timeout=1)
+        raise
+
+
+def later(now: datetime, seconds: float) -> datetime:
+    """A moment from now."""
+    return now + timedelta(seconds=seconds)

@@ -1,0 +1,118 @@
+"""What a run may spend: its accounts, the worst case of its next call, and what happens when it does not fit.
+
+The arithmetic is `policy.budgets`'; the rows are the ledger's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from interlock.llm.messages import ModelRef, Usage
+from interlock.llm.prices import PriceTable
+from interlock.policy.budgets import LEAST_MAX_TOKENS, day_key
+from interlock.store import ledger
+from interlock.store.ledger import Opening, Shortage, Spender
+from interlock.store.tx import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits that enclose a run, in micro-dollars."""
+
+    run: int
+    agent_day: int
+    project_day: int
+
+
+def spender_of(
+    *,
+    run_id: str,
+    agent_id: str,
+    member_id: str,
+    task_id: str | None,
+    mission_id: str | None,
+    project_id: str,
+    timezone: str,
+    now: datetime,
+    limits: Limits,
+) -> tuple[Spender, tuple[Opening, ...]]:
+    """Whose money a run spends, and the accounts that must exist for it.
+
+    The accounts of its task and mission were opened with them. Source: numbers, "Budgets".
+    """
+    day = day_key(now, timezone)
+    openings = (
+        Opening(f"run:{run_id}", "run", run_id, project_id, limits.run),
+        Opening(f"agent_day:{member_id}:{day}", "agent_day", member_id, project_id, limits.agent_day),
+        Opening(f"project_day:{project_id}:{day}", "project_day", project_id, project_id, limits.project_day),
+    )
+    names = [o.id for o in openings]
+    if task_id is not None and task_id != mission_id:
+        names.append(f"task:{task_id}")
+    if mission_id is not None:
+        names.append(f"mission:{mission_id}")
+    return Spender(run_id, agent_id, task_id, mission_id, project_id, tuple(sorted(names))), openings
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What one attempt of a model call may cost at most, and the longest answer that buys."""
+
+    max_tokens: int
+    worst_microusd: int
+
+
+def quote(prices: PriceTable, ref: ModelRef, prompt_tokens: int, max_tokens: int) -> Quote:
+    """The worst case of a call: every prompt token written to the cache, the answer as long as it may be."""
+    return Quote(max_tokens, prices.worst_case(ref, prompt_tokens, max_tokens))
+
+
+def lowered(prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int, room_microusd: int) -> Quote | None:
+    """The longest answer that fits into what is left; None where that is below the least worth asking for."""
+    low, high = LEAST_MAX_TOKENS, wanted
+    if high < low or prices.worst_case(ref, prompt_tokens, low) > room_microusd:
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        if prices.worst_case(ref, prompt_tokens, middle) <= room_microusd:
+            low = middle
+        else:
+            high = middle - 1
+    return Quote(low, prices.worst_case(ref, prompt_tokens, low))
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """A call that does not fit. `waiting_helps` where only others' open reservations are in the way."""
+
+    shortages: tuple[Shortage, ...]
+    need_microusd: int
+
+    @property
+    def waiting_helps(self) -> bool:
+        """Whether it will fit once others have settled."""
+        return not any(s.final for s in self.shortages)
+
+    @property
+    def binding(self) -> Shortage:
+        """The account that stands in the way; a final one before others."""
+        return next((s for s in self.shortages if s.final), self.shortages[0])
+
+
+def afford(
+    tx: Tx, accounts: Sequence[str], prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int
+) -> Quote | NoRoom:
+    """What can be reserved now for a call; read when the full worst case did not fit."""
+    fits = lowered(prices, ref, prompt_tokens, wanted, ledger.room(tx, accounts))
+    if fits is not None:
+        return fits
+    need = prices.worst_case(ref, prompt_tokens, min(wanted, LEAST_MAX_TOKENS))
+    return NoRoom(tuple(ledger.shortages(tx, accounts, need)), need)
+
+
+def estimate_of_cut(prompt_tokens: int, streamed_chars: int) -> Usage:
+    """What a call that was cut off is booked at when the provider reported nothing: its input, and what came.
+
+    Source: row D6.
+    """
+    return Usage(input_tokens=prompt_tokens, output_tokens=-(-streamed_chars // 3))

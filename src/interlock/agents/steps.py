@@ -1,0 +1,337 @@
+"""The transactions of a run: its beginning, A (what the model wished), B (what came of it), and its end.
+
+Each is one unit of the store, fenced by the run's lease. When which is written is the runner's matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from interlock.agents import conversation
+from interlock.agents.context import FollowUp
+from interlock.agents.conversation import Line
+from interlock.core.values import SYSTEM, Actor
+from interlock.state_machine.table import TaskState
+from interlock.store import approvals, audit, ledger, lessons, mailbox, missions, squad, tasks, traces
+from interlock.store.ledger import Opening, Spender
+from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
+from interlock.tools.execute import CallStatus, Done, record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Money to set aside for one attempt of a model call."""
+
+    step: int
+    attempt: int
+    model: str
+    worst_microusd: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What became of a reservation."""
+
+    reservation: Reservation
+    actual_microusd: int
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """A call that waits for a person, as a row of approvals to be (without what the run itself tells)."""
+
+    call_id: str | None
+    """Our id of the call; None where the question is not about a call."""
+    subject: str
+    approval: dict[str, Any]
+    call_status: str = CallStatus.HELD
+    replaces: str | None = None
+    """An approval that this one replaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a fresh run starts with."""
+
+    lines: Sequence[Line]
+    openings: tuple[Opening, ...]
+    model: str
+    simulated: bool
+    policy_hash: str
+    deadline_at: datetime
+    lesson_ids: Sequence[str]
+    actor: Actor
+    degraded: Sequence[str] = ()
+    """What was left out of the prompt, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """A finished model call: transaction A."""
+
+    number: int
+    id: str
+    settlement: Settlement
+    stop_reason: str
+    usage: Mapping[str, int]
+    total_usage: Mapping[str, int]
+    labels: Sequence[str]
+    model: str
+    attempts: int
+    request_id: str | None
+    lines: Sequence[Line]
+    position: int
+    calls: Sequence[Mapping[str, Any]]
+    holds: Sequence[Hold]
+    begun: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What came of a step's calls: transaction B. `lines` are the answers, once all calls have ended."""
+
+    done: Sequence[Done] = ()
+    holds: Sequence[Hold] = ()
+    lines: Sequence[Line] = ()
+    position: int = 0
+    labels: Sequence[str] = field(default_factory=tuple)
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Reservation | None, now: datetime) -> bool:
+    """Starts a run: its task goes IN_PROGRESS, its conversation is on record, money for the first call set aside.
+
+    Returns False, having changed nothing but the end of the run, where the task is no longer open.
+    """
+    mailbox.own(tx, claim)
+    if claim.run.kind == "task" and not _take_up(tx, claim, what.actor, now):
+        mailbox.finish(tx, claim, "cancelled", "cancelled", now, result=None, error="its task is no longer open")
+        return False
+    ledger.open_accounts(tx, what.openings, now)
+    traces.begin(
+        tx,
+        claim.run.id,
+        model=what.model,
+        simulated=what.simulated,
+        policy_hash=what.policy_hash,
+        deadline_at=what.deadline_at,
+    )
+    conversation.write(tx, claim.run.id, 0, what.lines, now)
+    lessons.applied(tx, list(what.lesson_ids), now)
+    if what.degraded:
+        audit.note(
+            tx, "PROMPT_DEGRADED", what.actor, now, project_id=claim.run.project_id, run_id=claim.run.id,
+            mission_id=claim.run.mission_id, reasons=list(what.degraded),
+        )  # fmt: skip
+    squad.set_status(tx, claim.run.agent_id, "running", now)
+    if reserve is not None:
+        set_aside(tx, spender, reserve, now)
+    return True
+
+
+def _take_up(tx: Tx, claim: Claim, actor: Actor, now: datetime) -> bool:
+    task = tasks.task(tx, claim.run.task_id)
+    if task is None or task.status not in ("ASSIGNED", "IN_PROGRESS") or task.assignee_agent_id != actor.id:
+        return False
+    if task.status == "ASSIGNED":
+        move = tasks.Move(
+            task_id=task.id, to=TaskState.IN_PROGRESS, actor=actor, reason="its agent took it up",
+            key=f"begin:{claim.run.id}",
+        )  # fmt: skip
+        tasks.advance(tx, move, now)
+    return True
+
+
+def set_aside(tx: Tx, spender: Spender, reserve: Reservation, now: datetime) -> None:
+    """Reserves for one attempt."""
+    ledger.reserve(
+        tx, spender, step=reserve.step, attempt=reserve.attempt, model=reserve.model,
+        worst_microusd=reserve.worst_microusd, now=now,
+    )  # fmt: skip
+
+
+def book(tx: Tx, spender: Spender, settlement: Settlement, now: datetime) -> None:
+    """Settles one attempt."""
+    r = settlement.reservation
+    ledger.settle(
+        tx, spender, step=r.step, attempt=r.attempt, model=r.model, worst_microusd=r.worst_microusd,
+        actual_microusd=settlement.actual_microusd, estimated=settlement.estimated, now=now,
+    )  # fmt: skip
+
+
+def book_failed(tx: Tx, claim: Claim, spender: Spender, failed: Settlement, now: datetime) -> None:
+    """After a failed attempt: books what it cost."""
+    mailbox.own(tx, claim)
+    book(tx, spender, failed, now)
+
+
+def reserve_more(tx: Tx, claim: Claim, spender: Spender, reserve: Reservation, now: datetime) -> None:
+    """Sets aside for a model call outside of transaction B."""
+    mailbox.own(tx, claim)
+    set_aside(tx, spender, reserve, now)
+
+
+def commit_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
+    """Transaction A: settle, step, messages, decisions, intents, approvals."""
+    mailbox.own(tx, claim, steps=step.number)
+    write_step(tx, claim, spender, step, now)
+
+
+def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
+    """The rows of a step; the caller has shown its lease."""
+    book(tx, spender, step.settlement, now)
+    traces.add_step(
+        tx,
+        id=step.id,
+        run_id=claim.run.id,
+        step_number=step.number,
+        status="completed",
+        model_id=step.model,
+        stop_reason=step.stop_reason,
+        token_usage=dict(step.usage),
+        cost_microusd=step.settlement.actual_microusd,
+        attempts=step.attempts,
+        request_id=step.request_id,
+        created_at=step.begun,
+        completed_at=now,
+    )
+    conversation.write(tx, claim.run.id, step.position, step.lines, now, step.id)
+    for call in step.calls:
+        traces.add_call(tx, **call)
+    traces.totals(tx, claim.run.id, step.total_usage, step.labels)
+    ask(tx, claim, step.holds, now)
+
+
+def commit_results(
+    tx: Tx, claim: Claim, spender: Spender, results: Results, reserve: Reservation | None, now: datetime
+) -> None:
+    """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation."""
+    mailbox.own(tx, claim, even_if_controlled=True)
+    write_results(tx, claim, results, now)
+    if reserve is not None:
+        set_aside(tx, spender, reserve, now)
+
+
+def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> None:
+    """The rows of what came of a step's calls; the caller has shown its lease."""
+    for done in results.done:
+        record(tx, done, now)
+    if results.lines:
+        conversation.write(tx, claim.run.id, results.position, results.lines, now)
+    traces.totals(tx, claim.run.id, results.usage, results.labels)
+    ask(tx, claim, results.holds, now)
+
+
+def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
+    """Puts questions into the queue and the task into NEEDS_APPROVAL."""
+    run = claim.run
+    task_id = run.task_id or run.mission_id
+    for hold in holds:
+        if hold.replaces is not None:
+            approvals.void(tx, hold.replaces, "what was approved has changed")
+        approvals.ask(
+            tx, project_id=run.project_id, mission_id=run.mission_id, task_id=task_id, run_id=run.id,
+            tool_call_id=hold.call_id, subject=hold.subject, asked_by=run.agent_id, created_at=now, **hold.approval,
+        )  # fmt: skip
+        if hold.call_id is not None:
+            traces.hold(tx, hold.call_id, hold.call_status, hold.approval["id"], hold.subject)
+    if holds and task_id is not None:
+        task = tasks.task(tx, task_id)
+        if task is not None and task.status == "IN_PROGRESS":
+            first = holds[0].approval
+            wait = tasks.Move(
+                task_id=task_id, to=TaskState.NEEDS_APPROVAL, actor=SYSTEM, key=f"hold:{first['id']}",
+                reason=first["request"].get("summary", "a call waits for a person"), wait_for=f"approval:{first['id']}",
+            )  # fmt: skip
+            tasks.advance(tx, wait, now)
+
+
+def park_unless_answered(tx: Tx, claim: Claim, now: datetime) -> bool:
+    """Parks a run that waits for people; False where all of them have answered in the meantime.
+
+    The lane is locked first, as `approvals.answer` does, so that no answer is missed.
+    """
+    mailbox.lock(tx, claim.run.id)
+    if not approvals.pending_of_run(tx, claim.run.id):
+        mailbox.own(tx, claim)
+        return False
+    mailbox.park(tx, claim, now)
+    squad.set_status(tx, claim.run.agent_id, "idle", now)
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run ends. `open_microusd` is what a call that was cut off is booked at."""
+
+    status: str
+    stop_reason: str
+    result: str | None = None
+    error: str | None = None
+    open_microusd: int = 0
+    follow_up: FollowUp | None = None
+
+
+def end(
+    tx: Tx,
+    claim: Claim,
+    spender: Spender,
+    ending: Ending,
+    actor: Actor,
+    step: StepRecord | None,
+    results: Results | None,
+    now: datetime,
+) -> None:
+    """Ends a run: what is left to record, its state, its task's next state, the news for its mission's coordinator."""
+    mailbox.finish(
+        tx, claim, ending.status, ending.stop_reason, now, result=ending.result, error=ending.error,
+        steps=step.number if step is not None else None,
+    )  # fmt: skip
+    if step is not None:
+        write_step(tx, claim, spender, step, now)
+    if results is not None:
+        write_results(tx, claim, results, now)
+    close(tx, claim, ending, actor, now)
+
+
+def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> None:
+    """What follows from the end of a run, once it is on record."""
+    run = claim.run
+    ledger.charge_open(tx, run.id, now, ending.open_microusd)
+    traces.close_calls(tx, run.id, now, ending.stop_reason)
+    approvals.void_of_run(tx, run.id, now, f"its run ended: {ending.stop_reason}")
+    failed = ending.status == "failed"
+    if ending.follow_up is not None and ending.status == "completed":
+        ending.follow_up(tx, run, ending.result, now)
+    squad.set_status(tx, run.agent_id, "error" if failed else "idle", now, ending.error if failed else None)
+    if run.kind == "task" and ending.status == "completed":
+        task = tasks.task(tx, run.task_id)
+        if task is not None and task.status == "IN_PROGRESS":
+            review = tasks.Move(
+                task_id=task.id, to=TaskState.REVIEW, actor=actor, reason="handed in", key=f"handin:{run.id}"
+            )
+            tasks.advance(tx, review, now)
+    if run.mission_id is not None:
+        news = {
+            "run_id": run.id,
+            "kind": run.kind,
+            "purpose": run.payload.get("purpose"),
+            "task_id": run.task_id,
+            "status": ending.status,
+            "stop_reason": ending.stop_reason,
+            "result": ending.result,
+            "error": ending.error,
+        }
+        missions.notify(tx, run.mission_id, "run_ended", news, now)
+
+
+def hand_back(
+    tx: Tx, claim: Claim, now: datetime, *, open_microusd: int, due_at: datetime | None, error: str | None, failed: bool
+) -> None:
+    """Gives a run back to its place in the queue, to go on later where it stopped."""
+    mailbox.requeue(tx, claim, now, due_at=due_at, error=error, failed=failed)
+    ledger.charge_open(tx, claim.run.id, now, open_microusd)
+    squad.set_status(tx, claim.run.agent_id, "error" if failed else "idle", now, error)

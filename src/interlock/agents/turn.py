@@ -1,0 +1,84 @@
+"""One attempt of a model call: streamed, its cost known whatever happens.
+
+What the reply leads to is the runner's matter; when to try again, `llm.retries`'.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from interlock.agents import spending
+from interlock.agents.session import InFlight, Session
+from interlock.agents.steps import Settlement
+from interlock.llm.messages import Delta, ModelError, ModelFault, Reply
+
+FREE = frozenset(
+    {
+        ModelFault.AUTH,
+        ModelFault.INVALID,
+        ModelFault.RATE_LIMITED,
+        ModelFault.OVERLOADED,
+        ModelFault.CONNECTION,
+        ModelFault.BILLING,
+    }
+)
+"""Faults by which a provider turns a request away: nothing is owed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A reply and what it cost."""
+
+    reply: Reply
+    settlement: Settlement
+    attempts: int
+    begun: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An attempt without a reply and what it cost all the same."""
+
+    error: ModelError
+    settlement: Settlement
+
+
+async def attempt(session: Session, prompt_tokens: int) -> Turn | Failed:
+    """Makes the call that money was set aside for. Source: rows D2, D6, F7."""
+    reservation = session.reservation
+    assert reservation is not None
+    begun = session.now()
+    session.in_flight = InFlight(prompt_tokens)
+    try:
+        reply = await _stream(session)
+    except ModelError as error:
+        actual, estimated = _cost_of_failure(session, error, prompt_tokens)
+        session.reservation = session.in_flight = None
+        settlement = Settlement(reservation=reservation, actual_microusd=actual, estimated=estimated)
+        return Failed(error, settlement)
+    session.in_flight = None
+    cost = session.runtime.prices.cost(session.ref, reply.usage)
+    settlement = Settlement(reservation=reservation, actual_microusd=cost.microusd, estimated=not cost.known)
+    return Turn(reply, settlement, reservation.attempt, begun)
+
+
+async def _stream(session: Session) -> Reply:
+    reply: Reply | None = None
+    async for item in session.model.stream(session.request(session.max_tokens)):
+        if isinstance(item, Delta):
+            if session.in_flight is not None:
+                session.in_flight.streamed_chars += len(item.text)
+        else:
+            reply = item
+    if reply is None:
+        raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
+    return reply
+
+
+def _cost_of_failure(session: Session, error: ModelError, prompt_tokens: int) -> tuple[int, bool]:
+    if error.usage is not None:
+        return session.runtime.prices.cost(session.ref, error.usage).microusd, True
+    if error.fault in FREE:
+        return 0, False
+    streamed = session.in_flight.streamed_chars if session.in_flight else 0
+    cut = spending.estimate_of_cut(prompt_tokens, streamed)
+    return session.runtime.prices.cost(session.ref, cut).microusd, True

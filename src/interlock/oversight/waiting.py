@@ -1,0 +1,101 @@
+"""Waits that come to their end by themselves: approvals that expire, blocks that escalate, pauses until midnight.
+
+So that nothing waits on nothing. Source: row A18.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.core.ids import new_id
+from interlock.core.values import SYSTEM, digest
+from interlock.policy.budgets import day_key
+from interlock.state_machine.table import BlockKind, TaskState
+from interlock.store import approvals, audit, leases, ledger, squad, tasks
+from interlock.store.tx import Tx
+
+
+async def sweep(runtime: Runtime) -> None:
+    """Ends every wait that is over. Reads first: on a quiet day nothing is written."""
+    now, store = runtime.clock.now(), runtime.store
+    for approval_id in await store.read(approvals.overdue, now):
+        await store.write(expire, approval_id, now)
+    expires_at = now + timedelta(seconds=runtime.settings.approval_expires_s)
+    for task_id in await store.read(tasks.to_escalate, now):
+        await store.write(escalate, task_id, expires_at, now)
+    for member in await store.read(squad.paused_for_budget):
+        await store.write(resume_paid, member.id, now)
+
+
+def expire(tx: Tx, approval_id: str, now: datetime) -> None:
+    """Ends a question that nobody answered in time: run cancelled, task BLOCKED, alert. Source: decisions, "Expiry"."""
+    row = approvals.expire(tx, approval_id, now)
+    if row is None:
+        return
+    if row.run_id is not None:
+        leases.cancel(tx, row.run_id, now, "approval_expired")
+    text = f"approval `{row.id}` expired without an answer: {row.request.get('summary', row.kind)}"
+    task = tasks.task(tx, row.task_id) if row.task_id else None
+    if task is not None and task.status == "NEEDS_APPROVAL":
+        blocked = tasks.Move(
+            task_id=task.id, to=TaskState.BLOCKED, actor=SYSTEM, reason=text, key=f"expired:{row.id}",
+            block_kind=BlockKind.EXPIRED, wait_for="owner:operator", escalate_at=None,
+        )  # fmt: skip
+        tasks.advance(tx, blocked, now)
+    audit.alert(
+        tx, now, project_id=row.project_id, severity="warning", kind="APPROVAL_EXPIRED", text=text,
+        key=f"expired:{row.id}", subject=row.id,
+    )  # fmt: skip
+
+
+def escalate(tx: Tx, task_id: str, expires_at: datetime, now: datetime) -> None:
+    """Puts a task that was blocked for too long before a person. Source: row B4."""
+    task = tasks.task(tx, task_id)
+    if task is None or task.status != "BLOCKED" or task.escalate_at is None or task.escalate_at > now:
+        return
+    approval_id = new_id("apr")
+    summary = f"blocked ({task.block_kind}): {task.block_reason}; approve to try again, deny to keep it blocked"
+    approvals.ask(
+        tx,
+        id=approval_id,
+        kind="ESCALATION",
+        project_id=task.project_id,
+        mission_id=task.mission_id,
+        task_id=task.id,
+        subject=digest({"task": task.id, "version": task.version}),
+        request={"summary": summary, "task": task.title, "persona": task.persona, "block_kind": task.block_kind},
+        risk="YELLOW",
+        rules=["escalation"],
+        reasons=[task.block_reason or ""],
+        asked_by="system:escalation",
+        created_at=now,
+        expires_at=expires_at,
+    )
+    move = tasks.Move(
+        task_id=task.id, to=TaskState.NEEDS_APPROVAL, actor=SYSTEM, reason=summary, key=f"escalate:{approval_id}",
+        wait_for=f"approval:{approval_id}",
+    )  # fmt: skip
+    tasks.advance(tx, move, now)
+    audit.alert(
+        tx, now, project_id=task.project_id, severity="warning", kind="TASK_BLOCKED", text=f"{task.title}: {summary}",
+        key=f"blocked:{task.id}:{task.version}", subject=task.id,
+    )  # fmt: skip
+
+
+def resume_paid(tx: Tx, member_id: str, now: datetime) -> None:
+    """Lets a member that ran out of its daily money go on: a new day has begun, or its limit was raised."""
+    member = squad.member(tx, member_id)
+    if member is None or member.state != "PAUSED" or not (member.state_reason or "").startswith("budget:"):
+        return
+    account_id = member.state_reason.removeprefix("budget:")
+    if _is_over(tx, member, account_id, now):
+        squad.set_state(tx, member.id, "ACTIVE", None)
+
+
+def _is_over(tx: Tx, member: Any, account_id: str, now: datetime) -> bool:
+    project = squad.project(tx, member.project_id)
+    if account_id.rpartition(":")[2] != day_key(now, project.timezone if project else "UTC"):
+        return True
+    account = ledger.account(tx, account_id)
+    used = account.settled_microusd + account.reserved_microusd if account is not None else 0
+    return account is not None and not account.frozen and account.limit_microusd - used > account.limit_microusd // 20

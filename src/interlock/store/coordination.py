@@ -1,0 +1,171 @@
+"""What the coordinator of a mission reads about its runs, questions and results, and the few rows that only it writes.
+
+The doors through which it acts are the other modules'; what it decides, the graph layer's.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.errors import Conflict
+from interlock.store.schema import (
+    Account,
+    Agent,
+    Approval,
+    Deliverable,
+    Run,
+    Task,
+    TaskDependency,
+    TaskTransition,
+    ToolCall,
+    table,
+)
+from interlock.store.tx import Tx
+
+TASKS, RUNS, CALLS = table(Task), table(Run), table(ToolCall)
+APPROVALS, DELIVERABLES, AGENTS = table(Approval), table(Deliverable), table(Agent)
+DEPENDENCIES, TRANSITIONS, ACCOUNTS = table(TaskDependency), table(TaskTransition), table(Account)
+_t, _r, _tc, _ap = TASKS.c, RUNS.c, CALLS.c, APPROVALS.c
+_de, _ag, _d, _tr, _acc = DELIVERABLES.c, AGENTS.c, DEPENDENCIES.c, TRANSITIONS.c, ACCOUNTS.c
+_TIME = UTCDateTime()
+EXECUTED = ("started", "done", "failed", "unknown")
+"""What became of tool calls that had, or may have had, an effect."""
+_ROOT_BY_KEY = sa.select(_t.id).where(_t.idempotency_key == b("key"))
+_TASK_RUNS = (
+    sa.select(_r.id, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key)
+    .where(_r.mission_id == b("mission"), _r.kind == "task")
+    .order_by(_r.created_at, _r.id)
+)
+_THINKS = (
+    sa.select(_r.id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.result)
+    .where(_r.mission_id == b("mission"), _r.kind == "think")
+    .order_by(_r.created_at, _r.id)
+)
+_QUESTIONS = (
+    sa.select(_ap.id, _ap.task_id, _ap.run_id, _ap.kind, _ap.status, _ap.subject)
+    .where(_ap.mission_id == b("mission"))
+    .order_by(_ap.created_at, _ap.id)
+)
+_RISKS = (
+    sa.select(_r.task_id, _tc.risk)
+    .join_from(CALLS, RUNS, _tc.run_id == _r.id)
+    .where(_r.mission_id == b("mission"), _tc.status.in_(EXECUTED))
+    .distinct()
+)
+_RESULTS = (
+    sa.select(
+        _de.id, _de.task_id, _de.run_id, _de.title, _de.verdict, _de.risk, _de.labels, _de.simulated,
+        _r.idempotency_key.label("run_key"),
+    )
+    .join_from(DELIVERABLES, TASKS, _de.task_id == _t.id)
+    .outerjoin(RUNS, _de.run_id == _r.id)
+    .where(_t.mission_id == b("mission"), _t.deliverable_id == _de.id)
+)  # fmt: skip
+_WORKERS = (
+    sa.select(_t.id, _ag.persona, _ag.member_id)
+    .join_from(TASKS, AGENTS, _t.assignee_agent_id == _ag.id)
+    .where(_t.mission_id == b("mission"))
+)
+_BLOCKS = (
+    sa.select(_tr.idempotency_key)
+    .join_from(TRANSITIONS, TASKS, _tr.task_id == _t.id)
+    .where(_t.mission_id == b("mission"), _tr.to_status == "BLOCKED")
+    .order_by(_tr.created_at, _tr.id)
+)
+_FAILED = (
+    sa.update(TASKS)
+    .where(_t.id == b("task"), _t.attempt == b("seen"))
+    .values(attempt=_t.attempt + 1, feedback=b("words"), version=_t.version + 1, updated_at=b("now", type_=_TIME))
+)
+_UNDEPEND = sa.delete(DEPENDENCIES).where(_d.task_id == b("task"), _d.depends_on_id == b("upstream"))
+_CHANGES = (
+    sa.select(_tr.task_id, _tr.from_status, _tr.to_status, _tr.actor_kind, _tr.reason)
+    .join_from(TRANSITIONS, TASKS, _tr.task_id == _t.id)
+    .where(_t.mission_id == b("mission"), _t.parent_id.is_not(None))
+    .order_by(_tr.created_at, _tr.id)
+    .limit(300)
+)
+_FAULTS = (
+    sa.select(_r.task_id, _tc.run_id, _tc.tool, _tc.status, _tc.result)
+    .join_from(CALLS, RUNS, _tc.run_id == _r.id)
+    .where(_r.mission_id == b("mission"), sa.or_(_tc.is_error, _tc.status.in_(("denied", "refused"))))
+    .order_by(_tc.created_at, _tc.id)
+    .limit(100)
+)
+_ANSWERS = (
+    sa.select(_ap.task_id, _ap.run_id, _ap.kind, _ap.risk, _ap.status, _ap.note, _ap.edited, _ap.request)
+    .where(_ap.mission_id == b("mission"), _ap.status != "pending")
+    .order_by(_ap.created_at, _ap.id)
+    .limit(100)
+)
+_COSTS = (
+    sa.select(_t.id, _acc.settled_microusd)
+    .join_from(TASKS, ACCOUNTS, _acc.id == sa.literal("task:") + _t.id)
+    .where(_t.mission_id == b("mission"))
+)
+
+
+def root_by_key(tx: Tx, key: str) -> str | None:
+    """The task that was made under an idempotency key."""
+    row = tx.one(_ROOT_BY_KEY, {"key": key})
+    return None if row is None else str(row.id)
+
+
+def task_runs(tx: Tx, mission_id: str) -> list[Any]:
+    """The runs of a mission's tasks in order, without their texts."""
+    return tx.rows(_TASK_RUNS, {"mission": mission_id})
+
+
+def thinks(tx: Tx, mission_id: str) -> list[Any]:
+    """The coordinator's own thinking in order, with its results."""
+    return tx.rows(_THINKS, {"mission": mission_id})
+
+
+def questions(tx: Tx, mission_id: str) -> list[Any]:
+    """A mission's approvals in order: what they are about and where they stand."""
+    return tx.rows(_QUESTIONS, {"mission": mission_id})
+
+
+def executed_risks(tx: Tx, mission_id: str) -> list[Any]:
+    """The risks of the calls that were executed, by task."""
+    return tx.rows(_RISKS, {"mission": mission_id})
+
+
+def results(tx: Tx, mission_id: str) -> list[Any]:
+    """The current deliverable of each task, without its content, and the key of the run that handed it in."""
+    return tx.rows(_RESULTS, {"mission": mission_id})
+
+
+def workers(tx: Tx, mission_id: str) -> list[Any]:
+    """Persona and member of each task's assignee."""
+    return tx.rows(_WORKERS, {"mission": mission_id})
+
+
+def block_keys(tx: Tx, mission_id: str) -> list[str]:
+    """The keys of the transitions that blocked tasks of a mission, in order."""
+    return [str(row.idempotency_key) for row in tx.rows(_BLOCKS, {"mission": mission_id})]
+
+
+def count_failure(tx: Tx, task_id: str, seen_attempt: int, feedback: str, now: datetime) -> None:
+    """Counts a try of a task that failed and notes what the next one is told. Raises Conflict where it was counted."""
+    params = {"task": task_id, "seen": seen_attempt, "words": feedback, "now": now}
+    tx.must(_FAILED, params, 1, Conflict(f"task `{task_id}` was changed by somebody else: look again"))
+
+
+def undepend(tx: Tx, task_id: str, on: str) -> None:
+    """A task no longer waits for another."""
+    tx.run(_UNDEPEND, {"task": task_id, "upstream": on})
+
+
+def record(tx: Tx, mission_id: str) -> dict[str, list[Any]]:
+    """What happened in a mission, for the Learner: transitions, faults, answers, costs."""
+    wanted = {"mission": mission_id}
+    return {
+        "changes": tx.rows(_CHANGES, wanted),
+        "faults": tx.rows(_FAULTS, wanted),
+        "answers": tx.rows(_ANSWERS, wanted),
+        "costs": tx.rows(_COSTS, wanted),
+    }

@@ -1,0 +1,267 @@
+"""The door to effects: what a model wished for is decided, written down, executed once, and its outcome recorded.
+
+`propose` decides a wish when it is made; `execute` decides again at the moment of the effect. Which run it belongs
+to, and when the transactions happen, is the runner's matter.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from interlock.core.errors import Conflict
+from interlock.core.ids import new_id
+from interlock.core.values import canonical_json
+from interlock.llm.messages import ToolUse
+from interlock.policy.binding import subject_hash
+from interlock.policy.decide import ApprovedBinding, Call, Caller, Decision, decide
+from interlock.policy.risk import Effect
+from interlock.policy.rules import Policy
+from interlock.policy.secrets import scrub
+from interlock.store import approvals, mailbox, traces
+from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
+from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, Toolbox, ToolContext, ToolError, Write
+
+RESULT_LIMIT = 60_000
+"""Characters of a result that go back to the model."""
+
+
+class CallStatus(StrEnum):
+    """Where a tool call stands, as in `tool_calls.status`."""
+
+    HELD = "held"
+    DENIED = "denied"
+    REFUSED = "refused"
+    READY = "ready"
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+ENDED = frozenset(
+    {CallStatus.DENIED, CallStatus.REFUSED, CallStatus.DONE, CallStatus.FAILED, CallStatus.SKIPPED}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A wish with its decision. `status` is ready, held, denied or refused; `answer` is set for the last two."""
+
+    id: str
+    position: int
+    use: ToolUse
+    tool: Tool | None
+    status: CallStatus
+    decision: Decision | None
+    answer: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    subject: str | None = None
+    invalid: bool = False
+    """Whether the model made a mistake in calling (unknown tool, bad arguments)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How a call ended. `writes` are database work that belongs into the transaction of the outcome."""
+
+    id: str
+    position: int
+    status: CallStatus
+    content: str
+    is_error: bool
+    begun: datetime
+    simulated: bool = False
+    writes: tuple[Write, ...] = ()
+    ends_run: bool = False
+    labels: frozenset[str] = frozenset()
+    approval_id: str | None = None
+    """An approval that this call used without a start of its own on record."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAnew:
+    """The approval does not cover the call any more (a file changed, the policy did): a person is asked again."""
+
+    id: str
+    reason: str
+    decision: Decision
+    files: Mapping[str, str]
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What calls are judged by during one run."""
+
+    policy: Policy
+    toolbox: Toolbox
+    offered: frozenset[str]
+    caller: Caller
+
+    async def propose(self, use: ToolUse, position: int, context: ToolContext) -> Proposal:
+        """Decides a wish as it was made; nothing happens yet."""
+        tool = self.toolbox.get(use.name) if use.name in self.offered else None
+        if tool is None:
+            names = ", ".join(sorted(self.offered)) or "none"
+            return _refused(use, position, None, f"there is no tool `{use.name}` for you here; yours are: {names}")
+        if use.args is None:
+            return _refused(use, position, tool, "the arguments were not a JSON object: send the call again")
+        if errors := self.toolbox.validate(tool, use.args):
+            return _refused(use, position, tool, "the arguments are not valid: " + "; ".join(errors))
+        files = await digests(tool, use.args, context)
+        decision = self.decide(tool, use.args)
+        proposal_id = new_id("tcl")
+        if decision.effect is Effect.DENY:
+            why = "; ".join(decision.reasons) or "the policy forbids it"
+            return Proposal(
+                id=proposal_id, position=position, use=use, tool=tool, status=CallStatus.DENIED, decision=decision,
+                answer=f"denied by the policy ({', '.join(decision.rules)}): {why}. Choose another way.",
+            )  # fmt: skip
+        held = tool.asks or decision.effect is not Effect.ALLOW
+        subject = subject_hash(context.run_id, use.id, tool.digest, use.args, files)
+        return Proposal(
+            id=proposal_id, position=position, use=use, tool=tool, decision=decision, files=files, subject=subject,
+            status=CallStatus.HELD if held else CallStatus.READY,
+        )  # fmt: skip
+
+    def decide(self, tool: Tool, args: Mapping[str, Any], approval: ApprovedBinding | None = None) -> Decision:
+        """What the policy says of a call now."""
+        call = Call(
+            tool=tool.name,
+            args=args,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            declared_risk=tool.risk,
+        )
+        return decide(call, self.caller, self.policy, approval=approval)
+
+
+def _refused(use: ToolUse, position: int, tool: Tool | None, answer: str) -> Proposal:
+    return Proposal(
+        id=new_id("tcl"), position=position, use=use, tool=tool, status=CallStatus.REFUSED, decision=None,
+        answer=answer, invalid=True,
+    )  # fmt: skip
+
+
+async def digests(tool: Tool, args: Mapping[str, Any], context: ToolContext) -> dict[str, str]:
+    """The content digests of the workspace files that the effect depends on; a missing file is `absent`."""
+    if tool.reads is None:
+        return {}
+    return {path: await context.workspace.digest(path) for path in tool.reads(dict(args))}
+
+
+async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext) -> Done | HeldAnew:
+    """Causes the effect of one recorded call (a row of `tool_calls`), once.
+
+    Decides again; an approval must be for exactly this and is spent before the effect. A call that is not
+    idempotent is on record as started before it starts. Never raises for what the tool does.
+
+    Raises LeaseLost where the run is no longer this worker's.
+    """
+    tool = gate.toolbox.get(call.tool)
+    begun = context.now
+    if tool is None:
+        return _ended(call, CallStatus.REFUSED, f"the tool `{call.tool}` is not available any more", begun)
+    approval = await context.store.read(approvals.approval, call.approval_id) if call.approval_id else None
+    args = approval.edited_args if approval is not None and approval.edited else call.args
+    if errors := gate.toolbox.validate(tool, args):
+        return _ended(call, CallStatus.REFUSED, "the arguments are not valid: " + "; ".join(errors), begun)
+    files = await digests(tool, args, context)
+    subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
+    approved = approval is not None and approval.status in ("approved", "used")
+    binding = ApprovedBinding(approval.id, approval.subject, subject) if approval is not None and approved else None
+    decision = gate.decide(tool, args, binding)
+    if decision.effect is Effect.DENY:
+        return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
+    if decision.effect is not Effect.ALLOW:
+        reason = "what was approved has changed since" if approved else "it needs a person's approval"
+        return HeldAnew(call.id, reason, decision, files, subject)
+    spends = binding is not None and approval is not None and approval.status == "approved"
+    if not tool.idempotent or spends:
+        used = approval.id if approval is not None and spends else None
+        await context.store.write(start, claim, call.id, args, subject, used, begun)
+    return await _perform(tool, call, args, context, edited=approval is not None and approval.edited)
+
+
+def start(
+    tx: Tx, claim: Claim, call_id: str, args: Any, subject: str, approval_id: str | None, now: datetime
+) -> None:  # fmt: skip
+    """Writes that a call is about to have its effect, and spends its approval. Source: row E9.
+
+    Raises LeaseLost, and Conflict where it was started before.
+    """
+    mailbox.own(tx, claim)
+    if approval_id is not None:
+        approvals.use(tx, approval_id, now)
+    if traces.started(tx, call_id, args, subject, now) != 1:
+        raise Conflict(f"call `{call_id}` was started before")
+
+
+async def _perform(tool: Tool, call: Any, args: dict[str, Any], context: ToolContext, *, edited: bool) -> Done:
+    begun = context.now
+    prefix = f"(a person changed the arguments to {canonical_json(args)})\n" if edited else ""
+    if context.simulated and tool.outside:
+        text = tool.simulate(args) if tool.simulate else f"{tool.name} would have been called"
+        return _ended(call, CallStatus.DONE, f"{prefix}[rehearsal: simulated] {text}", begun, simulated=True)
+    try:
+        async with asyncio.timeout(tool.timeout_s):
+            outcome = await tool.call(context, args)
+    except OutcomeUnknown as error:
+        return _ended(call, CallStatus.UNKNOWN, str(error), begun)
+    except TimeoutError:
+        text = f"{tool.name} did not end within {tool.timeout_s:g} s"
+        status = CallStatus.FAILED if tool.idempotent else CallStatus.UNKNOWN
+        return _ended(call, status, text, begun)
+    except ToolError as error:
+        return _ended(call, CallStatus.FAILED, str(error), begun)
+    except Exception as error:  # noqa: BLE001 (a failing tool is a result: row G6)
+        text = f"{tool.name} failed: {type(error).__name__}: {error}"
+        status = CallStatus.FAILED if tool.idempotent else CallStatus.UNKNOWN
+        return _ended(call, status, text, begun)
+    return _from_outcome(tool, call, outcome, prefix, begun)
+
+
+def _from_outcome(tool: Tool, call: Any, outcome: Outcome, prefix: str, begun: datetime) -> Done:
+    return Done(
+        id=call.id,
+        position=call.position,
+        status=CallStatus.FAILED if outcome.is_error else CallStatus.DONE,
+        content=clean(prefix + outcome.content),
+        is_error=outcome.is_error,
+        begun=begun,
+        writes=outcome.writes,
+        ends_run=tool.ends_run or outcome.ends_run,
+        labels=tool.labels | outcome.labels,
+    )
+
+
+def _ended(call: Any, status: CallStatus, content: str, begun: datetime, *, simulated: bool = False) -> Done:
+    return Done(
+        id=call.id, position=call.position, status=status, content=clean(content),
+        is_error=status is not CallStatus.DONE, begun=begun, simulated=simulated,
+    )  # fmt: skip
+
+
+def clean(text: str) -> str:
+    """A result as it may be stored and shown: without secrets, NUL bytes, or more than the model should read."""
+    text = scrub(text).replace("\x00", "\ufffd")
+    if len(text) > RESULT_LIMIT:
+        left_out = len(text) - RESULT_LIMIT
+        text = f"{text[:RESULT_LIMIT]}\n[cut: {left_out:,} more characters]"
+    return text
+
+
+def record(tx: Tx, done: Done, now: datetime) -> None:
+    """Writes an outcome, with what the tool wants written, in the caller's transaction."""
+    for write in done.writes:
+        unit, args, kwargs = write
+        unit(tx, *args, **kwargs)
+    traces.outcome(
+        tx, done.id, str(done.status), done.content, is_error=done.is_error, simulated=done.simulated,
+        begun=done.begun, now=now,
+    )  # fmt: skip

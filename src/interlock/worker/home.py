@@ -1,0 +1,62 @@
+"""The lock that makes one process of a home the executing one; the kernel frees it when the process dies.
+
+Only needed for the embedded database: with PostgreSQL any number of workers execute.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import IO
+
+FILE = "executing.lock"
+
+
+class HomeLock:
+    """Held by the process that executes runs of an embedded database."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / FILE
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> bool:
+        """Takes the lock if nobody has it; says whether this process now executes."""
+        if self._file is not None:
+            return True
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = self.path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return False
+        file.seek(0)
+        file.truncate()
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        self._file = file
+        return True
+
+    def holder(self) -> int | None:
+        """The pid of the process that executes now, None where none does."""
+        try:
+            with self.path.open("r") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    text = file.read().strip()
+                    return int(text) if text.isdigit() else 0
+                return None
+        except FileNotFoundError:
+            return None
+
+    def release(self) -> None:
+        """Gives the lock up."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> "HomeLock":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

@@ -1,0 +1,130 @@
+"""The worker: claims ready mailboxes, works their runs side by side, keeps its lease, stops when it is told to.
+
+What a run does is dispatched by its kind; which workers are dead is judged in `watchkeeping`.
+"""
+
+import asyncio
+import contextlib
+import os
+
+from interlock.agents import runner
+from interlock.agents.context import Runtime
+from interlock.agents.runner import Interrupt, Interruption
+from interlock.core.errors import InterlockError
+from interlock.core.ids import new_id
+from interlock.graph import coordinator
+from interlock.store import leases, mailbox
+from interlock.store.errors import StoreError
+from interlock.store.mailbox import Claim
+from interlock.worker import identity
+from interlock.worker.watchkeeping import Watchkeeper
+
+IDLE_POLL_S = 1.0
+"""How often controls and delayed runs are looked for when nothing else happens."""
+STOP_S = 4.0
+"""How long runs may take to hand themselves back when the process stops."""
+STORE_RETRY_S = 1.0
+
+
+class Worker:
+    """Executes the runs of a database in this process, `concurrency` at a time."""
+
+    def __init__(self, runtime: Runtime, *, concurrency: int | None = None) -> None:
+        self.runtime = runtime
+        self.concurrency = concurrency or runtime.settings.concurrency
+        self.id = new_id("wrk")
+        self._runs: dict[str, tuple[asyncio.Task[None], Interrupt]] = {}
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Works until `stop` is called; then hands running runs back, to go on at the next start.
+
+        Raises StoreError where the database cannot be used at the start.
+        """
+        await self._enter()
+        keeper = asyncio.create_task(Watchkeeper(self.runtime, self.id, self._lost).run(), name="watchkeeper")
+        try:
+            while not self._stopping:
+                try:
+                    await self._round()
+                except StoreError:
+                    await asyncio.sleep(STORE_RETRY_S)
+        finally:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+            await self._leave()
+
+    def stop(self) -> None:
+        """Makes `run` end."""
+        self._stopping = True
+        self.runtime.store.wake()
+
+    async def _enter(self) -> None:
+        runtime = self.runtime
+        now, pid = runtime.clock.now(), os.getpid()
+        process_started = identity.started(pid) or "unknown"
+        await runtime.store.write(leases.register, self.id, identity.host(), pid, process_started, now)
+        await Watchkeeper(runtime, self.id, self._lost).take_back_from_the_dead(at_start=True)
+        live = await runtime.store.read(leases.running_runs)
+        await runtime.workspaces.sweep(live)
+        await runtime.store.write(leases.retry_now, runtime.clock.now())
+
+    async def _round(self) -> None:
+        store, clock = self.runtime.store, self.runtime.clock
+        await self._heed_controls()
+        free = self.concurrency - len(self._runs)
+        if free > 0 and await store.read(mailbox.has_ready, clock.now()):
+            for claim in await store.write(mailbox.claim, self.id, free, clock.now()):
+                self._start(claim)
+            if len(self._runs) < self.concurrency:
+                await asyncio.sleep(0)
+        if not self._stopping:
+            await store.wait_for_work(IDLE_POLL_S)
+
+    def _start(self, claim: Claim) -> None:
+        interrupt = Interrupt()
+        task = asyncio.create_task(self._work(claim, interrupt), name=f"run {claim.run.id}")
+        self._runs[claim.run.id] = (task, interrupt)
+        task.add_done_callback(lambda _: self._ended(claim.run.id))
+
+    def _ended(self, run_id: str) -> None:
+        self._runs.pop(run_id, None)
+        self.runtime.store.wake()
+
+    async def _work(self, claim: Claim, interrupt: Interrupt) -> None:
+        try:
+            if claim.run.kind == "mission":
+                await coordinator.handle(self.runtime, claim)
+            else:
+                await runner.handle(self.runtime, claim, interrupt)
+        except InterlockError:
+            # The store could not record how the run ended: its lease brings it back.
+            return
+
+    async def _heed_controls(self) -> None:
+        if not self._runs:
+            return
+        for row in await self.runtime.store.read(leases.controlled, self.id):
+            self._interrupt(row.id, Interruption.CONTROL)
+
+    def _interrupt(self, run_id: str, reason: Interruption) -> None:
+        found = self._runs.get(run_id)
+        if found is not None and found[1].reason is None:
+            task, interrupt = found
+            interrupt.reason = reason
+            task.cancel()
+
+    def _lost(self) -> None:
+        """Another worker took this one for dead: its runs are others' now, and it starts again under a new name."""
+        for run_id in list(self._runs):
+            self._interrupt(run_id, Interruption.SHUTDOWN)
+        self.id = new_id("wrk")
+
+    async def _leave(self) -> None:
+        tasks = [task for task, _ in self._runs.values()]
+        for run_id in list(self._runs):
+            self._interrupt(run_id, Interruption.SHUTDOWN)
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_S)
+        with contextlib.suppress(StoreError):
+            await self.runtime.store.write(leases.leave, self.id, self.runtime.clock.now())
