@@ -1,0 +1,176 @@
+"""submit_deliverable, post_progress and post_comment: what an agent does for its own task. Rows A8, A9."""
+
+from typing import Any
+
+from interlock.core.ids import new_id
+from interlock.core.values import canonical_json, digest
+from interlock.store import blobs, squad, tasks, traces
+from interlock.store.tx import Tx
+from interlock.tools.builtin.shapes import arguments, choice, many, text
+from interlock.tools.contract import Outcome, Tool, ToolContext, Write, write
+from interlock.tools.errors import ToolError
+from interlock.tools.paths import LONGEST_PATH
+
+LONGEST_TEXT = 200_000
+LARGEST_DATA = 1_000_000
+LONGEST_POST = 4_000
+VERDICTS = ("pass", "changes")
+_RISKS = ("GREEN", "YELLOW", "RED")
+_ENDED = ("DONE", "CANCELED")
+
+
+async def _submit(
+    ctx: ToolContext,
+    /,
+    *,
+    title: str,
+    summary: str,
+    content: str | None = None,
+    data: Any = None,
+    path: str | None = None,
+    verdict: str | None = None,
+    findings: list[str] | None = None,
+) -> Outcome:
+    task = await _own_task(ctx)
+    _check_verdict(task, verdict, content or findings)
+    if sum(part is not None for part in (content, data, path)) != 1:
+        raise ToolError("a deliverable is exactly one of `content`, `data` and `path`")
+    row: dict[str, Any] = {
+        "id": new_id("dlv"), "task_id": task.id, "run_id": ctx.run_id, "title": title, "summary": summary,
+        "verdict": verdict, "findings": findings or [], "simulated": ctx.simulated,
+        "labels": list(ctx.taint), **await _body(ctx, content, data, path),
+    }  # fmt: skip
+    pinned = await ctx.workspace.read(path) if path is not None else None
+    if pinned is not None and digest(pinned) != row["sha256"]:
+        raise ToolError(f"`{path}` was changed while it was handed in: hand it in again")
+    writes = (*await ctx.changed_files(), write(hand_in, row, pinned, ctx))
+    return Outcome(f"handed in `{title}` as {row['id']}, sha256 {row['sha256']}", writes=writes)
+
+
+async def _body(ctx: ToolContext, content: str | None, data: Any, path: str | None) -> dict[str, Any]:
+    """The columns that hold what is delivered, pinned by its digest."""
+    if content is not None:
+        if not content.strip():
+            raise ToolError("the deliverable is empty: `content` has no text")
+        return {"kind": "text", "text": content, "sha256": digest(content)}
+    if path is not None:
+        sha256 = digest(await ctx.workspace.read(path))
+        return {"kind": "file", "path": path, "blob": sha256, "sha256": sha256}
+    if not data:
+        raise ToolError("the deliverable is empty: `data` has nothing in it")
+    if len(canonical_json(data)) > LARGEST_DATA:
+        raise ToolError(f"`data` is larger than {LARGEST_DATA:,} characters of JSON: write a file and give its `path`")
+    return {"kind": "data", "data": data, "sha256": digest(data)}
+
+
+def _check_verdict(task: Any, verdict: str | None, reasons: object) -> None:
+    if task.reviews_task_id is None:
+        if verdict is not None:
+            raise ToolError("this task is not a review: leave `verdict` out")
+    elif verdict is None:
+        raise ToolError("this task is a review: give the `verdict`, pass or changes")
+    elif verdict == "changes" and not reasons:
+        raise ToolError("the verdict `changes` needs `findings`: what must be changed, one each")
+
+
+def hand_in(tx: Tx, row: dict[str, Any], file: bytes | None, ctx: ToolContext) -> None:
+    """A unit: the deliverable becomes its task's current one, and the thread says so.
+
+    Its risk is the higher of the persona's profile and the calls executed for the task so far.
+    Source: decisions, "Review".
+    """
+    if file is not None:
+        blobs.put(tx, file, ctx.now)
+    agent = squad.agent(tx, ctx.agent_id)
+    profile = "RED" if agent is None else agent.persona_json.get("risk_profile", "RED")
+    executed = traces.executed_risks(tx, row["task_id"])
+    risk = max((profile, *executed), key=lambda name: _RISKS.index(name) if name in _RISKS else len(_RISKS))
+    tasks.hand_in(tx, {**row, "risk": risk if risk in _RISKS else "RED"}, ctx.now)
+    said = f"handed in {row['id']} ({row['kind']}): {row['title']}, sha256 {row['sha256']}"
+    tasks.say(tx, row["task_id"], "ARTIFACT", ctx.actor, said, ctx.now, run_id=ctx.run_id)
+
+
+async def _progress(ctx: ToolContext, /, *, message: str) -> Outcome:
+    return await _post(ctx, "PROGRESS", message)
+
+
+async def _comment(ctx: ToolContext, /, *, message: str) -> Outcome:
+    return await _post(ctx, "COMMENT", message)
+
+
+async def _post(ctx: ToolContext, kind: str, message: str) -> Outcome:
+    task = await _own_task(ctx)
+    said: Write = write(tasks.say, task.id, kind, ctx.actor, message, ctx.now, run_id=ctx.run_id)
+    return Outcome("posted in the task's thread", writes=(said,))
+
+
+async def _own_task(ctx: ToolContext) -> Any:
+    task = None if ctx.task_id is None else await ctx.store.read(tasks.task, ctx.task_id)
+    if task is None:
+        raise ToolError("this run works on no task: there is nothing to hand in or to post to")
+    if task.status in _ENDED:
+        raise ToolError(f"the task is {task.status}: nothing can be added to it any more")
+    return task
+
+
+SUBMIT_DELIVERABLE = Tool(
+    name="submit_deliverable",
+    description=(
+        "Hands in the result of your task: exactly one of `content` (text, usually Markdown), `data` (JSON) and `path` "
+        "(a file of the workspace). It is pinned by its hash; handing in again replaces it. A task without a "
+        "deliverable cannot be finished."
+    ),
+    input_schema=arguments(
+        "title",
+        "summary",
+        title=text("What it is, in a line.", longest=200),
+        summary=text(
+            "What it says, for somebody who decides whether to open it: two to five sentences.", longest=4_000
+        ),
+        content=text("The result itself as text. Leave out `data` and `path`.", longest=LONGEST_TEXT),
+        data={
+            "type": ["object", "array"],
+            "description": "The result itself as JSON. Leave out `content` and `path`.",
+        },
+        path=text("A file of the workspace that is the result. Leave out `content` and `data`.", longest=LONGEST_PATH),
+        verdict=choice(
+            "Only of a review, and required there: `pass`, or `changes` to send the work back with your findings.",
+            *VERDICTS,
+        ),
+        findings=many(
+            "Of a review: each finding by itself, the most harmful first: where, what happens, what should happen.",
+            text("One finding.", longest=4_000),
+            least=0,
+            most=100,
+        ),
+    ),
+    fn=_submit,
+    risk="GREEN",
+    idempotent=True,
+    outside=False,
+)
+POST_PROGRESS = Tool(
+    name="post_progress",
+    description=(
+        "Adds a line on the progress of your task to its thread: what is done and what comes next. For the people and "
+        "the coordinator who watch; nobody answers."
+    ),
+    input_schema=arguments("message", message=text("One to three sentences.", longest=LONGEST_POST)),
+    fn=_progress,
+    risk="GREEN",
+    idempotent=True,
+    outside=False,
+)
+POST_COMMENT = Tool(
+    name="post_comment",
+    description=(
+        "Adds a comment to the thread of your own task: an assumption you made, something the coordinator or the next "
+        "agent must know. It is not the deliverable, and not a question to the operator."
+    ),
+    input_schema=arguments("message", message=text("The comment.", longest=LONGEST_POST)),
+    fn=_comment,
+    risk="GREEN",
+    idempotent=True,
+    outside=False,
+)
+TOOLS = (SUBMIT_DELIVERABLE, POST_PROGRESS, POST_COMMENT)

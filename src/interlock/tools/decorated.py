@@ -1,0 +1,162 @@
+"""`@tool`: a function of the user's own module becomes a tool, its schema made from its type hints.
+
+The tools that come with Interlock write their schemas by hand and do not need this.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar, get_type_hints, overload
+
+import pydantic
+from pydantic.json_schema import GenerateJsonSchema
+
+from interlock.core.errors import UsageError
+from interlock.tools.contract import Tool, ToolContext, ToolFunction
+from interlock.tools.errors import ToolError
+from interlock.tools.schema import ArgumentCheck
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_MARK = "__interlock_tool__"
+_PREFIX = "arg_"
+"""Keeps parameters apart from what pydantic models are made of, such as `copy` and `json`."""
+
+
+@overload
+def tool(fn: Callable[P, T], /) -> Callable[P, T]: ...
+
+
+@overload
+def tool(
+    *,
+    risk: str | None = None,
+    idempotent: bool = False,
+    outside: bool = True,
+    name: str | None = None,
+    description: str | None = None,
+    reads: Callable[[dict[str, Any]], tuple[str, ...]] | None = None,
+    labels: frozenset[str] = frozenset(),
+    timeout_s: float = 60.0,
+    simulate: Callable[[dict[str, Any]], str] | None = None,
+) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+
+
+def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Marks a function as a tool and returns it unchanged, so that it can still be called and tested.
+
+    Its name, the first paragraph of its docstring and its type hints (Annotated and defaults included) are what
+    the model sees. A first parameter `ctx: ToolContext` is filled in and not shown. A plain function runs in a
+    thread. `risk` is GREEN, YELLOW or RED; without it, policy judges by the tool's looks. The other options are
+    the fields of `Tool`. Source: row G7.
+
+    Raises UsageError for a function that cannot be a tool.
+    """
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        setattr(function, _MARK, _tool(function, **options))
+        return function
+
+    return mark if fn is None else mark(fn)
+
+
+def tool_of(value: Tool | Callable[..., object]) -> Tool:
+    """The tool itself, or the one that a function was marked as.
+
+    Raises UsageError for any other function.
+    """
+    if isinstance(value, Tool):
+        return value
+    found = getattr(value, _MARK, None)
+    if not isinstance(found, Tool):
+        raise UsageError(f"`{getattr(value, '__name__', value)}` is not a tool: write `@tool` above it")
+    return found
+
+
+def _tool(
+    fn: Callable[..., Any], *, name: str | None = None, description: str | None = None, **fields: Any
+) -> Tool:  # fmt: skip
+    called = str(name or getattr(fn, "__name__", type(fn).__name__))
+    about = description or (inspect.getdoc(fn) or "").split("\n\n")[0]
+    if not about.strip():
+        raise UsageError(f"`{called}` needs a docstring: its first paragraph tells the model what the tool does")
+    hints, with_context = _parameters(fn, called)
+    model = _arguments(fn, called, hints)
+    schema = _schema(model, called)
+    ArgumentCheck(called, schema)
+    return Tool(
+        name=called,
+        description=" ".join(about.split()),
+        input_schema=schema,
+        fn=_calling(fn, model, with_context=with_context),
+        **fields,
+    )
+
+
+def _parameters(fn: Callable[..., Any], called: str) -> tuple[dict[str, Any], bool]:
+    """The type of each parameter that the model fills in, and whether a context comes before them."""
+    try:
+        hints = get_type_hints(fn, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise UsageError(f"the type hints of `{called}` cannot be read: {error}") from error
+    parameters = list(inspect.signature(fn).parameters.values())
+    with_context = bool(parameters) and parameters[0].name == "ctx" and hints.get("ctx") is ToolContext
+    wanted: dict[str, Any] = {}
+    for each in parameters[with_context:]:
+        if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+            raise UsageError(f"`{called}` takes `{each}`: a tool's parameters are passed by name")
+        if each.name not in hints:
+            raise UsageError(f"parameter `{each.name}` of `{called}` needs a type hint: the model is told what to pass")
+        wanted[each.name] = hints[each.name]
+    return wanted, with_context
+
+
+def _arguments(fn: Callable[..., Any], called: str, hints: Mapping[str, Any]) -> type[pydantic.BaseModel]:
+    parameters = inspect.signature(fn).parameters
+    fields: dict[str, Any] = {}
+    for name, hint in hints.items():
+        default = parameters[name].default
+        fields[_PREFIX + name] = (hint, ... if default is inspect.Parameter.empty else default)
+    config = pydantic.ConfigDict(extra="forbid", alias_generator=lambda field: field.removeprefix(_PREFIX))
+    try:
+        return pydantic.create_model(called, __config__=config, **fields)
+    except (pydantic.PydanticUserError, TypeError) as error:
+        raise UsageError(f"the type hints of `{called}` cannot become a schema: {_line(error)}") from error
+
+
+class _Untitled(GenerateJsonSchema):
+    """Without a title for every field, which only repeats its name to the model."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _schema(model: type[pydantic.BaseModel], called: str) -> dict[str, Any]:
+    try:
+        schema = model.model_json_schema(schema_generator=_Untitled)
+    except pydantic.PydanticUserError as error:
+        raise UsageError(f"the type hints of `{called}` cannot become a schema: {_line(error)}") from error
+    return {key: value for key, value in schema.items() if key != "title"}
+
+
+def _calling(fn: Callable[..., Any], model: type[pydantic.BaseModel], *, with_context: bool) -> ToolFunction:
+    names = [field.removeprefix(_PREFIX) for field in model.model_fields]
+
+    async def call(context: ToolContext, /, **args: Any) -> object:
+        try:
+            given = model.model_validate(args)
+        except pydantic.ValidationError as error:
+            problems = (f"`{'.'.join(map(str, e['loc']))}`: {e['msg']}" for e in error.errors(include_url=False))
+            raise ToolError("the arguments are not valid: " + "; ".join(problems)) from error
+        values = {name: getattr(given, _PREFIX + name) for name in names}
+        first = (context,) if with_context else ()
+        if inspect.iscoroutinefunction(fn):
+            return await fn(*first, **values)
+        result = await asyncio.to_thread(fn, *first, **values)
+        return await result if inspect.isawaitable(result) else result
+
+    return call
+
+
+def _line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,122 @@
+"""One request to an outside service, with every way it can fail told apart.
+
+What an answer means is the tool's matter.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from interlock.tools.errors import ToolError
+
+CONNECT_S = 10.0
+_NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.InvalidURL,
+    httpx2.LocalProtocolError,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+    UnicodeEncodeError,
+)
+
+
+class NoAnswer(ToolError):
+    """The request may have arrived, but no whole answer came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, whatever its status."""
+
+    service: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """The body as a JSON object.
+
+        Raises NoAnswer for anything else, a web page for example.
+        """
+        try:
+            value = json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise NoAnswer(f"{self.service} answered with something that is not JSON") from error
+        if not isinstance(value, dict):
+            raise NoAnswer(f"{self.service} answered with JSON of an unknown form")
+        return value
+
+    def refuse(self, key_name: str) -> None:
+        """Does nothing for a success.
+
+        Raises ToolError with a line for people and models for any other status; NoAnswer for those of a server's
+        fault.
+        """
+        if 200 <= self.status < 300:
+            return
+        if self.status in (401, 403):
+            raise ToolError(f"{self.service} refused the key: the operator must check {key_name}")
+        if self.status == 429:
+            wait = self.headers.get("retry-after", "")
+            when = f"in {wait} s" if wait.isascii() and wait.isdigit() and len(wait) < 7 else "later"
+            raise ToolError(f"{self.service} takes no more requests now: try again {when}")
+        if self.status >= 500:
+            raise NoAnswer(f"{self.service} failed with status {self.status}")
+        if 300 <= self.status < 400:
+            raise ToolError(f"{self.service} has moved (status {self.status}): the operator must check its base URL")
+        raise ToolError(f"{self.service} refused the request with status {self.status}")
+
+
+async def exchange(
+    service: str,
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    params: Mapping[str, str] | None = None,
+    body: Any = None,
+    timeout_s: float,
+    most_bytes: int,
+) -> Answer:
+    """One request and its answer; never repeated, redirects not followed. `body` is sent as JSON.
+
+    Raises ToolError where the request did not arrive, NoAnswer where it may have. No message holds a header.
+    """
+    limits = httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
+    try:
+        async with (
+            asyncio.timeout(timeout_s),
+            httpx2.AsyncClient(timeout=limits) as client,
+            client.stream(method, url, headers=dict(headers), params=params, json=body) as response,
+        ):
+            received = bytearray()
+            async for chunk in response.aiter_bytes():
+                received += chunk
+                if len(received) > most_bytes:
+                    raise NoAnswer(f"{service} answered with more than {most_bytes:,} bytes")
+            found = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(service, response.status_code, found, bytes(received))
+    except _NOT_SENT as error:
+        raise ToolError(f"{service} cannot be reached: {_cause(error)}: check the network and its base URL") from error
+    except (TimeoutError, httpx2.TimeoutException) as error:
+        raise NoAnswer(f"{service} did not answer within {timeout_s:g} s") from error
+    except httpx2.HTTPError as error:
+        raise NoAnswer(f"the connection to {service} broke: {_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    """Why, without what was sent: only the kinds of errors whose words come from the operating system are quoted."""
+    if isinstance(error, httpx2.ConnectError):
+        return " ".join(str(error).split())[:200] or "no connection"
+    return {
+        httpx2.ConnectTimeout: "no connection in time",
+        httpx2.ProxyError: "the proxy refused",
+        UnicodeEncodeError: "its key or URL has characters that cannot be sent",
+        httpx2.LocalProtocolError: "its key or URL has characters that cannot be sent",
+    }.get(type(error), type(error).__name__)

@@ -1,0 +1,65 @@
+"""The tools of one process, by name: offered to models, and their arguments checked.
+
+Who may call what, and at what risk, is decided elsewhere.
+"""
+
+from collections.abc import Callable, Iterable
+
+from interlock.core.errors import UsageError
+from interlock.llm.messages import ToolSpec
+from interlock.tools.contract import Outcome, Tool, ToolContext, ToolFunction, Write, write
+from interlock.tools.decorated import tool, tool_of
+from interlock.tools.errors import OutcomeUnknown, ToolError
+from interlock.tools.schema import ArgumentCheck
+
+__all__ = [
+    "Outcome",
+    "OutcomeUnknown",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolFunction",
+    "Toolbox",
+    "Write",
+    "tool",
+    "tool_of",
+    "write",
+]
+
+
+class Toolbox:
+    """Tools, and functions that carry the mark of `@tool`.
+
+    Raises UsageError where two have one name, or a schema is not valid.
+    """
+
+    def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._checks: dict[str, ArgumentCheck] = {}
+        for each in tools:
+            found = tool_of(each)
+            if found.name in self._tools:
+                raise UsageError(f"there are two tools named `{found.name}`: give one another name")
+            self._tools[found.name] = found
+            self._checks[found.name] = ArgumentCheck(found.name, found.input_schema)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._tools))
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self._tools.get(name)
+
+    def offered(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
+        """Those of `names` that are installed, always in the same order, as a prompt cache wants it."""
+        return tuple(self._tools[name].spec for name in sorted(set(names)) if name in self._tools)
+
+    def validate(self, tool: Tool, args: object) -> list[str]:
+        """What is wrong with the arguments of a call, each as "`path`: problem"; empty where nothing is.
+
+        Source: row G6.
+        """
+        known = self._checks[tool.name] if self._tools.get(tool.name) is tool else None
+        return (known or ArgumentCheck(tool.name, tool.input_schema)).errors(args)

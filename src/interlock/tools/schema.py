@@ -1,0 +1,100 @@
+"""Arguments against a tool's JSON Schema, with errors exact enough for a model to mend its call.
+
+Making schemas is the business of whoever declares a tool.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jsonschema
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from interlock.core.errors import UsageError
+
+MOST_ERRORS = 10
+DEEPEST = 32
+_NOTHING_REMOTE: Registry[Any] = Registry()
+_MESSAGE_HEAD, _MESSAGE_TAIL = 80, 160
+
+
+class ArgumentCheck:
+    """A compiled schema. References are followed within the schema only, never fetched.
+
+    Raises UsageError for what is no JSON Schema 2020-12 of type object.
+    """
+
+    def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
+        if schema.get("type") != "object":
+            raise UsageError(f'the schema of tool `{tool}` must have "type": "object"')
+        try:
+            jsonschema.Draft202012Validator.check_schema(schema)
+        except (jsonschema.SchemaError, RecursionError) as error:
+            why = error.message if isinstance(error, jsonschema.SchemaError) else "it is nested too deeply"
+            raise UsageError(f"the schema of tool `{tool}` is not valid: {_short(why)}") from error
+        for reference in _references(schema):
+            if not reference.startswith("#"):
+                raise UsageError(f"the schema of tool `{tool}` refers to `{reference}`: only `#/…` is followed")
+        self._validator = jsonschema.Draft202012Validator(schema, registry=_NOTHING_REMOTE)
+
+    def errors(self, args: object) -> list[str]:
+        """What is wrong with the arguments, each as "`path`: problem"; empty where nothing is."""
+        if not isinstance(args, dict):
+            return ["the arguments are not a JSON object"]
+        if unfit := list(_unfit(args, "", 0)):
+            return unfit[:MOST_ERRORS]
+        try:
+            found = sorted(self._validator.iter_errors(args), key=lambda e: [str(p) for p in e.absolute_path])
+        except (RecursionError, Unresolvable):
+            return ["the tool's own schema cannot be applied: it refers to itself, or to what is not there"]
+        told = [_located(_path(error.absolute_path), _short(error.message)) for error in found]
+        return [*told[:MOST_ERRORS], *([f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else [])]
+
+
+def _unfit(value: object, path: str, depth: int) -> Iterator[str]:
+    """What JSON as read by Python may hold but neither database nor any service takes."""
+    if depth > DEEPEST:
+        yield _located(path, f"is nested more than {DEEPEST} levels deep")
+    elif isinstance(value, str):
+        if "\x00" in value:
+            yield _located(path, "contains a NUL character")
+        if any("\ud800" <= c <= "\udfff" for c in value):
+            yield _located(path, "contains half of a surrogate pair")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield _located(path, "is not a finite number")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _unfit(key, path, depth + 1)
+            yield from _unfit(inner, _path([key], path), depth + 1)
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            yield from _unfit(inner, _path([position], path), depth + 1)
+
+
+def _path(parts: Any, base: str = "") -> str:
+    for part in parts:
+        base += f"[{part}]" if isinstance(part, int) else f".{part}" if base else str(part)
+    return base
+
+
+def _located(path: str, problem: str) -> str:
+    return f"`{_short(path)}`: {problem}" if path else problem
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd").split())
+    if len(text) <= _MESSAGE_HEAD + _MESSAGE_TAIL:
+        return text
+    return f"{text[:_MESSAGE_HEAD]} … {text[-_MESSAGE_TAIL:]}"
+
+
+def _references(schema: object) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        for key, inner in schema.items():
+            if key in ("$ref", "$dynamicRef") and isinstance(inner, str):
+                yield inner
+            yield from _references(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _references(inner)

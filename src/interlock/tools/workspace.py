@@ -1,0 +1,305 @@
+"""A project's files as one run works on them: laid down from the store, and collected into it again.
+
+The folder on disk is disposable; the versions in the store are the truth. No file in it configures Interlock:
+settings, policies and personas are never loaded from a workspace.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from interlock.core.values import Actor, digest
+from interlock.store import audit, blobs
+from interlock.store.engine import Store
+from interlock.store.tx import Tx
+from interlock.tools.contract import Write, write
+from interlock.tools.errors import ToolError
+from interlock.tools.folder import Folder, Missing, Stamp
+from interlock.tools.paths import parse
+
+MIB = 1024 * 1024
+BOOTSTRAP_FILES = frozenset(
+    f"{name}.md" for name in ("ARCHITECTURE", "AGENTS", "SOUL", "TOOLS", "USER", "HEARTBEAT", "MEMORY", "BOOTSTRAP")
+)
+"""Files at the top of a workspace that become part of prompts: writing one is RED. Source: rows F2, C1."""
+ABSENT = "absent"
+UNREADABLE = "unreadable"
+_FOLDED = frozenset(name.casefold() for name in BOOTSTRAP_FILES)
+_FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a workspace may hold."""
+
+    file_bytes: int = 10 * MIB
+    total_bytes: int = 256 * MIB
+    file_count: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A file as this run last saw or made it. `version` is the one that was laid down, 0 for a new file."""
+
+    version: int
+    sha256: str
+    stamp: Stamp
+    labels: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A change of a file on its way into the store; `data` is None where the file was removed."""
+
+    project_id: str
+    path: str
+    data: bytes | None
+    laid_version: int
+    run_id: str
+    labels: tuple[str, ...]
+    actor: Actor
+    mission_id: str | None
+    task_id: str | None
+
+
+def is_bootstrap(path: str) -> bool:
+    """Whether a path names a bootstrap file, whatever its case."""
+    return path.casefold() in _FOLDED
+
+
+def add_version(tx: Tx, change: Version, now: datetime) -> None:
+    """A unit: adds a version of a file; where another run wrote it meanwhile, both are kept, and it is on record."""
+    newest = blobs.latest(tx, change.project_id, change.path)
+    is_own = newest is not None and newest.run_id == change.run_id
+    base = newest.version if newest is not None and is_own else change.laid_version
+    version, clash = blobs.write_file(
+        tx, change.project_id, change.path, change.data, now,
+        base_version=base, run_id=change.run_id, labels=change.labels,
+    )  # fmt: skip
+    if clash:
+        audit.note(
+            tx, "WORKSPACE_CONFLICT", change.actor, now, project_id=change.project_id, mission_id=change.mission_id,
+            task_id=change.task_id, run_id=change.run_id, subject=change.path,
+            version=version, base_version=base, other_run_id=None if newest is None else newest.run_id,
+        )  # fmt: skip
+
+
+class Workspace:
+    """The files of a project for one run. Nothing is on disk before the first call that needs it.
+
+    Paths are checked by `paths.parse`. All methods but `labels` raise ToolError for what cannot be done.
+    """
+
+    def __init__(self, root: Path, store: Store, project_id: str, run_id: str, limits: Limits) -> None:
+        self.root, self.project_id, self.run_id = root, project_id, run_id
+        self._store, self._limits = store, limits
+        self._folder: Folder | None = None
+        self._held: dict[str, Held] = {}
+        self._laying = asyncio.Lock()
+        self._guard = threading.Lock()
+
+    async def lay_down(self) -> None:
+        """Puts the newest version of every file on disk, once."""
+        async with self._laying:
+            if self._folder is not None:
+                return
+            await asyncio.to_thread(delete_tree, self.root)
+            folder = await asyncio.to_thread(Folder, self.root)
+            try:
+                held = {}
+                for row in await self._store.read(blobs.manifest, self.project_id):
+                    data = await self._store.read(blobs.get, row.blob)
+                    if data is None:
+                        raise ToolError(f"the content of `{row.path}` is missing in the database: restore a backup")
+                    stamp = await asyncio.to_thread(folder.write, row.path, data)
+                    held[row.path] = Held(row.version, row.blob, stamp, frozenset(row.labels))
+            except BaseException:
+                await asyncio.to_thread(folder.close)
+                await asyncio.to_thread(delete_tree, self.root)
+                raise
+            self._held, self._folder = held, folder
+
+    async def read(self, path: str) -> bytes:
+        """The bytes of a file."""
+        folder = await self._ready()
+        return await asyncio.to_thread(folder.read, path, self._limits.file_bytes)
+
+    async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
+        """Writes a whole file, or adds to its end; returns its size in bytes. `collect` makes it last."""
+        folder = await self._ready()
+        return await asyncio.to_thread(self._write, folder, path, data, append)
+
+    async def files(self, under: str = "") -> list[tuple[str, int]]:
+        """Paths and sizes in bytes, sorted; of one folder with what is below it, or of all."""
+        prefix = "/".join(parse(under)) + "/" if under else ""
+        folder = await self._ready()
+        found = await asyncio.to_thread(folder.files, self._limits.file_count)
+        return [(each.path, each.size) for each in found if each.path.startswith(prefix)]
+
+    async def digest(self, path: str) -> str:
+        """SHA-256 of a file's bytes; `absent` or `unreadable` where there is none. Never raises ToolError."""
+        try:
+            return digest(await self.read(path))
+        except Missing:
+            return ABSENT
+        except ToolError:
+            return UNREADABLE
+
+    def labels(self, path: str) -> frozenset[str]:
+        """The taint of a file as it was laid down or last collected. Source: row C11."""
+        held = self._held.get(path)
+        return frozenset() if held is None else held.labels
+
+    async def collect(
+        self,
+        actor: Actor,
+        now: datetime,
+        *,
+        mission_id: str | None = None,
+        task_id: str | None = None,
+        labels: frozenset[str] = frozenset(),
+    ) -> tuple[Write, ...]:
+        """What has changed since it was laid down or last collected, for the transaction of the outcome.
+
+        The taint of a file stays with it, and that of the run in `labels` is added.
+        """
+        if self._folder is None:
+            return ()
+        changes = await asyncio.to_thread(self._changes, self._folder, labels)
+        return tuple(
+            write(
+                add_version,
+                Version(
+                    project_id=self.project_id, path=path, data=data, laid_version=held.version, run_id=self.run_id,
+                    labels=tuple(sorted(held.labels)), actor=actor, mission_id=mission_id, task_id=task_id,
+                ),
+                now,
+            )
+            for path, data, held in changes
+        )  # fmt: skip
+
+    async def dispose(self) -> None:
+        """Removes the folder; what was not collected is gone."""
+        async with self._laying:
+            if self._folder is not None:
+                await asyncio.to_thread(self._folder.close)
+                self._folder, self._held = None, {}
+                await asyncio.to_thread(delete_tree, self.root)
+
+    async def _ready(self) -> Folder:
+        if self._folder is None:
+            await self.lay_down()
+        assert self._folder is not None
+        return self._folder
+
+    def _write(self, folder: Folder, path: str, data: bytes, append: bool) -> int:
+        with self._guard:
+            if append:
+                with contextlib.suppress(Missing):
+                    data = folder.read(path, self._limits.file_bytes) + data
+            if len(data) > self._limits.file_bytes:
+                most = self._limits.file_bytes
+                raise ToolError(f"`{path}` would be {len(data):,} bytes: a file has at most {most:,}")
+            sizes = {each.path: each.size for each in folder.files(self._limits.file_count)}
+            if path not in sizes and len(sizes) >= self._limits.file_count:
+                raise ToolError(f"the workspace holds {len(sizes):,} files, which is the most: remove some")
+            if sum({**sizes, path: len(data)}.values()) > self._limits.total_bytes:
+                raise ToolError(f"`{path}` would make the workspace larger than {self._limits.total_bytes:,} bytes")
+            folder.write(path, data)
+            return len(data)
+
+    def _changes(self, folder: Folder, labels: frozenset[str]) -> list[tuple[str, bytes | None, Held]]:
+        with self._guard:
+            out: list[tuple[str, bytes | None, Held]] = []
+            found = {each.path: each for each in folder.files(self._limits.file_count)}
+            held = dict(self._held)
+            for path, file in found.items():
+                old = held.get(path)
+                if old is not None and old.stamp == file.stamp:
+                    continue
+                data = folder.read(path, self._limits.file_bytes)
+                sha256 = digest(data)
+                if old is not None and old.sha256 == sha256:
+                    held[path] = replace(old, stamp=file.stamp)
+                    continue
+                new = Held(0, sha256, file.stamp, labels)
+                held[path] = new if old is None else replace(new, version=old.version, labels=old.labels | labels)
+                out.append((path, data, held[path]))
+            for path in self._held.keys() - found.keys():
+                out.append((path, None, held.pop(path)))
+            self._held = held
+            return sorted(out, key=lambda change: change[0])
+
+
+class Workspaces:
+    """The workspaces of one process, in `<home>/workspaces/<project>/<run>`."""
+
+    def __init__(self, home: Path, store: Store, limits: Limits | None = None) -> None:
+        self._base, self._store, self._limits = home / "workspaces", store, limits or Limits()
+        self._open: dict[tuple[str, str], Workspace] = {}
+
+    def of(self, project_id: str, run_id: str) -> Workspace:
+        """The workspace of a run, the same one until it is disposed of; nothing is touched before it is used."""
+        key = (project_id, run_id)
+        if key not in self._open:
+            root = self._base / folder_name(project_id) / folder_name(run_id)
+            self._open[key] = Workspace(root, self._store, project_id, run_id, self._limits)
+        return self._open[key]
+
+    async def materialise(self, project_id: str, run_id: str) -> Workspace:
+        """The workspace of a run with its files on disk.
+
+        Raises ToolError where they cannot be put there.
+        """
+        workspace = self.of(project_id, run_id)
+        await workspace.lay_down()
+        return workspace
+
+    async def dispose(self, project_id: str, run_id: str) -> None:
+        """Removes a run's folder, if it ever had one; for whenever the run stops here: ended, parked or lost."""
+        workspace = self._open.pop((project_id, run_id), None)
+        if workspace is not None:
+            await workspace.dispose()
+
+    async def sweep(self, live_run_ids: Iterable[str]) -> list[Path]:
+        """Removes the folders of all other runs, which crashed; returns which those were."""
+        return await asyncio.to_thread(self._sweep, {folder_name(run_id) for run_id in live_run_ids})
+
+    def _sweep(self, live: set[str]) -> list[Path]:
+        gone = []
+        for project in _folders(self._base):
+            for run in _folders(project):
+                if run.name not in live:
+                    delete_tree(run)
+                    gone.append(run)
+        return gone
+
+
+def folder_name(ident: str) -> str:
+    """An id as a name on disk: itself where it is harmless, else its digest."""
+    return ident if _FOLDER_NAME.fullmatch(ident) else f"x-{digest(ident)[:32]}"
+
+
+def delete_tree(root: Path) -> None:
+    """Removes a folder and all in it, read-only folders too, without following links; nothing where there is none."""
+    if root.is_symlink():
+        root.unlink()
+        return
+    for base, names, _ in os.walk(root):
+        for folder in (Path(base, name) for name in names):
+            if not folder.is_symlink():
+                folder.chmod(0o700)
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _folders(base: Path) -> list[Path]:
+    if not base.is_dir():
+        return []
+    return sorted(each for each in base.iterdir() if each.is_dir() and not each.is_symlink())
