@@ -111,17 +111,24 @@ class StoreSaver(BaseCheckpointSaver[int]):
 class BufferedSaver(StoreSaver):
     """Reads from the store and writes nothing: what a graph puts waits here until a unit of the store takes it.
 
-    For one step of one thread.
+    For one step of one thread; `anew` begins the thread as if nothing were stored of it.
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, *, anew: bool = False) -> None:
         super().__init__(store, clock)
+        self.anew = anew
         self.saved: Saved | None = None
         self.writes: list[SavedWrite] = []
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The stored checkpoint; none where the thread begins anew."""
+        return None if self.anew else await super().aget_tuple(config)
 
     def commit(self, tx: Tx) -> None:
         """Stores what was put, in the transaction of the caller. Raises Conflict where the thread has gone on."""
         if self.saved is not None:
+            if self.anew:
+                checkpoints.forget(tx, self.saved.place.thread_id)
             pending = [write for write in self.writes if write.place == self.saved.place]
             checkpoints.move_on(tx, self.saved, pending, self.clock.now())
 

@@ -14,7 +14,7 @@ from sqlmodel import UTCDateTime
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
-from interlock.state_machine.table import TaskState
+from interlock.state_machine.table import TERMINAL, TaskState
 from interlock.store import audit, ledger, mailbox, missions, tasks
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
 from interlock.store.tx import Tx
@@ -191,10 +191,13 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
 def _release_task(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
     """Moves a task on when the last question that it waits for is answered."""
     task = tasks.task(tx, row.task_id)
-    if task is None or task.status != "NEEDS_APPROVAL" or pending_of_task(tx, row.task_id):
-        return
     person = Actor(ActorKind.HUMAN, given.person_id)
     words = given.note or f"{given.verdict} by {given.name}"
+    if row.kind == "ESCALATION" and task is not None and task.status in ("BLOCKED", "NEEDS_APPROVAL"):
+        _escalated(tx, row, task, given.verdict, person, words, now)
+        return
+    if task is None or task.status != "NEEDS_APPROVAL" or pending_of_task(tx, row.task_id):
+        return
     if row.kind == "TASK_REVIEW" and given.verdict == "approve":
         done = tasks.Move(
             task_id=task.id, to=TaskState.DONE, actor=person, reason=words, key=f"answer:{row.id}", approval_id=row.id
@@ -214,6 +217,29 @@ def _release_task(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
     missions.notify(
         tx, task.mission_id, "answered", {"task_id": task.id, "kind": row.kind, "verdict": given.verdict}, now
     )  # fmt: skip
+
+
+def _escalated(tx: Tx, row: Any, task: Any, verdict: str, person: Actor, words: str, now: datetime) -> None:
+    """Approved: the task is back where it was before. Denied: it is canceled with what the question named."""
+    if verdict == "deny":
+        for task_id in (task.id, *row.request.get("cancels", [])):
+            found = tasks.task(tx, task_id)
+            if found is not None and found.status not in TERMINAL:
+                key = f"answer:{row.id}:{task_id}"
+                move = tasks.Move(task_id=task_id, to=TaskState.CANCELED, actor=person, reason=words, key=key)
+                tasks.advance(tx, move, now)
+        return
+    if task.status == "BLOCKED":
+        held = tasks.Move(
+            task_id=task.id, to=TaskState.NEEDS_APPROVAL, actor=person, reason=words, key=f"escalated:{row.id}",
+            wait_for=f"approval:{row.id}",
+        )  # fmt: skip
+        tasks.advance(tx, held, now)
+    back = tasks.Move(
+        task_id=task.id, to=TaskState(task.held_from), actor=person, reason=words, key=f"answer:{row.id}"
+    )  # fmt: skip
+    tasks.advance(tx, back, now)
+    missions.notify(tx, task.mission_id, "answered", {"task_id": task.id, "kind": row.kind, "verdict": verdict}, now)
 
 
 def _name(tx: Tx, person_id: str | None) -> str | None:

@@ -31,7 +31,11 @@ _UPSTREAM = (
     .where(_d.task_id == b("task"))
 )
 _REVIEWERS = sa.select(_t.assignee_agent_id).where(_t.reviews_task_id == b("task"), _t.assignee_agent_id.is_not(None))
-_MISSION_STATE = sa.select(_t.status).where(_t.id == b("mission"))
+_MISSION_STATE = (
+    sa.select(_t.status, missions.MISSIONS.c.canceled_at)
+    .join_from(TASKS, missions.MISSIONS, missions.MISSIONS.c.id == _t.id, isouter=True)
+    .where(_t.id == b("mission"))
+)
 _WAITING = sa.select(sa.func.count().label("pending")).where(
     table(Approval).c.task_id == b("task"), table(Approval).c.status == sa.text("'pending'")
 )
@@ -153,7 +157,7 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
         has_deliverable=row.deliverable_id is not None,
         has_approval_record=(move.approval_id or row.approval_id) is not None,
         dependencies_met=met,
-        mission_canceled=root is not None and root.status == "CANCELED",
+        mission_canceled=root is not None and (root.status == "CANCELED" or root.canceled_at is not None),
         waiting_path=move.wait_for is not None,
         agent_lost=move.agent_lost,
         pending_approvals=waiting.pending if (waiting := tx.one(_WAITING, {"task": row.id})) else 0,

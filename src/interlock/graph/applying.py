@@ -1,0 +1,244 @@
+"""Carrying out what the nodes asked for, through the doors of the store, in the transaction of the step.
+
+What to ask for is decided by the nodes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.agents.persona import COORDINATOR, LEARNER
+from interlock.core.values import Actor, ActorKind, digest
+from interlock.graph.effects import Effect
+from interlock.graph.view import MissionView
+from interlock.state_machine.table import BlockKind, TaskState
+from interlock.store import approvals, audit, coordination, leases, ledger, mailbox, missions, squad, tasks
+from interlock.store.ledger import Opening
+from interlock.store.mailbox import Post
+from interlock.store.schema import Approval
+from interlock.store.squad import Descriptor
+from interlock.store.tx import Tx
+
+SYSTEM = Actor(ActorKind.SYSTEM, "system:coordinator")
+POLICY = Actor(ActorKind.SYSTEM, "system:policy")
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long a block stays before it escalates, and a question about a deliverable before it expires; seconds."""
+
+    blocked_s: float = 3600.0
+    approval_s: float = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Applier:
+    """One step's effects on one mission. `run_id` is the coordinator's run, the cause of what they start."""
+
+    tx: Tx
+    view: MissionView
+    run_id: str
+    waits: Waits
+    now: datetime
+
+    def apply(self, effects: list[Effect]) -> None:
+        """Carries all of them out in order.
+
+        Raises TransitionRefused and Conflict where the mission has changed since the view of it was read.
+        """
+        for effect in effects:
+            _DOERS[effect["do"]](self, effect)
+
+    @property
+    def coordinator(self) -> Actor:
+        """The mission's coordinator as who acts."""
+        return Actor(ActorKind.AGENT, self.view.coordinator_agent_id, COORDINATOR)
+
+    def _advance(self, e: Effect, to: str, **more: Any) -> None:
+        actor = self.coordinator if e.get("as", "coordinator") == "coordinator" else SYSTEM
+        move = tasks.Move(
+            task_id=e["task"], to=TaskState(to), actor=actor, reason=e.get("reason", ""), key=e["key"], **more
+        )
+        tasks.advance(self.tx, move, self.now)
+
+    def move(self, e: Effect) -> None:
+        """Changes a task's state."""
+        told = {"feedback": e["feedback"]} if e["feedback"] is not None else {}
+        self._advance(e, e["to"], approval_id=e["approval"], **told)
+
+    def take_up(self, e: Effect) -> None:
+        """Gives the root to the coordinator."""
+        self._advance({**e, "reason": "taken up"}, "ASSIGNED", assignee_agent_id=self.view.coordinator_agent_id)
+
+    def wait(self, e: Effect) -> None:
+        """Makes a task wait for something."""
+        kind = BlockKind(e["kind"]) if e["kind"] else None
+        escalate_at = self.now + timedelta(seconds=self.waits.blocked_s)
+        self._advance(e, e["to"], block_kind=kind, wait_for=e["wait_for"], escalate_at=escalate_at)
+
+    def create(self, e: Effect) -> None:
+        """Creates the tasks of a plan with their accounts."""
+        for place, task in enumerate(e["tasks"], start=1):
+            at = self.now + timedelta(microseconds=place)
+            tasks.add(
+                self.tx, id=task["id"], project_id=self.view.project_id, mission_id=self.view.id,
+                parent_id=self.view.id, key=task["key"], title=task["title"], description=task["description"],
+                persona=task["persona"], type=task["type"], priority=task["priority"],
+                estimated_minutes=task["estimated_minutes"], capabilities=task["capabilities"],
+                deliverable_spec=task["deliverable"], budget_microusd=task["budget_microusd"],
+                reviews_task_id=task["reviews"], idempotency_key=f"plan:{self.view.id}:{task['key']}",
+                created_at=at, updated_at=at,
+            )  # fmt: skip
+        for task in e["tasks"]:
+            for upstream in task["depends_on"]:
+                tasks.depend(self.tx, task["id"], upstream)
+        openings = [
+            Opening(f"task:{t['id']}", "task", t["id"], self.view.project_id, t["budget_microusd"]) for t in e["tasks"]
+        ]
+        ledger.open_accounts(self.tx, openings, self.now)
+        missions.set_plan(self.tx, self.view.id, e["summary"], e["estimate"])
+        self.tick(e)
+
+    def assign(self, e: Effect) -> None:
+        """Gives a task to an agent and posts its first run."""
+        agent_id = self._agent("task", e["persona"], {"task": e["task"], "generation": str(e["generation"])})
+        reason = f"given to {e['persona']}"
+        self._advance({**e, "reason": reason}, "ASSIGNED", assignee_agent_id=agent_id)
+        self._post_work(e, agent_id, None)
+
+    def work(self, e: Effect) -> None:
+        """Posts a task's next run."""
+        agent_id = self._agent("task", e["persona"], {"task": e["task"], "generation": str(e["generation"])})
+        self._post_work(e, agent_id, self.now + timedelta(seconds=e["delay_s"]) if e["delay_s"] else None)
+
+    def _post_work(self, e: Effect, agent_id: str, due_at: datetime | None) -> None:
+        payload = {"purpose": e["purpose"], "task_id": e["task"]}
+        self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at)
+
+    def failed(self, e: Effect) -> None:
+        """Counts a failed try."""
+        coordination.count_failure(self.tx, e["task"], e["attempt"], e["feedback"], self.now)
+
+    def think(self, e: Effect) -> None:
+        """Posts a thought to the coordinator's own lane."""
+        payload = {"purpose": e["purpose"], "prompt": e["prompt"], "context": {}}
+        self._post("think", self.view.thinker_agent_id, e["key"], payload)
+
+    def learn(self, e: Effect) -> None:
+        """Posts the Learner's run."""
+        agent_id = self._agent("learn", LEARNER, {"mission": self.view.id})
+        payload = {"purpose": "learn", "prompt": e["prompt"], "mission_id": self.view.id}
+        self._post("learn", agent_id, e["key"], payload)
+
+    def decide(self, e: Effect) -> None:
+        """Puts a decision on record."""
+        self._note("COORDINATOR_DECISION", self.coordinator, e["task"], decision=e["decision"], inputs=e["inputs"],
+                   reason=e["reason"])  # fmt: skip
+
+    def ask(self, e: Effect) -> None:
+        """Puts a question into the queue; one about a deliverable expires, one that a block waits for does not."""
+        expires_at = self.now + timedelta(seconds=self.waits.approval_s) if e["kind"] == "TASK_REVIEW" else None
+        approvals.ask(self.tx, **self._question(e, e["kind"], e["request"], e["reasons"]), expires_at=expires_at)
+
+    def approve(self, e: Effect) -> None:
+        """Records the policy's own approval of a deliverable."""
+        request = {"deliverable": e["deliverable"], "automatic": True}
+        row = self._question(e, "TASK_REVIEW", request, [e["reason"]])
+        self.tx.add(Approval, **row, status="approved", decided_by=POLICY.id, answered_at=self.now)
+        self._note("APPROVAL_ANSWERED", POLICY, e["task"], subject=e["approval"], verdict="approve", note=e["reason"])
+
+    def _question(
+        self, e: Effect, kind: str, request: Mapping[str, Any], reasons: list[str]
+    ) -> dict[str, Any]:  # fmt: skip
+        return {
+            "id": e["approval"], "kind": kind, "project_id": self.view.project_id, "mission_id": self.view.id,
+            "task_id": e["task"], "subject": e["subject"], "request": dict(request), "risk": e["risk"],
+            "reasons": reasons, "asked_by": SYSTEM.id, "on_behalf_of": self.view.requested_by,
+            "created_at": self.now,
+        }  # fmt: skip
+
+    def hand_in(self, e: Effect) -> None:
+        """Hands in the mission's own deliverable."""
+        deliverable = {
+            "id": e["deliverable"], "task_id": e["task"], "run_id": e["run"], "kind": "text", "title": e["title"],
+            "text": e["text"], "sha256": digest(e["text"]), "simulated": self.view.simulated, "labels": e["labels"],
+        }  # fmt: skip
+        tasks.hand_in(self.tx, deliverable, self.now)
+
+    def count(self, e: Effect) -> None:
+        """Counts a task in a member's track record."""
+        if e["member"] is not None:
+            squad.add_record(self.tx, e["member"], done=e["done"])
+
+    def alert(self, e: Effect) -> None:
+        """Tells a person."""
+        audit.alert(
+            self.tx, self.now, project_id=self.view.project_id, severity=e["severity"], kind=e["kind"],
+            text=e["text"], key=e["key"], subject=e["subject"],
+        )  # fmt: skip
+
+    def stop(self, e: Effect) -> None:
+        """Cancels a run."""
+        leases.cancel(self.tx, e["run"], self.now, e["reason"])
+
+    def void(self, e: Effect) -> None:
+        """Takes a question back."""
+        approvals.void(self.tx, e["approval"], e["reason"])
+
+    def undepend(self, e: Effect) -> None:
+        """Lets a task go on without another."""
+        coordination.undepend(self.tx, e["task"], e["on"])
+
+    def tick(self, e: Effect) -> None:
+        """Has the coordinator look again."""
+        missions.notify(self.tx, self.view.id, "tick", {}, self.now)
+
+    def _agent(self, kind: str, persona: str, parts: Mapping[str, str]) -> str:
+        found = self.view.personas[persona]
+        descriptor = Descriptor(kind, self.view.project_id, persona, parts)
+        return str(squad.ensure_agent(self.tx, descriptor, found.to_json(), found.trust, self.now).id)
+
+    def _post(
+        self,
+        kind: str,
+        agent_id: str,
+        key: str,
+        payload: dict[str, Any],
+        *,
+        task_id: str | None = None,
+        due_at: datetime | None = None,
+    ) -> None:
+        message = Post(
+            project_id=self.view.project_id,
+            agent_id=agent_id,
+            kind=kind,
+            payload=payload,
+            idempotency_key=key,
+            cause_kind="task" if task_id else "run",
+            cause_id=task_id or self.run_id,
+            mission_id=self.view.id,
+            task_id=task_id,
+            due_at=due_at,
+            model=self.view.model,
+            simulated=self.view.simulated,
+        )
+        mailbox.post(self.tx, message, self.now)
+
+    def _note(
+        self, action: str, actor: Actor, task_id: str | None, *, subject: str | None = None, **data: Any
+    ) -> None:  # fmt: skip
+        audit.note(
+            self.tx, action, actor, self.now, project_id=self.view.project_id, mission_id=self.view.id,
+            task_id=task_id, run_id=self.run_id, subject=subject, **data,
+        )  # fmt: skip
+
+
+_DOERS: Mapping[str, Callable[[Applier, Effect], None]] = {
+    doer.__name__: doer
+    for doer in (
+        Applier.move, Applier.take_up, Applier.wait, Applier.create, Applier.assign, Applier.work, Applier.failed,
+        Applier.think, Applier.learn, Applier.decide, Applier.ask, Applier.approve, Applier.hand_in, Applier.count,
+        Applier.alert, Applier.stop, Applier.void, Applier.undepend, Applier.tick,
+    )
+}  # fmt: skip

@@ -1,0 +1,204 @@
+"""The coordinator: one run takes up what happened to a mission, and commits all that follows from it at once.
+
+INVARIANT: the graph writes nothing. Its checkpoint, its effects, the events it took up and the end of the run are
+one transaction under the run's lease, so a crash before the commit leaves everything as it was.
+What follows from what is decided by the nodes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, StateSnapshot
+from langsmith.run_helpers import tracing_context
+
+from interlock.agents.persona import Persona
+from interlock.core.clock import Clock
+from interlock.core.errors import Conflict
+from interlock.graph import effects
+from interlock.graph.applying import Applier, Waits
+from interlock.graph.checkpointer import BufferedSaver
+from interlock.graph.coordinator_graph import RECURSION_LIMIT, Graph, build
+from interlock.graph.effects import Effect
+from interlock.graph.loading import Loaded, load
+from interlock.graph.resolving import closing
+from interlock.graph.state import GRAPH_VERSION, NODES, State, question
+from interlock.graph.view import ENDED, MissionView, derived_id
+from interlock.store import audit, mailbox, missions
+from interlock.store.engine import Store
+from interlock.store.errors import LeaseLost
+from interlock.store.mailbox import Claim
+from interlock.store.tasks import TransitionRefused
+from interlock.store.tx import Tx
+
+if TYPE_CHECKING:
+    from interlock.agents.context import Runtime
+
+LOOKS = 5
+"""How often a step is made again, on a new view, where somebody changed the mission in between."""
+LONGEST_BACKOFF_S = 300
+_KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text")
+_log = logging.getLogger(__name__)
+
+
+async def handle(runtime: Runtime, claim: Claim) -> None:
+    """Handles a claimed run of kind `mission`. Never raises because of the mission."""
+    waits = Waits(runtime.settings.times.blocked_escalation_s, runtime.settings.approval_expires_s)
+    await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a look at a mission led to. Events stay pending where nobody could take them up."""
+
+    effects: list[Effect]
+    saver: BufferedSaver | None = None
+    consumed: bool = True
+
+
+class Coordinator:
+    """The shell around the graph: it reads, lets the graph decide, and commits."""
+
+    def __init__(self, store: Store, clock: Clock, personas: Mapping[str, Persona], waits: Waits) -> None:
+        self.store, self.clock, self.personas, self.waits = store, clock, personas, waits
+
+    async def handle(self, claim: Claim) -> None:
+        """One run: everything that is pending for its mission, in one commit.
+
+        A failure puts the run back to be tried later, with an alert; nothing pending is lost.
+        """
+        try:
+            for look in range(1, LOOKS + 1):
+                try:
+                    return await self._step(claim)
+                except LeaseLost:
+                    raise
+                except (Conflict, TransitionRefused):
+                    if look == LOOKS:
+                        raise
+        except LeaseLost:
+            _log.info("run %s was given to another worker", claim.run.id)
+        except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
+            _log.warning("the coordinator of mission %s failed: %s", claim.run.mission_id, error)
+            await self._put_off(claim, error)
+
+    async def _step(self, claim: Claim) -> None:
+        mission_id = claim.run.mission_id
+        loaded = await self.store.read(load, mission_id, self.personas, self.clock.now())
+        outcome = await self._look(loaded) if loaded.events else Outcome([])
+        await self.store.write(self._commit, claim, loaded, outcome)
+
+    def _commit(self, tx: Tx, claim: Claim, loaded: Loaded, outcome: Outcome) -> None:
+        now = self.clock.now()
+        mailbox.own(tx, claim, even_if_controlled=True)
+        if outcome.saver is not None:
+            outcome.saver.commit(tx)
+        Applier(tx, loaded.view, claim.run.id, self.waits, now).apply(outcome.effects)
+        if outcome.consumed:
+            missions.consume(tx, [event.id for event in loaded.events], now)
+        mailbox.finish(tx, claim, "completed", "end_turn", now, result=None, error=None)
+
+    async def _look(self, loaded: Loaded) -> Outcome:
+        view = loaded.view
+        if view.version != GRAPH_VERSION:
+            return _other_version(view)
+        if view.root.status == "BLOCKED" and not view.canceled:
+            return Outcome([], consumed=False)
+        config: RunnableConfig = {"configurable": {"thread_id": view.id}, "recursion_limit": RECURSION_LIMIT}
+        saver = BufferedSaver(self.store, self.clock)
+        graph = build(saver)
+        batch = [_small(event) for event in loaded.events]
+        if loaded.checkpoint_id is None and view.root.status == "INBOX" and not view.canceled:
+            return await _run(graph, saver, _beginning(view, batch), config, view)
+        found = await graph.aget_state(config) if loaded.checkpoint_id else None
+        if found is not None and (interrupt_id := _waiting(found, view)):
+            return await _run(graph, saver, Command(resume={interrupt_id: batch}), config, view)
+        if view.canceled or view.root.status in ENDED:
+            return Outcome(closing(view) if view.canceled else [])
+        if not view.answered(_thread_subject(loaded)):
+            return _broken(loaded)
+        saver = BufferedSaver(self.store, self.clock, anew=True)
+        begun = await _run(build(saver), saver, _beginning(view, batch), config, view)
+        return Outcome([*begun.effects, effects.tick()], saver)
+
+    async def _put_off(self, claim: Claim, error: Exception) -> None:
+        try:
+            await self.store.write(self._again, claim, f"{type(error).__name__}: {error}")
+        except LeaseLost:
+            _log.info("run %s was given to another worker", claim.run.id)
+
+    def _again(self, tx: Tx, claim: Claim, error: str) -> None:
+        now = self.clock.now()
+        backoff = min(LONGEST_BACKOFF_S, 2 ** min(claim.run.attempt + 1, 16))
+        mailbox.requeue(tx, claim, now, due_at=now + timedelta(seconds=backoff), error=error)
+        audit.alert(
+            tx, now, project_id=claim.run.project_id, severity="critical", kind="coordinator_failed",
+            text=f"the coordinator of mission `{claim.run.mission_id}` failed and tries again in {backoff} s: {error}",
+            key=f"coordinator:{claim.run.mission_id}", subject=claim.run.mission_id,
+        )  # fmt: skip
+
+
+async def _run(graph: Graph, saver: BufferedSaver, given: Any, config: RunnableConfig, view: MissionView) -> Outcome:
+    with tracing_context(enabled=False):
+        output = await graph.ainvoke(given, config, context=view, durability="exit", version="v2")
+    value: Any = output.value
+    return Outcome(list(value.get("effects", [])), saver)
+
+
+def _beginning(view: MissionView, batch: list[dict[str, Any]]) -> State:
+    notes = [event["text"] for event in batch if event["kind"] == "note" and event.get("text")]
+    return {"mission": view.id, "notes": notes, "problems": [], "batch": batch, "effects": []}
+
+
+def _small(event: Any) -> dict[str, Any]:
+    return {"kind": event.kind, **{name: event.payload[name] for name in _KEPT if name in event.payload}}
+
+
+def _waiting(found: StateSnapshot, view: MissionView) -> str | None:
+    """The id of the interrupt at which a mission's thread waits; None unless there is exactly one, and it is ours."""
+    if len(found.interrupts) != 1 or len(found.next) != 1 or found.next[0] not in NODES:
+        return None
+    asked = found.interrupts[0]
+    return asked.id if asked.value == question(view.id, found.next[0]) else None
+
+
+def _thread_subject(loaded: Loaded) -> str:
+    return derived_id("sub", loaded.view.id, "THREAD", loaded.checkpoint_id)
+
+
+def _broken(loaded: Loaded) -> Outcome:
+    """Blocks a mission whose thread does not wait where it should; never ends it silently."""
+    view = loaded.view
+    reason = "the coordinator's thread does not wait where it should"
+    asked = effects.escalate(
+        view,
+        view.root,
+        kind="OPERATOR",
+        reason=reason,
+        question=f"{reason}. Is it to be made anew from the tables?",
+        approve="make the thread anew and go on",
+        subject=_thread_subject(loaded),
+    )
+    return Outcome(asked, consumed=False)
+
+
+def _other_version(view: MissionView) -> Outcome:
+    """Blocks a mission that another version of the graph has begun."""
+    if view.canceled:
+        return Outcome(closing(view))
+    if view.root.status in ENDED or view.root.status == "BLOCKED":
+        return Outcome([], consumed=view.root.status in ENDED)
+    reason = f"it was begun with version {view.version} of the coordinator, this is version {GRAPH_VERSION}"
+    key = effects.block_key(view.root, "OPERATOR")
+    action = "run it with that version of interlock, or cancel it and submit the goal again"
+    blocked = [
+        effects.wait(view.root, "BLOCKED", f"{reason}: {action}", key, "owner:operator", "OPERATOR"),
+        effects.decide("escalation", reason, {"found": view.version, "known": GRAPH_VERSION}, view.root),
+        effects.alert("graph_version", f"mission `{view.id}` waits: {reason}: {action}", key, view.id, "critical"),
+    ]
+    return Outcome(blocked, consumed=False)

@@ -1,0 +1,58 @@
+"""The coordinator's graph: which node follows which, in LangGraph's terms.
+
+What the nodes do is theirs; when a step runs and what is stored of it is the coordinator's.
+"""
+
+from functools import cache
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END as FINISH
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from interlock.graph.compiling import compile_, learn
+from interlock.graph.delegating import delegate
+from interlock.graph.planning import check, plan
+from interlock.graph.resolving import resolve, watch
+from interlock.graph.state import END, NODES, State, Step
+from interlock.graph.view import MissionView
+
+RECURSION_LIMIT = 25
+"""Nodes that one step may pass through; the longest way has six."""
+
+Graph = CompiledStateGraph[State, MissionView, State, State]
+
+
+@cache
+def _builder() -> StateGraph[State, MissionView, State, State]:
+    graph = StateGraph(State, context_schema=MissionView)
+    graph.add_node("plan", plan)
+    graph.add_node("check", check)
+    graph.add_node("delegate", delegate)
+    graph.add_node("watch", watch)
+    graph.add_node("resolve", resolve)
+    graph.add_node("compile", compile_)
+    graph.add_node("learn", learn)
+    graph.add_conditional_edges(START, _entry, ["plan", "check", "resolve"])
+    ways = {name: name for name in NODES} | {END: FINISH}
+    for name in NODES:
+        graph.add_conditional_edges(name, _route, ways)  # type: ignore[arg-type]
+    return graph
+
+
+def build(saver: BaseCheckpointSaver[Any]) -> Graph:
+    """The graph over a checkpointer."""
+    return _builder().compile(checkpointer=saver)
+
+
+def _route(state: State) -> str:
+    return state["route"]
+
+
+def _entry(state: State, runtime: Step) -> str:
+    """Where a thread begins: at the plan, or, made anew, where the tables say that the mission stands."""
+    view = runtime.context
+    if view.canceled or view.tasks:
+        return "resolve"
+    return "check" if view.thoughts("plan") else "plan"

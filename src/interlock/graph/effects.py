@@ -1,0 +1,190 @@
+"""What the coordinator's nodes can ask for, each as a small JSON command; nothing is carried out here.
+
+INVARIANT: a command names what it makes by ids that follow from the mission, so that the same step done again
+asks for the same.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from interlock.graph.view import MissionView, Result, TaskView, derived_id
+
+Effect = dict[str, Any]
+As = Literal["coordinator", "system"]
+Decision = Literal["plan", "delegation", "resolution", "escalation"]
+
+
+def move(
+    task: TaskView, to: str, by: As, reason: str, key: str, *, feedback: str | None = None, approval: str | None = None
+) -> Effect:
+    """Changes a task's state."""
+    return {
+        "do": "move", "task": task.id, "to": to, "as": by, "reason": reason, "key": key, "feedback": feedback,
+        "approval": approval,
+    }  # fmt: skip
+
+
+def wait(task: TaskView, to: str, reason: str, key: str, wait_for: str, kind: str | None = None) -> Effect:
+    """Makes a task wait for something: BLOCKED with a kind, or NEEDS_APPROVAL. Source: row A18."""
+    by: As = "coordinator" if to == "BLOCKED" and task.status == "IN_PROGRESS" and kind == "FAILURE" else "system"
+    return {
+        "do": "wait", "task": task.id, "to": to, "as": by, "reason": reason, "key": key, "wait_for": wait_for,
+        "kind": kind,
+    }  # fmt: skip
+
+
+def create(tasks: Sequence[Mapping[str, Any]], summary: str, estimate_microusd: int) -> Effect:
+    """Creates the tasks of a plan, which name each other by id."""
+    return {"do": "create", "tasks": [dict(t) for t in tasks], "summary": summary, "estimate": estimate_microusd}
+
+
+def assign(view: MissionView, task: TaskView, persona: str) -> Effect:
+    """Gives a task to an agent of a persona and posts its first run."""
+    return {
+        "do": "assign", "task": task.id, "persona": persona, "generation": task.generation,
+        "key": f"assign:{task.id}:v{task.version}",
+        "run_key": view.run_key(task), "purpose": purpose(task),
+    }  # fmt: skip
+
+
+def work(view: MissionView, task: TaskView, *, attempt: int | None = None, delay_s: int = 0) -> Effect:
+    """Posts the run that does a task's work, once for its key."""
+    return {
+        "do": "work", "task": task.id, "persona": task.worker, "generation": task.generation,
+        "run_key": view.run_key(task, attempt=attempt), "purpose": purpose(task), "delay_s": delay_s,
+    }  # fmt: skip
+
+
+def take_up(view: MissionView) -> Effect:
+    """Gives the mission's root task to its coordinator."""
+    root = view.root
+    return {"do": "take_up", "task": root.id, "key": f"take:{root.id}:v{root.version}"}
+
+
+def purpose(task: TaskView) -> str:
+    """What a run for this task is: the work itself, or work that was sent back."""
+    return "rework" if task.review_cycles else "work"
+
+
+def failed(task: TaskView, feedback: str) -> Effect:
+    """Counts a failed try."""
+    return {"do": "failed", "task": task.id, "attempt": task.attempt, "feedback": feedback}
+
+
+def think(view: MissionView, about: str, prompt: str) -> Effect:
+    """Posts a thought of the coordinator; `about` is its purpose and number, such as `plan:1`."""
+    return {"do": "think", "purpose": about.partition(":")[0], "key": f"think:{view.id}:{about}", "prompt": prompt}
+
+
+def learn(view: MissionView, prompt: str) -> Effect:
+    """Posts the Learner's look at the mission."""
+    return {"do": "learn", "key": f"learn:{view.id}", "prompt": prompt}
+
+
+def decide(decision: Decision, reason: str, inputs: Mapping[str, Any], task: TaskView | None = None) -> Effect:
+    """Puts a decision on record. Source: row A11."""
+    return {
+        "do": "decide", "decision": decision, "reason": reason, "inputs": dict(inputs),
+        "task": task.id if task else None,
+    }  # fmt: skip
+
+
+def ask(
+    task: TaskView,
+    kind: str,
+    approval: str,
+    subject: str,
+    risk: str,
+    request: Mapping[str, Any],
+    reasons: Sequence[str],
+) -> Effect:
+    """Puts a question about a task to a person."""
+    return {
+        "do": "ask", "task": task.id, "kind": kind, "approval": approval, "subject": subject, "risk": risk,
+        "request": dict(request), "reasons": list(reasons),
+    }  # fmt: skip
+
+
+def approve(task: TaskView, approval: str, subject: str, risk: str, reason: str, result: Result) -> Effect:
+    """Records that the policy itself approves a deliverable. Source: row B2."""
+    return {
+        "do": "approve", "task": task.id, "approval": approval, "subject": subject, "risk": risk, "reason": reason,
+        "deliverable": result.id,
+    }  # fmt: skip
+
+
+def hand_in(view: MissionView, deliverable: str, run: str | None, text: str, labels: Iterable[str]) -> Effect:
+    """Hands in the mission's own deliverable."""
+    return {
+        "do": "hand_in", "task": view.id, "deliverable": deliverable, "run": run, "text": text,
+        "labels": sorted(set(labels)), "title": view.root.title,
+    }  # fmt: skip
+
+
+def count(task: TaskView, *, done: bool) -> Effect:
+    """Counts a task in the track record of who did it."""
+    return {"do": "count", "task": task.id, "member": task.member_id, "done": done}
+
+
+def alert(kind: str, text: str, key: str, subject: str, severity: str = "warning") -> Effect:
+    """Tells a person."""
+    return {"do": "alert", "kind": kind, "text": text, "key": key, "subject": subject, "severity": severity}
+
+
+def stop(run: str, reason: str) -> Effect:
+    """Cancels a run."""
+    return {"do": "stop", "run": run, "reason": reason}
+
+
+def void(approval: str, reason: str) -> Effect:
+    """Takes a question back."""
+    return {"do": "void", "approval": approval, "reason": reason}
+
+
+def undepend(task: TaskView, on: str) -> Effect:
+    """Lets a task go on without another."""
+    return {"do": "undepend", "task": task.id, "on": on}
+
+
+def tick() -> Effect:
+    """Has the coordinator look again, once this step is committed."""
+    return {"do": "tick"}
+
+
+def block_key(task: TaskView, kind: str, mark: str | None = None) -> str:
+    """The key of a block; with a `mark`, of one that happens once only for it."""
+    return f"block:{task.id}:{kind}:{mark or f'v{task.version}'}"
+
+
+def escalate(
+    view: MissionView,
+    task: TaskView,
+    *,
+    kind: str | None,
+    reason: str,
+    question: str,
+    approve: str,
+    subject: str,
+    mark: str | None = None,
+) -> list[Effect]:
+    """Stops a task until a person has answered: approving does `approve`, denying goes on without the task.
+
+    With a kind the task is BLOCKED, else it is in NEEDS_APPROVAL. Source: rows A10, A18, B4.
+    """
+    key = block_key(task, kind or "ESCALATION", mark)
+    asked = sum(q.kind == "ESCALATION" and q.task_id == task.id for q in view.questions)
+    approval = derived_id("apr", view.id, task.id, "ESCALATION", asked)
+    without = [t.title for t in view.downstream(task) if not t.ended]
+    deny = "cancel it" if task.id != view.id else "cancel the mission"
+    request = {
+        "title": task.title, "question": question, "approve": approve,
+        "deny": deny + (f", and with it {', '.join(f'`{t}`' for t in without)}" if without else ""),
+        "cancels": [t.id for t in view.downstream(task) if not t.ended],
+        "block": kind,
+    }  # fmt: skip
+    return [
+        ask(task, "ESCALATION", approval, subject, "YELLOW", request, [reason]),
+        wait(task, "BLOCKED" if kind else "NEEDS_APPROVAL", reason, key, f"approval:{approval}", kind),
+        decide("escalation", reason, {"question": question, "approval": approval, "block": kind}, task),
+        alert("task_waits", f"{task.title}: {reason}", f"{key}:{asked}", task.id),
+    ]

@@ -1,0 +1,77 @@
+"""Starting a mission: its root task, its coordinator and its money, in one transaction.
+
+Who may start one, and with what goal, is the desk's to judge.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from interlock.agents.persona import COORDINATOR, Persona
+from interlock.agents.quoting import one_line
+from interlock.core.ids import new_id
+from interlock.core.values import Actor, ActorKind
+from interlock.graph.state import GRAPH_VERSION
+from interlock.store import audit, coordination, ledger, missions, squad, tasks
+from interlock.store.ledger import Opening
+from interlock.store.schema import Mission
+from interlock.store.squad import Descriptor
+from interlock.store.tx import Tx
+
+LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A goal that is to become a mission. `model` is `provider/model`; None leaves it to the personas."""
+
+    project_id: str
+    goal: str
+    requested_by: str
+    """The id of the person, from authentication."""
+    coordinator: Persona
+    budget_microusd: int
+    idempotency_key: str
+    timezone: str = "UTC"
+    model: str | None = None
+    simulated: bool = False
+    deadline_at: datetime | None = None
+    mission_id: str = field(default_factory=lambda: new_id("mis"))
+
+
+def launch(tx: Tx, wish: Launch, now: datetime) -> str:
+    """Starts a mission and returns its id; the same idempotency key in a project gives the first one.
+
+    Source: row A1.
+    """
+    key = f"goal:{wish.project_id}:{wish.idempotency_key}"
+    if found := coordination.root_by_key(tx, key):
+        return found
+    squad.ensure_project(tx, wish.project_id, wish.timezone, now)
+    coordinator, thinker = (
+        squad.ensure_agent(
+            tx,
+            Descriptor(kind, wish.project_id, COORDINATOR, {"mission": wish.mission_id}),
+            wish.coordinator.to_json(),
+            wish.coordinator.trust,
+            now,
+        ).id
+        for kind in ("mission", "think")
+    )
+    tasks.add(
+        tx, id=wish.mission_id, project_id=wish.project_id, mission_id=wish.mission_id, key="root",
+        title=one_line(wish.goal, limit=LONGEST_TITLE), description=wish.goal, persona=COORDINATOR, type="other",
+        budget_microusd=wish.budget_microusd, idempotency_key=key, created_at=now, updated_at=now,
+    )  # fmt: skip
+    tx.add(
+        Mission, id=wish.mission_id, project_id=wish.project_id, goal=wish.goal, model=wish.model,
+        simulated=wish.simulated, graph_version=GRAPH_VERSION, coordinator_agent_id=coordinator,
+        thinker_agent_id=thinker, requested_by=wish.requested_by, deadline_at=wish.deadline_at, created_at=now,
+    )  # fmt: skip
+    opening = Opening(f"mission:{wish.mission_id}", "mission", wish.mission_id, wish.project_id, wish.budget_microusd)
+    ledger.open_accounts(tx, [opening], now)
+    audit.note(
+        tx, "MISSION_STARTED", Actor(ActorKind.HUMAN, wish.requested_by), now, project_id=wish.project_id,
+        mission_id=wish.mission_id, goal=wish.goal, budget_microusd=wish.budget_microusd, simulated=wish.simulated,
+    )  # fmt: skip
+    missions.notify(tx, wish.mission_id, "goal", {}, now)
+    return wish.mission_id

@@ -1,0 +1,222 @@
+"""Reading a mission for the coordinator, whole and from one snapshot; nothing is judged here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from interlock.agents.brief import text_of
+from interlock.agents.persona import Persona
+from interlock.core.errors import NotFound
+from interlock.core.values import usd
+from interlock.graph.delegation import Candidate
+from interlock.graph.view import ENDED, MissionView, Question, Result, RunView, TaskView, highest
+from interlock.policy.budgets import day_key
+from interlock.store import checkpoints, coordination, ledger, missions, squad, tasks
+from interlock.store.tx import Tx
+
+LONGEST_NOTE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A mission with what is pending for its coordinator, and the checkpoint that its thread is at."""
+
+    view: MissionView
+    events: tuple[Any, ...]
+    checkpoint_id: str | None
+
+
+def load(tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime) -> Loaded:
+    """Reads a mission. Raises NotFound."""
+    mission = missions.mission(tx, mission_id)
+    if mission is None:
+        raise NotFound("mission", mission_id)
+    seen = _Tables(tx, mission_id)
+    rows = tasks.of_mission(tx, mission_id)
+    root, *others = [seen.task(row) for row in sorted(rows, key=lambda row: row.parent_id is not None)]
+    account = ledger.account(tx, f"mission:{mission_id}")
+    checkpoint = checkpoints.get(tx, mission_id, "")
+    view = MissionView(
+        id=mission_id,
+        project_id=mission.project_id,
+        goal=mission.goal,
+        version=mission.graph_version,
+        root=root,
+        coordinator_agent_id=mission.coordinator_agent_id,
+        thinker_agent_id=mission.thinker_agent_id,
+        requested_by=mission.requested_by,
+        model=mission.model,
+        simulated=mission.simulated,
+        canceled=mission.canceled_at is not None or root.status == "CANCELED",
+        budget_microusd=account.limit_microusd if account else 0,
+        available_microusd=ledger.room(tx, [f"mission:{mission_id}"]),
+        deadline_at=mission.deadline_at,
+        tasks=tuple(others),
+        runs=seen.runs,
+        thinks=seen.thinks,
+        questions=seen.questions,
+        blocks=tuple(coordination.block_keys(tx, mission_id)),
+        personas=personas,
+        candidates=_candidates(tx, mission.project_id, personas, now),
+        texts=_texts(tx, root, others),
+        record=_record(tx, mission, root, others) if root.status == "DONE" else None,
+    )
+    return Loaded(view, tuple(missions.pending(tx, mission_id)), checkpoint.id if checkpoint else None)
+
+
+class _Tables:
+    """The rows about a mission's tasks, by task."""
+
+    def __init__(self, tx: Tx, mission_id: str) -> None:
+        self.runs = {
+            row.idempotency_key: RunView(
+                id=row.id, key=row.idempotency_key, status=row.status, task_id=row.task_id,
+                stop_reason=row.stop_reason, error=row.error,
+            )
+            for row in coordination.task_runs(tx, mission_id)
+        }  # fmt: skip
+        self.thinks = tuple(
+            RunView(
+                id=row.id, key=row.idempotency_key, status=row.status, stop_reason=row.stop_reason, error=row.error,
+                result=row.result,
+            )
+            for row in coordination.thinks(tx, mission_id)
+        )  # fmt: skip
+        self.questions = tuple(
+            Question(
+                id=row.id, task_id=row.task_id, run_id=row.run_id, kind=row.kind, status=row.status,
+                subject=row.subject,
+            )
+            for row in coordination.questions(tx, mission_id)
+        )  # fmt: skip
+        self._workers = {row.id: row for row in coordination.workers(tx, mission_id)}
+        self._results = {row.task_id: _result(row) for row in coordination.results(tx, mission_id)}
+        self._risks: dict[str, list[str]] = {}
+        for row in coordination.executed_risks(tx, mission_id):
+            self._risks.setdefault(row.task_id or mission_id, []).append(row.risk)
+        self._links: dict[str, list[str]] = {}
+        for row in tasks.links(tx, mission_id):
+            self._links.setdefault(row.task_id, []).append(row.depends_on_id)
+
+    def task(self, row: Any) -> TaskView:
+        """A task's row with what belongs to it."""
+        worker = self._workers.get(row.id)
+        return TaskView(
+            id=row.id,
+            key=row.key,
+            title=row.title,
+            description=row.description,
+            persona=row.persona,
+            type=row.type,
+            status=row.status,
+            capabilities=tuple(row.capabilities),
+            depends_on=tuple(self._links.get(row.id, ())),
+            reviews=row.reviews_task_id,
+            worker=worker.persona if worker else None,
+            member_id=worker.member_id if worker else None,
+            attempt=row.attempt,
+            generation=row.generation,
+            review_cycles=row.review_cycles,
+            held_from=row.held_from,
+            block_kind=row.block_kind,
+            reason=row.block_reason,
+            feedback=row.feedback,
+            superseded_by=row.superseded_by,
+            result=self._results.get(row.id),
+            call_risk=highest(self._risks.get(row.id, [])),
+            version=row.version,
+        )
+
+
+def _result(row: Any) -> Result:
+    _, named, judged = (row.run_key or "").partition(":of:")
+    return Result(
+        id=row.id, title=row.title, verdict=row.verdict, risk=row.risk, labels=tuple(row.labels),
+        simulated=row.simulated, about=judged if named else None,
+    )  # fmt: skip
+
+
+def _candidates(tx: Tx, project_id: str, personas: Mapping[str, Persona], now: datetime) -> tuple[Candidate, ...]:
+    project = squad.project(tx, project_id)
+    day = day_key(now, project.timezone if project else "UTC")
+    members = {row.persona: row for row in squad.members(tx, project_id)}
+    active = squad.workloads(tx, project_id)
+    found = []
+    for name, persona in personas.items():
+        member = members.get(name)
+        account = ledger.account(tx, f"agent_day:{member.id}:{day}") if member else None
+        limit = account.limit_microusd if account else persona.daily_microusd
+        left = ledger.room(tx, [account.id]) if account else limit
+        found.append(
+            Candidate(
+                member_id=member.id if member else f"new:{name}",
+                persona=persona,
+                trust=member.trust if member else persona.trust,
+                done_count=member.done_count if member else 0,
+                failed_count=member.failed_count if member else 0,
+                active_tasks=active.get(member.id, 0) if member else 0,
+                daily_limit_microusd=limit,
+                daily_left_microusd=left,
+                obstacle=_obstacle(member, limit, left),
+            )
+        )
+    return tuple(found)
+
+
+def _obstacle(member: Any | None, limit: int, left: int) -> str | None:
+    if member is not None and member.state != "ACTIVE":
+        return f"is {member.state.lower()}"
+    if left <= 0:
+        return f"has spent its {usd(limit)} of today"
+    return None
+
+
+def _texts(tx: Tx, root: TaskView, others: list[TaskView]) -> dict[str, str]:
+    """What reviewers found while work is under way; every result once all tasks have ended."""
+    ended = bool(others) and all(t.status in ENDED for t in others) and root.status not in ENDED
+    return {
+        t.result.id: text_of(tx, t.result.id)
+        for t in others
+        if t.result is not None and (ended or (t.reviews and t.status == "REVIEW" and t.result.verdict != "pass"))
+    }
+
+
+def _record(tx: Tx, mission: Any, root: TaskView, others: list[TaskView]) -> dict[str, Any]:
+    rows = coordination.record(tx, mission.id)
+    costs = {row.id: row.settled_microusd for row in rows["costs"]}
+    return {
+        "mission": mission.id,
+        "goal": mission.goal,
+        "rehearsal": mission.simulated,
+        "result": root.result.id if root.result else None,
+        "tasks": [
+            {
+                "id": t.id, "title": t.title, "type": t.type, "persona": t.worker or t.persona, "status": t.status,
+                "failed_tries": t.attempt, "review_cycles": t.review_cycles, "cost_microusd": costs.get(t.id, 0),
+                "reviews": t.reviews, "verdict": t.result.verdict if t.result else None,
+            }
+            for t in others
+        ],
+        "transitions": [
+            {
+                "task": row.task_id, "from": row.from_status, "to": row.to_status, "by": row.actor_kind,
+                "reason": row.reason[:LONGEST_NOTE],
+            }
+            for row in rows["changes"]
+        ],
+        "tool_failures": [
+            {
+                "task": row.task_id, "run": row.run_id, "tool": row.tool, "status": row.status,
+                "result": (row.result or "")[:LONGEST_NOTE],
+            }
+            for row in rows["faults"]
+        ],
+        "approvals": [
+            {
+                "task": row.task_id, "run": row.run_id, "kind": row.kind, "risk": row.risk, "answer": row.status,
+                "reason": (row.note or "")[:LONGEST_NOTE], "edited": row.edited, "tool": row.request.get("tool"),
+            }
+            for row in rows["answers"]
+        ],
+    }  # fmt: skip

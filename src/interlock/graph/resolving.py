@@ -1,0 +1,164 @@
+"""The nodes `watch` and `resolve`: waiting for what happens, and setting right what went wrong.
+
+Verdicts and sign-offs are reviewing's; giving out work, delegating's.
+"""
+
+from interlock.graph import effects
+from interlock.graph.effects import Effect
+from interlock.graph.reviewing import MOST_CYCLES, judged
+from interlock.graph.state import END, State, Step, wait_at
+from interlock.graph.view import OPEN, MissionView, RunView, TaskView, derived_id
+
+TRIES = 3
+"""A failed task run is tried again twice. Source: numbers, "Other defaults"."""
+BACKOFF_S = (5, 30)
+
+
+def watch(state: State, runtime: Step) -> State:
+    """Waits until something happens to the mission."""
+    return {**wait_at(state, "watch"), "route": "resolve"}
+
+
+def resolve(state: State, runtime: Step) -> State:
+    """Answers what has happened: failures, verdicts, lost dependencies, a cancelled mission."""
+    view = runtime.context
+    if view.canceled:
+        return {"effects": closing(view), "route": END}
+    made: list[Effect] = [effects.count(task, done=True) for task in _done_now(view, state)]
+    for task in view.tasks:
+        made.extend(_tidied(view, task) if task.ended else _answered(view, task))
+    ended = all(task.ended for task in view.tasks)
+    return {"effects": made, "route": "compile" if ended and view.tasks else "delegate"}
+
+
+def _done_now(view: MissionView, state: State) -> list[TaskView]:
+    ids = {
+        event.get("task_id")
+        for event in state.get("batch", [])
+        if event["kind"] == "task_changed" and event.get("to") == "DONE"
+    }
+    return [task for task in view.tasks if task.id in ids and task.member_id]
+
+
+def _answered(view: MissionView, task: TaskView) -> list[Effect]:
+    run = view.run_of(task)
+    if task.status in ("INBOX", "ASSIGNED") and view.lost(task):
+        return _without_input(view, task)
+    if task.status in OPEN and run is None and _loops(view, task):
+        return _loop(view, task)
+    if task.status in OPEN and run is not None and not run.live:
+        return _failed(view, task, run)
+    if task.status == "BLOCKED" and run is not None and run.status in ("failed", "cancelled"):
+        return [effects.failed(task, _feedback(run))]
+    if task.status == "REVIEW":
+        return judged(view, task)
+    return []
+
+
+def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
+    tries = task.attempt + 1
+    counted = effects.failed(task, _feedback(run))
+    inputs = {"run": run.id, "status": run.status, "stop_reason": run.stop_reason, "error": run.error, "tries": tries}
+    if run.status == "cancelled":
+        reason = f"its run was cancelled: {run.error or 'no reason given'}"
+        return [counted, *_ask_again(view, task, "OPERATOR", reason)]
+    if tries % TRIES:
+        reason = f"try {tries} failed and is made again: {run.trouble}"
+        again = effects.work(view, task, attempt=tries, delay_s=BACKOFF_S[tries % TRIES - 1])
+        return [counted, again, effects.decide("resolution", reason, inputs, task)]
+    reason = f"{tries} tries failed, the last one because {run.trouble}"
+    return [
+        counted,
+        effects.count(task, done=False),
+        effects.decide("resolution", reason, inputs, task),
+        *_ask_again(view, task, "FAILURE", reason),
+    ]
+
+
+def _ask_again(view: MissionView, task: TaskView, kind: str, reason: str) -> list[Effect]:
+    return effects.escalate(
+        view,
+        task,
+        kind=kind,
+        reason=reason,
+        question=f"{reason}. Is it to be tried again, or does the mission go on without it?",
+        approve="try it again",
+        subject=derived_id("sub", task.id, kind, task.version),
+    )
+
+
+def _feedback(run: RunView) -> str:
+    return f"The last try did not succeed: {run.trouble}. Find out what made it fail, and do that differently."
+
+
+def _loops(view: MissionView, task: TaskView) -> bool:
+    return (
+        task.reviews is None
+        and task.review_cycles > MOST_CYCLES
+        and effects.block_key(task, "LOOP", _cycle(task)) not in view.blocks
+    )
+
+
+def _cycle(task: TaskView) -> str:
+    return f"r{task.review_cycles}"
+
+
+def _loop(view: MissionView, task: TaskView) -> list[Effect]:
+    reason = f"it was sent back {task.review_cycles} times: another cycle would be a loop"
+    return effects.escalate(
+        view,
+        task,
+        kind="LOOP",
+        reason=reason,
+        question=f"{reason}. Is it to be worked on once more?",
+        approve="work on it once more",
+        subject=derived_id("sub", task.id, "LOOP", _cycle(task)),
+        mark=_cycle(task),
+    )
+
+
+def _without_input(view: MissionView, task: TaskView) -> list[Effect]:
+    """A dependency was cancelled. Only a person may say that the task goes on without its result."""
+    made: list[Effect] = []
+    for upstream in view.lost(task):
+        subject = derived_id("sub", task.id, "DEPENDENCY", upstream.id)
+        if view.answered(subject):
+            reason = f"it goes on without `{upstream.title}`, which was cancelled, as a person has decided"
+            made += [
+                effects.undepend(task, upstream.id),
+                effects.decide("resolution", reason, {"without": upstream.id}, task),
+                effects.tick(),
+            ]
+        elif not made:
+            reason = f"`{upstream.title}`, on which it depends, was cancelled"
+            return effects.escalate(
+                view,
+                task,
+                kind="DEPENDENCY",
+                reason=reason,
+                question=f"{reason}. Is it to be done without that result?",
+                approve="do it without that result",
+                subject=subject,
+            )
+    return made
+
+
+def _tidied(view: MissionView, task: TaskView) -> list[Effect]:
+    """A task that has ended keeps no run and no question open."""
+    runs = [run for run in view.runs.values() if run.task_id == task.id and run.live and task.status == "CANCELED"]
+    return [
+        *(effects.stop(run.id, f"task `{task.id}` was cancelled") for run in runs),
+        *(effects.void(q.id, "the task has ended") for q in view.pending(task)),
+    ]
+
+
+def closing(view: MissionView) -> list[Effect]:
+    """Ends a cancelled mission: its root first, then every open task, their runs and questions."""
+    reason = "the mission was cancelled"
+    still = [task for task in (view.root, *view.tasks) if not task.ended]
+    runs = [run for run in (*view.runs.values(), *view.thinks) if run.live]
+    return [
+        *(effects.move(task, "CANCELED", "system", reason, f"cancel:{task.id}:v{task.version}") for task in still),
+        *(effects.stop(run.id, reason) for run in runs),
+        *(effects.void(q.id, reason) for task in (view.root, *view.tasks) for q in view.pending(task)),
+    ]
