@@ -129,13 +129,6 @@ class SmtpSettings(Part):
     sender: str | None = None
 
 
-class UnknownPrice(Part):
-    """What a model without a price is charged, in USD for a million tokens; never zero. Source: row D4."""
-
-    input_usd: Amount = 15.0
-    output_usd: Amount = 75.0
-
-
 class Times(Part):
     """How long things may take, in seconds.
 
@@ -176,7 +169,6 @@ class Settings(Part):
     mission_budget_usd: Amount = 20.0
     project_day_usd: Amount = 50.0
     approval_expires_s: Seconds = 86_400.0
-    unknown_price: UnknownPrice = UnknownPrice()
     times: Times = Times()
 
     @property

@@ -1,1 +1,1 @@
-"""The command line, thin and lazy; no rules of its own and no heavy import at start."""
+"""The command line, thin and lazy: it parses, calls the desk and renders; importing it loads no framework."""

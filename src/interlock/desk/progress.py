@@ -1,5 +1,7 @@
 """How a mission gets on: what happened since one looked last, and whether it still moves by itself."""
 
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -59,6 +61,27 @@ class Progress:
     deliverable_id: str | None
     seen: int
     """The id of the latest activity."""
+    busy: bool
+    """Whether runs of it are queued or at work; after its end, the Learner's may be."""
+
+
+LOOK_S = 0.2
+"""How often one who follows a mission looks."""
+
+
+async def follow(
+    office: Office, mission_id: str, *, after: int = 0, while_waiting: Callable[[], object] = lambda: None
+) -> AsyncGenerator[Progress, None]:
+    """Where a mission stands, at every look, with what has happened since the one before; ends when the caller leaves.
+
+    `while_waiting` is called before each look and may raise.
+    """
+    while True:
+        while_waiting()
+        found = await progress(office, mission_id, after=after)
+        yield found
+        after = found.seen
+        await asyncio.sleep(LOOK_S)
 
 
 async def progress(office: Office, mission_id: str, *, after: int = 0) -> Progress:
@@ -73,7 +96,8 @@ def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
     news = audit.activities(tx, mission_id=mission_id, after=after)
     agents = [row.assignee_agent_id for row in rows if row.assignee_agent_id]
     names = squad.names(tx, agents)
-    standing, reason = _standing(tx, rows, root, pending)
+    busy = bool(tx.rows(_MOVING, {"mission": mission_id})[0].n or mission_store.pending(tx, mission_id))
+    standing, reason = _standing(tx, rows, root, pending, busy)
     return Progress(
         mission_id=mission_id,
         standing=standing,
@@ -91,16 +115,17 @@ def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
         approvals=tuple(row.id for row in pending),
         deliverable_id=root.deliverable_id,
         seen=news[-1].id if news else after,
+        busy=busy,
     )  # fmt: skip
 
 
-def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any]) -> tuple[Standing, str | None]:
+def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any], busy: bool) -> tuple[Standing, str | None]:
     """INVARIANT: a mission is MOVING as long as anything can happen without a person."""
     if root.status == "DONE":
         return Standing.DONE, None
     if root.status == "CANCELED":
         return Standing.STOPPED, "it was canceled"
-    if tx.rows(_MOVING, {"mission": root.id})[0].n or mission_store.pending(tx, root.id):
+    if busy:
         return Standing.MOVING, None
     if any(row.kind != "BUDGET" for row in pending):
         return Standing.WAITING, "it waits for a person"

@@ -1,0 +1,192 @@
+"""A box: an open home whose missions run in this process, or in the one that executes it already."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.app.local import local_person, open_store
+from interlock.app.parts import load_parts
+from interlock.core.clock import Clock, SystemClock
+from interlock.desk import conversation
+from interlock.desk.conversation import Reply
+from interlock.desk.details import deliverable, task
+from interlock.desk.goals import submit
+from interlock.desk.office import Person
+from interlock.desk.progress import Progress, Standing, follow
+from interlock.settings import load_settings
+from interlock.store import squad
+from interlock.tools.registry import Tool
+from interlock.worker.home import HomeLock
+from interlock.worker.loop import Worker
+
+STOP_S = 4.6
+"""How long the worker has to hand its runs back when the box is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissionResult:
+    """How a mission stands when nothing more happens without a person."""
+
+    mission_id: str
+    status: str
+    standing: Standing
+    reason: str | None
+    deliverable: str | None
+    """The compiled deliverable's text."""
+    approvals: tuple[str, ...]
+    """Ids of the questions that wait for a person."""
+    cost_usd: float
+
+
+class Interlock:
+    """An open home. `runtime` and `person` are what the operations of the desk take."""
+
+    def __init__(self, runtime: Runtime, person: Person) -> None:
+        self.runtime, self.person = runtime, person
+        self._lock: HomeLock | None = None
+        self._worker: Worker | None = None
+        self._working: asyncio.Task[None] | None = None
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(
+        cls,
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        tools: Iterable[Tool | Callable[..., object]] = (),
+        clock: Clock | None = None,
+        surface: str = "python",
+        **overrides: Any,
+    ) -> "AsyncIterator[Interlock]":
+        """A box over the settings of `cwd`, of `env` (default: this process's) and of `overrides`.
+
+        `tools` are the user's own, marked with `@tool`. Source: interfaces, "Python".
+
+        Raises ConfigError with all faults of settings, policy and prices; UsageError for tools; StoreError.
+        """
+        settings = load_settings(cwd or Path.cwd(), os.environ if env is None else env, overrides)
+        parts = await asyncio.to_thread(load_parts, settings, tools)
+        async with open_store(settings) as store:
+            runtime = parts.runtime(settings, clock or SystemClock(), store)
+            try:
+                person = await local_person(settings, store, runtime.clock, surface)
+                await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
+                box = cls(runtime, person)
+                try:
+                    yield box
+                finally:
+                    await box.stop()
+            finally:
+                await runtime.models.close()
+
+    async def start(self) -> bool:
+        """Begins to execute here, unless another process executes this home; says whether this one does."""
+        if self._working is not None:
+            return True
+        settings = self.runtime.settings
+        if settings.is_embedded:
+            lock = HomeLock(settings.home)
+            if not lock.acquire():
+                return False
+            self._lock = lock
+        self._worker = Worker(self.runtime, concurrency=settings.concurrency)
+        self._working = asyncio.create_task(self._worker.run(), name="worker")
+        return True
+
+    async def stop(self) -> None:
+        """Ends executing: what is not done is taken up at the next start."""
+        if self._working is not None and self._worker is not None:
+            self._worker.stop()
+            await asyncio.wait({self._working}, timeout=STOP_S)
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+            self._working = self._worker = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    async def executed(self) -> None:
+        """Returns when the worker of this process has ended, raising what ended it; never where there is none."""
+        if self._working is None:
+            await asyncio.Event().wait()
+        else:
+            await asyncio.shield(self._working)
+
+    def check(self) -> None:
+        """Raises what ended the worker of this process, if anything did."""
+        if self._working is None or not self._working.done() or self._working.cancelled():
+            return
+        if (error := self._working.exception()) is not None:
+            raise error
+
+    async def submit(
+        self,
+        goal: str,
+        *,
+        budget_usd: float | None = None,
+        project: str | None = None,
+        model: str | None = None,
+        deadline: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """Starts a mission and returns its id; it gets on where a process executes this home.
+
+        Raises UsageError for a goal, a budget, a model or a deadline that cannot be.
+        """
+        return await submit(
+            self.runtime, self.person, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
+            idempotency_key=idempotency_key,
+        )  # fmt: skip
+
+    async def run(self, goal: str, **options: Any) -> MissionResult:
+        """Runs a mission until it has ended or only a person can move it; options as in `submit`."""
+        mission_id = await self.submit(goal, **options)
+        await self.start()
+        found = await self.settled(mission_id)
+        return await self.result(found)
+
+    async def chat(self, persona: str, text: str, *, project: str | None = None, model: str | None = None) -> Reply:
+        """Says something to a persona and returns its reply, or what it waits for. One conversation for each person.
+
+        Raises UsageError for an empty text, a model that cannot be, or a persona that there is not.
+        """
+        run_id = await conversation.say(self.runtime, self.person, persona, text, project=project, model=model)
+        await self.start()
+        while (reply := await conversation.reply_of(self.runtime, run_id)) is None:
+            self.check()
+            await asyncio.sleep(conversation.LOOK_S)
+        return reply
+
+    async def follow(self, mission_id: str) -> AsyncGenerator[Progress, None]:
+        """How a mission gets on, at every look; ends when the caller leaves.
+
+        Raises what ended the worker of this process.
+        """
+        async for found in follow(self.runtime, mission_id, while_waiting=self.check):
+            yield found
+
+    async def settled(self, mission_id: str) -> Progress:
+        """How a mission stands once nothing moves any more by itself."""
+        async with contextlib.aclosing(self.follow(mission_id)) as news:
+            async for found in news:
+                if found.standing is not Standing.MOVING:
+                    return found
+        raise AssertionError("following a mission ends only when one leaves")
+
+    async def result(self, found: Progress) -> MissionResult:
+        """What has become of a mission."""
+        whole = await task(self.runtime, found.mission_id)
+        text = None
+        if found.deliverable_id is not None:
+            text = (await deliverable(self.runtime, found.deliverable_id)).content.decode("utf-8", "replace")
+        return MissionResult(
+            mission_id=found.mission_id, status=found.status, standing=found.standing, reason=found.reason,
+            deliverable=text, approvals=found.approvals, cost_usd=whole["cost_usd"],
+        )  # fmt: skip

@@ -1,0 +1,91 @@
+"""The home on this machine: its folder, its database, and the person who sits here; nothing that executes."""
+
+import contextlib
+import getpass
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.core.clock import Clock, SystemClock
+from interlock.core.errors import InterlockError
+from interlock.desk.office import Person
+from interlock.settings import Settings
+from interlock.store import migrate, squad
+from interlock.store.engine import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The desk without the parts that execute: enough to look, answer and cancel."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+
+
+@contextlib.asynccontextmanager
+async def open_office(settings: Settings, *, surface: str) -> AsyncIterator[tuple[Counter, Person]]:
+    """The desk over an existing database, and the person at this machine.
+
+    Raises InterlockError where the home has no database yet, and what opening a store raises.
+    """
+    if not is_there(settings):
+        raise InterlockError(
+            f"there is nothing at `{settings.home}` yet: start a mission with `interlock run`, or set INTERLOCK_HOME"
+        )
+    async with open_store(settings) as store:
+        clock = SystemClock()
+        yield Counter(settings, clock, store), await local_person(settings, store, clock, surface)
+
+
+def is_there(settings: Settings) -> bool:
+    """Whether the home has a database already; a server's counts as there."""
+    return not settings.is_embedded or Path(settings.database_url.removeprefix("sqlite:///")).exists()
+
+
+@contextlib.asynccontextmanager
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
+    """The migrated database of the settings, its home made where there is none.
+
+    Raises StoreError, and InterlockError where the home cannot be made.
+    """
+    make_home(settings.home)
+    await migrate.upgrade(settings.database_url)
+    async with Store(settings.database_url) as store:
+        yield store
+
+
+def make_home(home: Path) -> None:
+    """Makes the home, readable by its owner alone and ignored by git.
+
+    Raises InterlockError where that cannot be done.
+    """
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = home / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise InterlockError(
+            f"cannot use the home `{home}`: {problem}: set INTERLOCK_HOME to another folder"
+        ) from error
+
+
+async def local_person(settings: Settings, store: Store, clock: Clock, surface: str) -> Person:
+    """The person whose account runs this process: admin of a home that they own, else operator.
+
+    A role that was given to them before stays.
+    """
+    uid = os.getuid()
+    role = "admin" if settings.home.stat().st_uid == uid else "operator"
+    row = await store.write(squad.ensure_person, f"local:{uid}", _account_name(), role, clock.now())
+    return Person(id=row.id, name=row.name, role=row.role, surface=surface)
+
+
+def _account_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -1,0 +1,155 @@
+"""What is loaded before anything is opened: policy, personas, prices, tools; how they are used is not here."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from interlock.agents.context import Runtime
+from interlock.agents.persona import PersonaSet, load_personas
+from interlock.core import strict_yaml
+from interlock.core.clock import Clock
+from interlock.core.errors import ConfigError
+from interlock.llm.prices import PriceTable
+from interlock.llm.providers import Models, ProviderSettings
+from interlock.policy.policy_file import policy_from
+from interlock.policy.rules import Policy
+from interlock.settings import Settings
+from interlock.store.engine import Store
+from interlock.tools.builtin import builtin_tools
+from interlock.tools.registry import Tool, Toolbox
+from interlock.tools.workspace import Workspaces
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a home works with, before its database is open."""
+
+    policy: Policy
+    personas: PersonaSet
+    prices: PriceTable
+    toolbox: Toolbox
+
+    def runtime(self, settings: Settings, clock: Clock, store: Store) -> Runtime:
+        """Everything together, over an open store; the caller closes `models`."""
+        return Runtime(
+            settings=settings,
+            clock=clock,
+            store=store,
+            policy=self.policy,
+            personas=self.personas,
+            models=Models(providers_of(settings)),
+            prices=self.prices,
+            toolbox=self.toolbox,
+            workspaces=Workspaces(settings.home, store),
+        )
+
+
+def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]] = ()) -> Parts:
+    """Loads what the settings name. A persona with faults is refused and the others are there; see `personas.faults`.
+
+    Raises ConfigError with all faults of the policy and the prices, or where no persona is left; UsageError for tools.
+    """
+    faults: list[str] = []
+    toolbox = Toolbox([*builtin_tools(), *tools])
+    policy = _collect(faults, lambda: load_policy(settings.policy))
+    prices = _collect(faults, lambda: load_prices(settings.prices))
+    personas = load_all_personas(settings, toolbox)
+    if not personas.personas:
+        faults += personas.faults
+    if faults or policy is None or prices is None:
+        raise ConfigError(faults)
+    return Parts(policy, personas, prices, toolbox)
+
+
+def load_policy(
+    path: Path | None,
+    *,
+    known_tools: frozenset[str] | None = None,
+    known_personas: frozenset[str] | None = None,
+) -> Policy:
+    """The built-in policy, with a file's rules on top where there is one. Source: row C10.
+
+    With `known_tools` and `known_personas`, names that are none of them are faults, too.
+
+    Raises ConfigError with all faults of the file.
+    """
+    if path is None:
+        return Policy.builtin()
+    return policy_from(read(path), shown(path), known_tools=known_tools, known_personas=known_personas)
+
+
+def load_all_personas(settings: Settings, toolbox: Toolbox | None = None) -> PersonaSet:
+    """The personas of the settings: the built-in ones, and the user's folders over them."""
+    known = frozenset(toolbox.names) if toolbox is not None else builtin_names()
+    return load_personas(True, settings.personas, known_tools=known)
+
+
+def load_persona_files(path: Path) -> PersonaSet:
+    """The personas of one folder alone, or of the folder that one file is in, with the faults of that file only.
+
+    Raises ConfigError where it does not exist.
+    """
+    if not path.exists():
+        raise ConfigError([f"{path}: there is no such file or folder"])
+    folder = path if path.is_dir() else path.parent
+    found = load_personas(False, [folder], known_tools=builtin_names())
+    if path.is_dir():
+        return found
+    here = {name: persona for name, persona in found.personas.items() if found.sources[name] == str(path)}
+    return PersonaSet(here, tuple(f for f in found.faults if f.startswith(f"{path}:")), found.sources)
+
+
+def builtin_names() -> frozenset[str]:
+    """The names of the tools that come with Interlock."""
+    return frozenset(tool.name for tool in builtin_tools())
+
+
+def declared_risks() -> dict[str, str | None]:
+    """What the tools that come with Interlock declare of themselves."""
+    return {tool.name: tool.risk for tool in builtin_tools()}
+
+
+def load_prices(path: Path | None) -> PriceTable:
+    """The built-in prices, with a file's on top where there is one.
+
+    Raises ConfigError with all faults of the file.
+    """
+    if path is None:
+        return PriceTable.load()
+    document = strict_yaml.parse(read(path), source=shown(path))
+    if document.data is not None and not isinstance(document.data, dict):
+        raise ConfigError([f"{shown(path)}:1: prices are a mapping with `models` and `unknown`"])
+    return PriceTable.load(document.data, source=shown(path))
+
+
+def shown(path: Path) -> str:
+    """A path as messages name it: relative where it is below the working directory."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def read(path: Path) -> bytes:
+    """A configuration file.
+
+    Raises ConfigError where it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError([f"{shown(path)}:1: cannot be read: {(error.strerror or str(error)).lower()}"]) from error
+
+
+def providers_of(settings: Settings) -> dict[str, ProviderSettings]:
+    """How to reach each provider that has anything set."""
+    return {name: ProviderSettings(settings.key(name), given.base_url) for name, given in settings.providers.items()}
+
+
+def _collect(faults: list[str], load: Callable[[], T]) -> T | None:
+    try:
+        return load()
+    except ConfigError as error:
+        faults += error.faults
+        return None

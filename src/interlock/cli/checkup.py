@@ -1,0 +1,117 @@
+"""What `doctor` looks at; each check tells what it found and, where that is wrong, what to do."""
+
+import asyncio
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from interlock.app import parts
+from interlock.core.clock import SystemClock
+from interlock.core.errors import ConfigError, InterlockError
+from interlock.llm.providers import Models
+from interlock.settings import Settings, load_settings
+from interlock.store import migrate
+from interlock.worker.home import HomeLock
+
+MIB = 1024 * 1024
+LEAST_DISK_MIB = 500
+EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found. `state` is ok, warning or error."""
+
+    check: str
+    state: str
+    found: str
+
+
+async def examine() -> list[Finding]:
+    """All checks, whatever the first ones find."""
+    findings = [_python()]
+    try:
+        settings = load_settings(Path.cwd(), os.environ, {})
+    except ConfigError as error:
+        return [*findings, *(Finding("settings", "error", fault) for fault in error.faults)]
+    findings.append(Finding("settings", "ok", f"home {settings.home}"))
+    for check in (_home, _disk, _policy, _personas, _model, _clock, _executing):
+        findings += check(settings)
+    findings.append(await _database(settings))
+    return findings
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
+
+
+def _home(settings: Settings) -> Iterator[Finding]:
+    there = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        yield Finding("home", "ok", "writable" if there == settings.home else f"can be made in {there}")
+    else:
+        yield Finding("home", "error", f"{there} is not writable: set INTERLOCK_HOME to a folder that is")
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    there = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    free = shutil.disk_usage(there).free // MIB
+    enough = free >= LEAST_DISK_MIB
+    yield Finding("disk", "ok" if enough else "warning", f"{free:,} MiB free" + ("" if enough else ": free some"))
+
+
+def _policy(settings: Settings) -> Iterator[Finding]:
+    try:
+        parts.load_policy(settings.policy)
+    except ConfigError as error:
+        yield from (Finding("policy", "error", fault) for fault in error.faults)
+    else:
+        yield Finding("policy", "ok", str(settings.policy or "the built-in one"))
+
+
+def _personas(settings: Settings) -> Iterator[Finding]:
+    found = parts.load_all_personas(settings)
+    yield from (Finding("personas", "error", fault) for fault in found.faults)
+    yield Finding("personas", "ok", f"{len(found.personas)} loaded")
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    for name in sorted(settings.providers):
+        key = settings.key(name)
+        if key is not None:
+            yield Finding("key", "ok", f"{name}: set, {len(key)} characters, ends in …{key[-2:]}")
+    try:
+        yield Finding("model", "ok", str(Models(parts.providers_of(settings)).resolve(settings.model)))
+    except InterlockError as error:
+        yield Finding("model", "warning", str(error))
+
+
+def _clock(settings: Settings) -> Iterator[Finding]:
+    now = SystemClock().now()
+    if now < EARLIEST:
+        yield Finding("clock", "error", f"it says {now:%Y-%m-%d %H:%M} UTC: set it, or leases and budgets go wrong")
+    else:
+        yield Finding(
+            "clock", "ok", f"{now:%Y-%m-%d %H:%M} UTC; a day of money begins at midnight in {settings.timezone}"
+        )
+
+
+def _executing(settings: Settings) -> Iterator[Finding]:
+    if settings.is_embedded:
+        holder = HomeLock(settings.home).holder()
+        yield Finding("executing", "ok", "no process, start `interlock up`" if holder is None else f"process {holder}")
+
+
+async def _database(settings: Settings) -> Finding:
+    try:
+        found = await asyncio.to_thread(migrate.revision, settings.database_url)
+    except InterlockError as error:
+        return Finding("database", "error", str(error))
+    if found is None:
+        return Finding("database", "ok", f"{settings.database_name}: not there yet, it is made at the first start")
+    behind = "" if found == migrate.HEAD else f", will be brought to {migrate.HEAD} at the next start"
+    return Finding("database", "ok", f"{settings.database_name}: revision {found}{behind}")

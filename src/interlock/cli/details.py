@@ -1,0 +1,190 @@
+"""One thing on the screen in full: a task, a run's trace, an approval's card."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from interlock.cli import screen
+from interlock.cli.screen import dollars
+
+View = Mapping[str, Any]
+LONG = 400
+"""Characters of a message or a result in a trace."""
+
+
+def show_task(task: View, now: datetime) -> None:
+    """A task or mission with everything that belongs to it."""
+    screen.line(task["title"], style="bold")
+    screen.facts(
+        [
+            ("id", task["id"]),
+            ("state", screen.state(task["status"])),
+            ("blocked", f"{task['block_kind']}: {task['block_reason']}" if task["block_kind"] else None),
+            ("waits for", task["wait_for"]),
+            ("goal", task["goal"] if task["parent_id"] is None else None),
+            ("persona", task["persona"]),
+            ("type", task["type"]),
+            ("priority", task["priority"]),
+            ("cost", f"{screen.dollars(task['cost_usd'])} of {screen.dollars(task['budget_usd'])}"),
+            ("needs", ", ".join(f"{d['title']} ({d['status']})" for d in task["depends_on"])),
+            ("feedback", task["feedback"]),
+            ("started", screen.ago(task["created_at"], now)),
+        ]
+    )
+    if task["parent_id"] is not None:
+        screen.line()
+        screen.line(task["description"])
+    if task["subtasks"]:
+        screen.heading("Tasks")
+        rows = [(s["id"], screen.state(s["status"]), s["persona"] or "–", s["title"]) for s in task["subtasks"]]
+        screen.table(("ID", "STATE", "WHO", "~TITLE"), rows, empty="")
+    _history(task, now)
+    if task["approvals"]:
+        screen.heading("Waits for an answer")
+        for ident in task["approvals"]:
+            screen.line(f"interlock approve {ident}")
+    if found := task["deliverable"]:
+        screen.heading("Deliverable")
+        screen.facts(
+            [
+                ("title", found["title"]),
+                ("summary", found["summary"]),
+                ("file", found["path"]),
+                ("sha256", found["sha256"]),
+                ("read it", f"interlock deliverable {task['id']}"),
+            ]
+        )
+
+
+def _history(task: View, now: datetime) -> None:
+    screen.heading("Transitions")
+    screen.table(
+        ("WHEN", "FROM", "TO", "BY", "~WHY"),
+        [
+            (
+                screen.ago(t["created_at"], now), screen.state(t["from_status"]), screen.state(t["to_status"]),
+                t["actor_kind"], t["reason"],
+            )
+            for t in task["transitions"]
+        ],
+        empty="none yet",
+    )  # fmt: skip
+    if task["thread"]:
+        screen.heading("Thread")
+        for message in task["thread"]:
+            when = screen.ago(message["created_at"], now)
+            screen.line(f"{when}  {message['author']}  {message['kind']}", style="dim")
+            screen.line(message["text"])
+    if task["runs"]:
+        screen.heading("Runs")
+        rows = [
+            (r["id"], screen.state(r["status"]), r["kind"], screen.dollars(r["cost_usd"]), r["stop_reason"] or "")
+            for r in task["runs"]
+        ]
+        screen.table(("ID", "STATE", "KIND", ">COST", "ENDED"), rows, empty="")
+
+
+def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
+    """A run step by step."""
+    screen.facts(
+        [
+            ("run", run["id"]),
+            ("state", screen.state(run["status"])),
+            ("ended", run["stop_reason"]),
+            ("error", run["error"]),
+            ("persona", run["persona"]),
+            ("model", run["model"]),
+            ("rehearsal", "yes, outside effects are simulated" if run["simulated"] else None),
+            ("cause", f"{run['cause_kind']} {run['cause_id'] or ''}".strip()),
+            ("mission", run["mission_id"]),
+            ("task", run["task_id"]),
+            ("cost", screen.dollars(run["cost_usd"])),
+            ("tokens", " ".join(f"{k}={v}" for k, v in run["token_usage"].items() if v)),
+            ("posted", screen.ago(run["created_at"], now)),
+        ]
+    )
+    for message in run["messages"]:
+        if message["message_type"] == "system_message" and not prompt:
+            continue
+        screen.heading(message["message_type"].replace("_", " "))
+        screen.line(message["content"] if prompt else cut(message["content"]))
+    if run["tool_calls"]:
+        screen.heading("Tool calls")
+        rows = [
+            (
+                c["step_number"], c["tool"], screen.state(c["risk"]), screen.state(c["status"]),
+                ", ".join(c["rules"]), one_line(c["args"]),
+            )
+            for c in run["tool_calls"]
+        ]  # fmt: skip
+        screen.table((">STEP", "TOOL", "RISK", "STATE", "RULES", "~ARGUMENTS"), rows, empty="")
+    screen.heading("Steps")
+    screen.table(
+        (">STEP", "MODEL", "ENDED", ">COST", ">TRIES"),
+        [
+            (
+                s["step_number"],
+                s["model_id"],
+                s["stop_reason"] or s["status"],
+                screen.dollars(s["cost_usd"]),
+                s["attempts"],
+            )
+            for s in run["steps"]
+        ],
+        empty="no model call yet",
+    )  # fmt: skip
+
+
+def show_card(card: View, now: datetime) -> None:
+    """An approval as the person who is asked sees it: who asks, what exactly, why it was held. Source: row C5."""
+    spent = dollars(card["run_cost_usd"])
+    screen.line(f"{card['kind'].replace('_', ' ')}: {headline(card)}", style="bold")
+    screen.facts(
+        [
+            ("id", card["id"]),
+            ("state", screen.state(card["status"]) if card["status"] != "pending" else None),
+            ("risk", screen.state(card["risk"])),
+            ("who asks", card["asked_by"]),
+            ("for", card["task_title"]),
+            ("goal", screen.plain(card["goal"], one_line=True) if card["goal"] else None),
+            ("held by", ", ".join(card["rules"])),
+            ("because", "; ".join(card["reasons"])),
+            ("cost so far", f"{spent} this run, {dollars(card['mission_cost_usd'])} the mission"),
+            ("rehearsal", "yes: it is simulated even after approval" if card["simulated"] else None),
+            ("people", f"{card['people']} must approve" if card["people"] > 1 else None),
+            ("not by", "the person who started the mission" if card["not_requester"] else None),
+            ("expires", screen.ago(card["expires_at"], now) if card["expires_at"] else None),
+            ("answered", screen.ago(card["answered_at"], now) if card["answered_at"] else None),
+            ("note", card["note"]),
+        ]
+    )  # fmt: skip
+    args = card["edited_args"] if card["edited"] else card["args"]
+    if isinstance(args, dict) and args:
+        screen.facts(
+            [(f"  {name}", value if isinstance(value, str) else one_line(value)) for name, value in args.items()]
+        )
+    elif card["tool"] is None:
+        rest = {k: v for k, v in card["request"].items() if k not in ("summary", "tool", "args")}
+        screen.facts(
+            [(f"  {name}", value if isinstance(value, str) else one_line(value)) for name, value in rest.items()]
+        )
+
+
+def headline(card: View) -> str:
+    """One line for what is asked."""
+    return screen.plain(
+        card["summary"] or card["tool"] or card["request"].get("question") or card["kind"], one_line=True
+    )
+
+
+def one_line(value: object) -> str:
+    """A JSON value on one line."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def cut(text: str) -> str:
+    """A text's beginning, and how much is left out."""
+    return (
+        text if len(text) <= LONG else f"{text[:LONG]}… ({len(text) - LONG:,} more characters: `--prompt` or `--json`)"
+    )

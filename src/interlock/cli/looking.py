@@ -1,0 +1,192 @@
+"""Commands that show what there is; they change nothing."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Ident, InMission, Json
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office
+
+Rows = list[dict[str, Any]]
+
+
+def _read(work: Callable[["Office"], Awaitable[Any]]) -> tuple[Any, datetime]:
+    async def reading(office: "Office", _: object) -> tuple[Any, datetime]:
+        return await work(office), office.clock.now()
+
+    return opening.at_desk(reading)
+
+
+def missions(
+    project: Annotated[str | None, typer.Option("--project", metavar="P", help="Only of this project.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Missions, newest first, with their progress and cost."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    rows, now = _read(lambda office: listings.missions(office, project=project))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "STATE", ">TASKS", ">WAITING", ">COST", ">BUDGET", "STARTED", "~GOAL"),
+        [
+            (
+                r["id"], screen.state(r["status"]), f"{r['tasks_done']}/{r['tasks_total']}",
+                r["approvals_pending"] or "", screen.dollars(r["cost_usd"]), screen.dollars(r["budget_usd"]),
+                screen.ago(r["created_at"], now), ("(rehearsal) " if r["simulated"] else "") + r["goal"],
+            )
+            for r in rows
+        ],
+        empty='no missions yet: start one with `interlock run "GOAL"`',
+    )  # fmt: skip
+    return None
+
+
+def tasks(
+    status: Annotated[str | None, typer.Option("--status", metavar="S", help="Only in this state.")] = None,
+    mission: InMission = None,
+    as_json: Json = False,
+) -> None:
+    """Tasks, newest first."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    rows, now = _read(lambda office: listings.tasks(office, status=status, mission=mission))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "STATE", "WHO", "TYPE", ">COST", "CHANGED", "~TITLE"),
+        [
+            (
+                r["id"], screen.state(r["status"]), r["persona"] or "–", r["type"], screen.dollars(r["cost_usd"]),
+                screen.ago(r["updated_at"], now),
+                r["title"] + (f" ({r['block_kind']}: {r['block_reason']})" if r["block_kind"] else ""),
+            )
+            for r in rows
+        ],
+        empty="no tasks" + (" in this state" if status else " yet"),
+    )  # fmt: skip
+    return None
+
+
+def task(ident: Ident, as_json: Json = False) -> None:
+    """One task or mission: description, dependencies, transitions, thread and deliverable."""
+    from interlock.cli import details, screen
+    from interlock.desk.details import task as whole
+
+    found, now = _read(lambda office: whole(office, ident))
+    if as_json:
+        return screen.data(found)
+    return details.show_task(found, now)
+
+
+def agents(as_json: Json = False) -> None:
+    """Agents, most recently active first."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    rows, now = _read(listings.agents)
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "PERSONA", "TRUST", "STATE", "DOES", "ACTIVE", "~FOR"),
+        [
+            (
+                r["id"], r["persona"], r["trust"], screen.state(r["state"]), screen.state(r["runtime_status"]),
+                screen.ago(r["last_active_at"], now), " ".join(f"{k}={v}" for k, v in sorted(r["works_for"].items())),
+            )
+            for r in rows
+        ],
+        empty="no agents yet: they are made when there is work",
+    )  # fmt: skip
+    return None
+
+
+def runs(
+    status: Annotated[str | None, typer.Option("--status", metavar="S", help="Only in this state.")] = None,
+    mission: InMission = None,
+    as_json: Json = False,
+) -> None:
+    """Runs, newest first: every claimed message of a mailbox."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    rows, now = _read(lambda office: listings.runs(office, mission=mission, status=status))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "STATE", "KIND", "WHO", ">STEPS", ">COST", "MODEL", "POSTED", "~ENDED"),
+        [
+            (
+                r["id"], screen.state(r["status"]), r["purpose"] or r["kind"], r["persona"] or "–", r["step_count"],
+                screen.dollars(r["cost_usd"]), r["model"] or "–", screen.ago(r["created_at"], now),
+                r["error"] or r["stop_reason"] or "",
+            )
+            for r in rows
+        ],
+        empty="no runs yet",
+    )  # fmt: skip
+    return None
+
+
+def trace(
+    ident: Ident,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Show what the model was given, too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """A run step by step: model calls, tool calls with their decisions, money."""
+    from interlock.cli import details, screen
+    from interlock.desk.details import trace as whole
+
+    found, now = _read(lambda office: whole(office, ident))
+    if as_json:
+        return screen.data(found)
+    return details.show_trace(found, now, prompt=prompt)
+
+
+def alerts(
+    every: Annotated[bool, typer.Option("--all", help="Acknowledged ones too.")] = False, as_json: Json = False
+) -> None:
+    """What a person should know."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    rows, now = _read(lambda office: listings.alerts(office, open_only=not every))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "SEVERITY", "KIND", "RAISED", "~WHAT"),
+        [(r["id"], screen.state(r["severity"]), r["kind"], screen.ago(r["created_at"], now), r["text"]) for r in rows],
+        empty="no alerts",
+    )
+    return None
+
+
+def budget(
+    every: Annotated[bool, typer.Option("--all", help="Accounts of tasks and runs too.")] = False, as_json: Json = False
+) -> None:
+    """Limits and what has been spent under them."""
+    from interlock.cli import screen
+    from interlock.desk import money
+
+    rows, _ = _read(lambda office: money.budget(office, every=every))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ACCOUNT", ">LIMIT", ">SPENT", ">SET ASIDE", ">LEFT", "FROZEN"),
+        [
+            (
+                r["id"], *(screen.dollars(r[k]) for k in ("limit_usd", "settled_usd", "reserved_usd", "left_usd")),
+                "frozen" if r["frozen"] else "",
+            )
+            for r in rows
+        ],
+        empty="nothing has been spent yet",
+    )  # fmt: skip
+    return None

@@ -1,0 +1,121 @@
+"""The entry point: every command by name, and every error as one line with an exit code."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interlock.cli import acting, checking, looking, running, starting
+from interlock.core.errors import InterlockError
+
+USAGE = 2
+INTERRUPTED = 130
+
+
+def version(asked: bool) -> None:
+    """Prints the version and ends."""
+    if asked:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"interlock {installed('interlock')}")
+        raise typer.Exit
+
+
+def root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """The control room for autonomous agents: agents propose, the interlock decides, people sign off."""
+
+
+def build() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(name="interlock", no_args_is_help=True, pretty_exceptions_enable=False)
+    app.callback()(root)
+    groups: list[tuple[str, list[Callable[..., Any]]]] = [
+        ("Start", [starting.init, starting.demo, running.up, starting.doctor]),
+        ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
+        ("Sign off", [acting.approvals, acting.approve, acting.deny]),
+        ("Agents", [looking.agents, looking.runs, looking.trace]),
+    ]
+    for panel, commands in groups:
+        for command in commands:
+            app.command(rich_help_panel=panel)(command)
+    for panel, name, listing, more in (
+        ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
+        ("Money and rules", "budget", looking.budget, {"raise": acting.raise_limit}),
+    ):
+        group = typer.Typer(invoke_without_command=True)
+        group.callback()(unless_subcommand(listing))
+        for verb, command in more.items():
+            group.command(verb)(command)
+        app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
+    app.add_typer(checking.policy(), name="policy", rich_help_panel="Money and rules")
+    app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")
+    return app
+
+
+def unless_subcommand(listing: Callable[..., Any]) -> Callable[..., Any]:
+    """A group's own command, which stands back when one of its verbs is given."""
+    signature = inspect.signature(listing)
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+
+    def shown(context: typer.Context, **options: Any) -> None:
+        if context.invoked_subcommand is None:
+            listing(**options)
+
+    shown.__signature__ = signature.replace(parameters=[context, *signature.parameters.values()])  # type: ignore[attr-defined]
+    shown.__doc__ = listing.__doc__
+    return shown
+
+
+def main() -> None:
+    """Runs the command line of this process and ends it with the command's exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Runs one command line; returns its exit code. Source: interfaces, "Command line"."""
+    try:
+        code = build()(args, prog_name="interlock", standalone_mode=False)
+    except InterlockError as error:
+        return _say(str(error), error.exit_code)
+    except typer.TyperException as error:
+        message = error.format_message().strip().rstrip(".")
+        return _say(f"{message[:1].lower()}{message[1:]}: see `interlock --help`" if message else "", USAGE)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (a traceback is a bug: its details go to a file)
+        return _say(f"something unexpected happened ({type(error).__name__}): {_write_down(error)}", 1)
+    return code if isinstance(code, int) else 0
+
+
+def _say(message: str, code: int) -> int:
+    if message:
+        from interlock.cli.screen import plain
+
+        for line in message.splitlines():
+            print(f"interlock: {plain(line)}", file=sys.stderr)
+    return code
+
+
+def _write_down(error: Exception) -> str:
+    """Appends the details of an error to the home's log, without secrets; says where they are."""
+    import traceback
+
+    from interlock.policy.secrets import scrub
+
+    path = Path(os.environ.get("INTERLOCK_HOME") or ".interlock") / "errors.log"
+    details = scrub("".join(traceback.format_exception(error)))
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as log:
+            log.write(f"$ interlock {' '.join(sys.argv[1:2])}\n{details}\n")
+    except OSError:
+        return str(error)
+    return f"the details are in {path}, please report them"

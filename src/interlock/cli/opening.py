@@ -1,0 +1,76 @@
+"""From a command's arguments to an open desk: settings, the operator at this terminal, signals, the event loop."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office, Person
+    from interlock.settings import Settings
+
+T = TypeVar("T")
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+AT_ONCE = 130
+
+
+def settings(**overrides: Any) -> "Settings":
+    """The settings of the working directory, the environment and a command's flags.
+
+    Raises ConfigError.
+    """
+    from interlock.settings import load_settings
+
+    return load_settings(Path.cwd(), os.environ, overrides)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Runs a command's asynchronous part to its end."""
+    return asyncio.run(work)
+
+
+@contextlib.asynccontextmanager
+async def desk() -> AsyncIterator[tuple["Office", "Person"]]:
+    """The database of an existing home and the operator at this terminal, for commands that look or answer.
+
+    Raises InterlockError where there is no home yet.
+    """
+    from interlock.app.local import open_office
+
+    async with open_office(settings(), surface="cli") as opened:
+        yield opened
+
+
+def at_desk(work: Callable[["Office", "Person"], Awaitable[T]]) -> T:
+    """What `work` makes of an open desk."""
+
+    async def whole() -> T:
+        async with desk() as (office, person):
+            return await work(office, person)
+
+    return run(whole())
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[asyncio.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        if asked.is_set():
+            sys.stderr.flush()
+            os._exit(AT_ONCE)
+        asked.set()
+
+    for each in STOP_SIGNALS:
+        loop.add_signal_handler(each, stop)
+    try:
+        yield asked
+    finally:
+        for each in STOP_SIGNALS:
+            loop.remove_signal_handler(each)

@@ -1,0 +1,210 @@
+"""`run` and `up`: a goal watched to its end, and the process that executes a home."""
+
+import asyncio
+import contextlib
+import re
+import sys
+from collections.abc import Coroutine
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json, Model
+from interlock.core.clock import SystemClock
+from interlock.core.errors import InterlockError, UsageError
+
+if TYPE_CHECKING:
+    from interlock.app.box import Interlock
+    from interlock.cli.watching import Answerer
+    from interlock.desk.progress import Progress
+
+STOPPED = 4
+EXITS = {"done": 0, "waiting": 3, "stopped": STOPPED, "failed": 1}
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)")
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+
+
+class Approve(StrEnum):
+    """What happens to a held call while `run` watches."""
+
+    ASK = "ask"
+    QUEUE = "queue"
+
+
+def run(
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be reached.")],
+    model: Model = None,
+    budget: Annotated[float | None, typer.Option("--budget", metavar="USD", help="All that it may cost.")] = None,
+    deadline: Annotated[
+        str | None, typer.Option("--deadline", metavar="T", help="Such as 30m, 2h or 2026-12-24T18:00.")
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch it to its end, or only start it.")] = True,
+    approve: Annotated[
+        Approve | None, typer.Option("--approve", help="Ask here about held calls (default on a terminal), or queue.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Start a mission from a goal and watch it: ends 0 done, 3 waits for a person, 4 stopped."""
+    here = approve or (Approve.ASK if sys.stdin.isatty() and sys.stdout.isatty() and not as_json else Approve.QUEUE)
+    ends = None if deadline is None else moment(deadline, SystemClock().now().astimezone())
+    mission = _Mission(goal, model, budget, ends, project, wait, here is Approve.ASK, as_json)
+    raise typer.Exit(opening.run(mission.run()))
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """A point in time, from a span such as `30m` or an ISO time in the zone of `now`.
+
+    Raises UsageError.
+    """
+    if found := _SPAN.fullmatch(text.strip().lower()):
+        with contextlib.suppress(OverflowError):
+            return (now + timedelta(seconds=float(found[1]) * _SECONDS[found[2]])).astimezone(UTC)
+    try:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"`{text}` is no time: write 30m, 2h, 1d or 2026-12-24T18:00") from None
+    return (when if when.tzinfo else when.replace(tzinfo=now.tzinfo)).astimezone(UTC)
+
+
+class _Mission:
+    """One `interlock run` from goal to exit code."""
+
+    def __init__(
+        self,
+        goal: str,
+        model: str | None,
+        budget_usd: float | None,
+        deadline: datetime | None,
+        project: str | None,
+        wait: bool,
+        asks: bool,
+        as_json: bool,
+    ) -> None:
+        self.goal, self.model, self.budget_usd, self.deadline, self.project = goal, model, budget_usd, deadline, project
+        self.wait, self.asks, self.as_json = wait, asks, as_json
+
+    async def run(self) -> int:
+        from interlock.app.box import Interlock
+        from interlock.cli import screen
+        from interlock.cli.watching import Asking
+
+        with opening.stopping() as asked:
+            async with Interlock.open(surface="cli", project=self.project) as box:
+                report_faults(box)
+                mission_id = await box.submit(
+                    self.goal, budget_usd=self.budget_usd, model=self.model, deadline=self.deadline
+                )
+                if not self.wait:
+                    return _started(box, mission_id, self.as_json)
+                if not self.as_json:
+                    screen.line(f"mission {mission_id}", style="bold")
+                executes = await box.start()
+                if not executes and not self.as_json:
+                    screen.note("another process executes this home: watching it from here")
+                asking = Asking(box.runtime, box.person, set()) if self.asks else None
+                watching = watch_mission(box, mission_id, asking, silent=self.as_json, to_the_end=executes)
+                found = await until_asked(watching, asked)
+                if found is None:
+                    go_on = "it goes on there" if not executes else "go on with `interlock up`"
+                    screen.note(f"stopped watching mission {mission_id}: {go_on}, see `interlock task {mission_id}`")
+                    return STOPPED
+                return await finish(box, found, self.as_json)
+
+
+def _started(box: "Interlock", mission_id: str, as_json: bool) -> int:
+    from interlock.cli import screen
+
+    if as_json:
+        screen.data({"mission_id": mission_id})
+    else:
+        screen.line(mission_id)
+        screen.note("it gets on where `interlock up` runs; look with `interlock missions`")
+    return 0
+
+
+def report_faults(box: "Interlock") -> None:
+    """Says which persona files were refused, and why; the others are there."""
+    from interlock.cli import screen
+
+    for fault in box.runtime.personas.faults:
+        screen.note(f"{fault} (refused, the other personas are there)")
+
+
+async def watch_mission(
+    box: "Interlock", mission_id: str, asking: "Answerer | None", *, silent: bool, to_the_end: bool
+) -> "Progress":
+    """Shows a mission's progress in the way that fits where the output goes, until nothing moves without a person."""
+    from interlock.cli import watching
+
+    async with contextlib.aclosing(box.follow(mission_id)) as news:
+        if silent or not sys.stdout.isatty():
+            board = watching.Silent() if silent else watching.Lines()
+            return await watching.watch(news, board, asking, to_the_end=to_the_end)
+        with watching.LiveBoard() as live:
+            return await watching.watch(news, live, asking, to_the_end=to_the_end)
+
+
+async def until_asked(work: Coroutine[Any, Any, "Progress"], asked: asyncio.Event) -> "Progress | None":
+    """What `work` comes to, or None where the operator wanted to stop first."""
+    working, stop = asyncio.create_task(work), asyncio.create_task(asked.wait())
+    try:
+        await asyncio.wait({working, stop}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for each in (working, stop):
+            each.cancel()
+        await asyncio.gather(working, stop, return_exceptions=True)
+
+
+async def finish(box: "Interlock", found: "Progress", as_json: bool) -> int:
+    """Prints what has become of a mission; returns the exit code."""
+    from interlock.cli import screen
+
+    result = await box.result(found)
+    code = EXITS[str(found.standing)]
+    if as_json:
+        screen.data(result)
+        return code
+    screen.line()
+    if found.reason:
+        screen.line(f"{found.standing}: {found.reason}")
+    if result.deliverable is not None and code == 0:
+        screen.line(result.deliverable)
+    for ident in found.approvals:
+        screen.line(f"interlock approve {ident}    or: interlock deny {ident} --reason …")
+    screen.note(f"cost {screen.dollars(result.cost_usd)}; see `interlock task {found.mission_id}`")
+    return code
+
+
+def up() -> None:
+    """Execute this home's missions until Ctrl-C or SIGTERM."""
+    raise typer.Exit(opening.run(_up()))
+
+
+async def _up() -> int:
+    from interlock.app.box import Interlock
+    from interlock.cli import screen
+
+    with opening.stopping() as asked:
+        async with Interlock.open(surface="cli") as box:
+            report_faults(box)
+            settings = box.runtime.settings
+            if not await box.start():
+                raise InterlockError(
+                    f"another process executes the home `{settings.home}` already: use that one, or stop it first"
+                )
+            screen.line(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
+            ended, stop = asyncio.create_task(box.executed()), asyncio.create_task(asked.wait())
+            try:
+                await asyncio.wait({ended, stop}, return_when=asyncio.FIRST_COMPLETED)
+                box.check()
+            finally:
+                for each in (ended, stop):
+                    each.cancel()
+                await asyncio.gather(ended, stop, return_exceptions=True)
+    screen.line("stopped; what was running goes on at the next start")
+    return 0

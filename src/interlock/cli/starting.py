@@ -1,0 +1,57 @@
+"""`init`, `doctor` and `demo`: the first commands of somebody new."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Where to; the working directory by default.")
+    ] = Path(),
+) -> None:
+    """Write personas, policy and settings to edit; what exists is never overwritten."""
+    from interlock.cli import screen
+    from interlock.cli.starter import write_starter
+
+    outcomes = write_starter(folder)
+    for path, was_written in outcomes:
+        screen.line(f"{'wrote' if was_written else 'kept '}  {path}")
+    screen.line()
+    screen.line("policy.yaml     what agents may do by themselves, and what a person must approve")
+    screen.line("personas/       who they are; a file here replaces the built-in one of the same name")
+    screen.line("interlock.yaml  everything else: model, budgets, e-mail, search")
+    screen.line()
+    at = "" if folder == Path() else f"cd {folder} && "
+    screen.line(f'next: {at}export ANTHROPIC_API_KEY=…  and  interlock run "GOAL"')
+    screen.line(f'or, at no cost: {at}interlock run --model rehearsal/offline "GOAL"')
+
+
+def doctor(as_json: Json = False) -> None:
+    """Check that everything is as it should be, and say what to do where it is not."""
+    from interlock.cli import screen
+    from interlock.cli.checkup import examine
+
+    findings = opening.run(examine())
+    if as_json:
+        screen.data(findings)
+    else:
+        screen.table(
+            ("CHECK", "STATE", "~FOUND"), [(f.check, screen.state(f.state), f.found) for f in findings], empty=""
+        )
+    raise typer.Exit(1 if any(f.state == "error" for f in findings) else 0)
+
+
+def demo(
+    home: Annotated[
+        Path | None, typer.Option("--home", metavar="DIR", help="Keep it there; else in a new folder.")
+    ] = None,
+) -> None:
+    """One whole mission at no cost: plan, work, a held RED call, its sign-off, the deliverable."""
+    from interlock.cli.demonstration import demonstrate
+
+    raise typer.Exit(opening.run(demonstrate(home)))

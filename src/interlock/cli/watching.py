@@ -1,0 +1,233 @@
+"""Watching a mission: lines in a pipe, a live board on a terminal, and asking the operator who sits there."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from interlock.cli import acting, details, screen
+from interlock.core.errors import InterlockError
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office, Person
+    from interlock.desk.progress import Progress
+
+MOST_WORDS = 160
+"""Characters of a reason in a line of progress."""
+ANSWERS = "[a]pprove  [d]eny  [e]dit the arguments  [s]kip"
+
+
+class Board(Protocol):
+    """Where a mission's progress is shown."""
+
+    def show(self, found: "Progress") -> None:
+        """Shows what is new."""
+
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """Makes room for a question."""
+
+
+class Answerer(Protocol):
+    """Who is asked about held calls while a mission is watched."""
+
+    def open_questions(self, found: "Progress") -> list[str]:
+        """The questions that were not put yet."""
+
+    async def put(self, ident: str) -> None:
+        """Puts one."""
+
+
+class Lines:
+    """One plain line for each thing that happened."""
+
+    def show(self, found: "Progress") -> None:
+        for activity in found.activities:
+            if words := said(activity):
+                screen.line(f"{activity['created_at'].astimezone():%H:%M:%S}  {words}")
+        sys.stdout.flush()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        yield
+
+
+class Silent:
+    """Nothing: the result is printed as JSON at the end."""
+
+    def show(self, found: "Progress") -> None:
+        pass
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        yield
+
+
+class LiveBoard:
+    """What happened, and below it the tasks as they stand, redrawn in place."""
+
+    def __init__(self) -> None:
+        self._live = Live(console=screen.console(), refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> "LiveBoard":
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, found: "Progress") -> None:
+        for activity in found.activities:
+            if words := said(activity):
+                self._live.console.print(Text(f"{activity['created_at'].astimezone():%H:%M:%S}  {words}", style="dim"))
+        self._live.update(_board(found))
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live.start()
+
+
+def _board(found: "Progress") -> Table:
+    grid = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, min_width=14)
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for task in found.tasks:
+        title = Text(screen.plain(task["title"], one_line=True))
+        if task["block_reason"]:
+            title.append(f"  {screen.plain(task['block_reason'], one_line=True)}", style="red")
+        grid.add_row(screen.state(task["status"]), Text(task["persona"] or "–", style="dim"), title)
+    if not found.tasks:
+        grid.add_row(screen.state(found.status), Text(""), Text("the coordinator is planning", style="dim"))
+    return grid
+
+
+def said(activity: Mapping[str, Any]) -> str | None:
+    """An activity in words; None for those that only the audit log needs."""
+    data, action = activity["data"], activity["action"]
+    if action == "TASK_TRANSITION":
+        why = f"  ({_short(data.get('reason'))})" if data["to"] in ("BLOCKED", "NEEDS_APPROVAL", "CANCELED") else ""
+        return f"{data['to']:<14}  {_short(data.get('title'))}{why}"
+    if action == "APPROVAL_ASKED":
+        what = data.get("tool") or str(data.get("kind", "")).replace("_", " ").lower()
+        answer = f"interlock approve {activity['subject']}"
+        return f"{'held':<14}  {data.get('risk')} {_short(what)} waits for a person: {answer}"
+    if action == "APPROVAL_ANSWERED":
+        note = f": {_short(data['note'])}" if data.get("note") else ""
+        return f"{'answered':<14}  {data.get('verdict')} by {_short(data.get('name'))}{note}"
+    if action == "COORDINATOR_DECISION":
+        what = data.get("decision") or data.get("kind") or activity["subject"] or "decision"
+        return f"{'decided':<14}  {_short(what)}: {_short(data.get('reason'))}"
+    if action == "BUDGET_RAISED":
+        return f"{'budget':<14}  {activity['subject']} was raised by {_short(data.get('name'))}"
+    return None
+
+
+def _short(text: object) -> str:
+    words = screen.plain(text or "", one_line=True)
+    return words if len(words) <= MOST_WORDS else f"{words[:MOST_WORDS]}…"
+
+
+async def typed(prompt: str) -> str | None:
+    """A line that the operator types; None at the end of the input. Can be cancelled while it waits."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        await _readable(sys.stdin.fileno())
+        byte = os.read(sys.stdin.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode("utf-8", "replace").strip() if line else None
+
+
+async def _readable(descriptor: int) -> None:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        loop.add_reader(descriptor, ready.set)
+    except PermissionError:  # a plain file is always readable
+        return
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+
+
+@dataclass(slots=True)
+class Asking:
+    """Puts a mission's questions to the operator at this terminal, each once."""
+
+    office: "Office"
+    person: "Person"
+    skipped: set[str]
+    ended: bool = False
+    """Whether there is nobody left to answer."""
+
+    def open_questions(self, found: "Progress") -> list[str]:
+        """The questions that were not put yet."""
+        return [] if self.ended else [ident for ident in found.approvals if ident not in self.skipped]
+
+    async def put(self, ident: str) -> None:
+        """Shows a card and does what the operator says; a failed answer is told and asked again."""
+        from interlock.desk import signing
+
+        card = await signing.approval(self.office, ident)
+        screen.line()
+        details.show_card(card, self.office.clock.now())
+        while ident not in self.skipped:
+            answer = await typed(f"{ANSWERS} > ")
+            try:
+                await self._act(ident, answer)
+            except InterlockError as error:
+                screen.note(str(error))
+                if (await signing.approval(self.office, ident))["status"] != "pending":
+                    self.skipped.add(ident)
+
+    async def _act(self, ident: str, answer: str | None) -> None:
+        from interlock.desk import signing
+
+        if answer is None:
+            self.ended = True
+            self.skipped.add(ident)
+        elif answer in ("a", "approve"):
+            await signing.approve(self.office, self.person, ident)
+            self.skipped.add(ident)
+        elif answer in ("d", "deny"):
+            await signing.deny(self.office, self.person, ident, reason=await typed("reason > ") or "")
+            self.skipped.add(ident)
+        elif answer in ("e", "edit"):
+            given = acting.arguments(await typed("arguments as JSON > ") or "")
+            await signing.approve(self.office, self.person, ident, args=given)
+            self.skipped.add(ident)
+        elif answer in ("s", "skip"):
+            self.skipped.add(ident)
+
+
+async def watch(
+    news: "AsyncGenerator[Progress, None]", board: Board, asking: Answerer | None, *, to_the_end: bool
+) -> "Progress":
+    """Shows a mission's progress until it has ended or nothing moves without a person who is not here.
+
+    With `to_the_end`, what is learned from it is waited for, too.
+    """
+    from interlock.desk.progress import Standing
+
+    async for found in news:
+        board.show(found)
+        if asking is not None and (questions := asking.open_questions(found)):
+            with board.aside():
+                await asking.put(questions[0])
+        elif found.standing is not Standing.MOVING and not (found.busy and to_the_end):
+            return found
+    raise InterlockError("the mission is not being watched any more")

@@ -1,0 +1,112 @@
+"""Talking to a persona: a message into the mailbox of the agent that a person talks to, and its reply."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.persona import Persona
+from interlock.core.errors import UsageError
+from interlock.core.ids import new_id
+from interlock.desk.goals import model_for
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, dollars, view
+from interlock.store import mailbox, squad, traces
+from interlock.store.mailbox import Post
+from interlock.store.squad import Descriptor
+from interlock.store.tx import Tx
+
+LOOK_S = 0.05
+"""How often one who waits for a reply looks."""
+MOST_CHARS = 100_000
+SETTLED = frozenset({"completed", "failed", "cancelled", "waiting"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of a message.
+
+    Source: row J6.
+    """
+
+    response: str
+    tool_calls: list[View]
+    iterations: int
+    """Model calls."""
+    run_id: str
+    stop_reason: str
+    """`waiting` while a call of it is held for a person."""
+    cost_usd: float
+
+
+async def say(
+    runtime: Runtime,
+    person: Person,
+    persona: str,
+    text: str,
+    *,
+    project: str | None = None,
+    model: str | None = None,
+    idempotency_key: str | None = None,
+) -> str:
+    """Posts a message for the agent that this person talks to on this surface; returns the run's id.
+
+    Raises UsageError for an empty or too long text, an unknown persona, a model that cannot be; Refused.
+    """
+    require_operator(person, "talk to agents")
+    if not text.strip():
+        raise UsageError("the message is empty: write what you want to say")
+    if len(text) > MOST_CHARS:
+        raise UsageError(f"the message has {len(text):,} characters: {MOST_CHARS:,} are the most")
+    found = runtime.personas.personas.get(persona)
+    if found is None:
+        raise UsageError(f"no persona `{persona}`: there are {', '.join(runtime.personas.personas)}")
+    spoken = str(model_for(runtime, model)) if model else None
+    return await runtime.store.write(
+        _post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
+        idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(),
+    )  # fmt: skip
+
+
+def _post(
+    tx: Tx,
+    person: Person,
+    persona: Persona,
+    project: str,
+    timezone: str,
+    text: str,
+    model: str | None,
+    key: str,
+    run_id: str,
+    now: datetime,
+) -> str:
+    squad.ensure_project(tx, project, timezone, now)
+    parts = {"connector": person.surface, "channel": "direct", "user": person.id}
+    agent = squad.ensure_agent(
+        tx, Descriptor("user", project, persona.name, parts), persona.to_json(), persona.trust, now
+    )  # fmt: skip
+    message = Post(
+        project_id=project, agent_id=agent.id, kind="chat", payload={"text": text, "from": person.name},
+        idempotency_key=key, cause_kind="message", cause_id=person.id, model=model, run_id=run_id,
+    )  # fmt: skip
+    return mailbox.post(tx, message, now)[0]
+
+
+async def reply_of(office: Office, run_id: str) -> Reply | None:
+    """The reply to a message, or what it waits for; None while it is being worked on."""
+    return await office.store.read(_reply, run_id)
+
+
+def _reply(tx: Tx, run_id: str) -> Reply | None:
+    run: Any = traces.run(tx, run_id)
+    if run.status not in SETTLED:
+        return None
+    calls = traces.calls(tx, run_id)
+    return Reply(
+        response=run.result or run.error or "",
+        tool_calls=[view(c, "tool", "args", "risk", "status", "result", "approval_id") for c in calls],
+        iterations=run.step_count,
+        run_id=run_id,
+        stop_reason=run.status if run.status == "waiting" else run.stop_reason or run.status,
+        cost_usd=dollars(run.cost_microusd),
+    )

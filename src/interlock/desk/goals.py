@@ -1,0 +1,88 @@
+"""Starting missions: what a goal must be before the coordinator gets it."""
+
+from datetime import datetime
+
+from interlock.agents.context import Runtime
+from interlock.agents.persona import COORDINATOR
+from interlock.core.errors import UsageError
+from interlock.core.ids import new_id
+from interlock.core.values import microusd, usd
+from interlock.desk.office import Person, require_operator
+from interlock.graph.launch import Launch, launch
+from interlock.llm.messages import ModelRef
+
+MOST_CHARS = 20_000
+MOST_BUDGET_USD = 100_000.0
+LEAST_BUDGET_MICROUSD = 1_000
+
+
+async def submit(
+    runtime: Runtime,
+    person: Person,
+    goal: str,
+    *,
+    budget_usd: float | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    deadline: datetime | None = None,
+    idempotency_key: str | None = None,
+) -> str:
+    """Starts a mission and returns its id; the same idempotency key in a project gives the first one. Source: row A1.
+
+    A model that only rehearses stays with the mission, so that no later process takes another for it.
+
+    Raises UsageError for a goal, a budget, a model or a deadline that cannot be; Refused for a viewer.
+    """
+    require_operator(person, "start missions")
+    now = runtime.clock.now()
+    text, limit = _goal(goal), _budget(runtime.settings.mission_budget_usd if budget_usd is None else budget_usd)
+    if deadline is not None and deadline <= now:
+        raise UsageError(f"the deadline {deadline:%Y-%m-%d %H:%M} UTC is past: give a later one")
+    coordinator = runtime.personas.personas.get(COORDINATOR)
+    if coordinator is None:
+        raise UsageError(f"the persona `{COORDINATOR}` did not load: see `interlock persona check`")
+    ref = model_for(runtime, model)
+    simulated = (await runtime.models.get(ref)).simulated
+    wish = Launch(
+        project_id=project or runtime.settings.project,
+        goal=text,
+        requested_by=person.id,
+        coordinator=coordinator,
+        budget_microusd=limit,
+        idempotency_key=idempotency_key or new_id("key"),
+        timezone=runtime.settings.timezone,
+        model=str(ref) if model or simulated else None,
+        simulated=simulated,
+        deadline_at=deadline,
+    )
+    return await runtime.store.write(launch, wish, now)
+
+
+def model_for(runtime: Runtime, named: str | None) -> ModelRef:
+    """The model that a person means, the one of the settings without a name.
+
+    Raises UsageError where there is none, or no key for it.
+    """
+    return runtime.models.resolve(named or runtime.settings.model)
+
+
+def _goal(goal: str) -> str:
+    text = goal.strip()
+    if not text:
+        raise UsageError('the goal is empty: write what is to be reached, such as "Compare the three vendors"')
+    if len(text) > MOST_CHARS:
+        raise UsageError(
+            f"the goal has {len(text):,} characters: {MOST_CHARS:,} are the most, put the rest into a file"
+        )
+    if "\x00" in text:
+        raise UsageError("the goal has NUL characters in it: leave them out")
+    return text
+
+
+def _budget(amount_usd: float) -> int:
+    if not 0 < amount_usd <= MOST_BUDGET_USD:
+        raise UsageError(f"`{amount_usd:g}` is no budget: give dollars from 0.001 to {MOST_BUDGET_USD:,.0f}")
+    amount = microusd(amount_usd)
+    if amount < LEAST_BUDGET_MICROUSD:
+        raise UsageError(f"a budget of {usd(amount)} buys nothing: give {usd(LEAST_BUDGET_MICROUSD)} at least")
+    return amount
