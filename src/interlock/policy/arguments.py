@@ -1,0 +1,103 @@
+"""One look at the arguments of a call: are they JSON that can be judged, do they carry secrets, name production.
+
+The looks of secrets and of targets are theirs to define; what follows for the call is `decide`'s.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from interlock.policy.secrets import Finding, first_secret, may_hold_secret, names_secret, scrub
+from interlock.policy.targets import is_prose_key, key_names_production, names_production
+
+DEEPEST = 64
+MOST_VALUES = 20_000
+MOST_CHARACTERS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What was seen in arguments."""
+
+    unfit: str | None
+    """Why no rule can judge them and no approval bind to them; None for JSON of sane size."""
+    secrets: tuple[Finding, ...]
+    production: tuple[str, ...]
+    """Paths that name a production system."""
+
+
+_NOTHING = Inspection(None, (), ())
+
+
+def inspect(args: Any) -> Inspection:
+    """Looks at every key and value once, without recursion. Total: any Python value gets an answer."""
+    if type(args) is not dict:
+        return Inspection("arguments are not a JSON object", (), ())
+    secrets: list[Finding] = []
+    production: list[str] = []
+    rest: list[tuple[Any, tuple[Any, ...] | None, str, int]] = [(args, None, "", 0)]
+    seen = characters = 0
+    while rest:
+        value, path, key, depth = rest.pop()
+        seen += 1
+        if seen > MOST_VALUES:
+            return _unfit(f"arguments have more than {MOST_VALUES:,} values")
+        kind = type(value)
+        if kind is str:
+            characters += len(value)
+            if characters > MOST_CHARACTERS:
+                return _unfit(f"arguments have more than {MOST_CHARACTERS:,} characters")
+            if may_hold_secret(value) and (secret := first_secret(value)):
+                secrets.append(Finding(secret, _shown(path)))
+            if "prod" in value.lower() and names_production(value, prose=is_prose_key(key)):
+                production.append(_shown(path))
+        elif kind is dict:
+            if depth >= DEEPEST:
+                return _unfit(f"arguments nest deeper than {DEEPEST} levels")
+            for name, item in value.items():
+                if type(name) is not str:
+                    return _unfit("arguments have a key that is not text")
+                here = (path, name)
+                if _key_matters(name):
+                    _look_at_key(name, item, _shown(here), secrets, production)
+                rest.append((item, here, name, depth + 1))
+        elif kind is list or kind is tuple:
+            if depth >= DEEPEST:
+                return _unfit(f"arguments nest deeper than {DEEPEST} levels")
+            rest.extend((item, (path, index), key, depth + 1) for index, item in enumerate(value))
+        elif kind is float:
+            if not math.isfinite(value):
+                return _unfit("arguments have a number that is not finite")
+        elif value is not None and kind is not int and kind is not bool:
+            return _unfit(f"arguments have a {kind.__name__}, which is not JSON")
+    if not secrets and not production:
+        return _NOTHING
+    return Inspection(None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)))
+
+
+@lru_cache(maxsize=4096)
+def _key_matters(name: str) -> bool:
+    return may_hold_secret(name) or key_names_production(name, True)
+
+
+def _look_at_key(name: str, item: Any, where: str, secrets: list[Finding], production: list[str]) -> None:
+    if names_secret(name, item):
+        secrets.append(Finding("value of a secret name", where))
+    if secret := first_secret(name):
+        secrets.append(Finding(secret, where))
+    if key_names_production(name, item):
+        production.append(where)
+
+
+def _unfit(why: str) -> Inspection:
+    return Inspection(why, (), ())
+
+
+def _shown(path: tuple[Any, ...] | None) -> str:
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    text = "args" + "".join(reversed(steps))
+    return scrub(text if len(text) <= 120 else f"{text[:119]}…")

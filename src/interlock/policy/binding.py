@@ -1,0 +1,32 @@
+"""What an approval is for: one hash over exactly the call that a person was shown.
+
+Who may approve, and when an approval ends, is not known here.
+"""
+
+import hmac
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.core.values import digest
+
+_FORM = "interlock-approval-1"
+
+
+def subject_hash(run_id: str, call_id: str, tool_digest: str, args: Any, files: Mapping[str, str]) -> str:
+    """The subject of an approval, in hex: run, call, tool definition, arguments, and the files that the call reads.
+
+    `files` maps paths to content digests. Two calls that differ in anything differ in this.
+
+    Raises ValueError or TypeError where the arguments are not JSON. Source: row C4, invariant 3.
+    """
+    return digest([_FORM, run_id, call_id, tool_digest, args, sorted(files.items())])
+
+
+def definition_digest(name: str, description: str, input_schema: Any) -> str:
+    """What changes when a tool is no longer the one that was approved, in hex."""
+    return digest([name, description, input_schema])
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two hashes are equal, in a time that does not depend on where they differ; empty ones never are."""
+    return bool(one) and hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

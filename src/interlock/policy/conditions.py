@@ -1,0 +1,129 @@
+"""Conditions of rules in CEL: compiled and checked once, evaluated over one context per decision.
+
+Which rules there are and what follows when a condition holds is not known here.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cel
+
+LONGEST = 2_000
+FIELDS: Mapping[str, frozenset[str] | None] = {
+    "args": None,
+    "tool": None,
+    "agent": frozenset(("name", "trust", "persona")),
+    "task": frozenset(("type", "project", "cost_usd")),
+    "project": None,
+}
+"""What a condition sees, and the fields of what has fixed ones. Source: interfaces, "Policy file"."""
+
+_FUNCTIONS = frozenset(
+    "size contains startsWith endsWith matches int uint double string bytes timestamp duration type dyn has all exists "
+    "exists_one existsOne map filter getFullYear getMonth getDayOfYear getDayOfMonth getDate getDayOfWeek getHours "
+    "getMinutes getSeconds getMilliseconds".split()
+)
+_TYPES = frozenset(("int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"))
+_LITERALS = re.compile(
+    r"""
+    //[^\n]*
+  | (?:[bB]?[rR]|[rR][bB]) (?: \"{3}[\s\S]*?\"{3} | '{3}[\s\S]*?'{3} | "[^"\n]*" | '[^'\n]*' )
+  | [bB]? (?:
+        \"{3}(?:\\[\s\S]|[^\\])*?\"{3} | '{3}(?:\\[\s\S]|[^\\])*?'{3} | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
+    )
+    """,
+    re.VERBOSE,
+)
+_BOUND = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
+_FIELD = re.compile(r"(?<![\w.])(agent|task)\s*\.\s*([A-Za-z_]\w*)")
+_SELECT = re.compile(r"\s*\.\s*([A-Za-z_]\w*)(?!\w|\s*\()")
+_SYNTAX = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?([^\n|]*)")
+
+
+class BadCondition(ValueError):
+    """A condition that cannot be used: one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition, ready to be evaluated."""
+
+    source: str
+    program: cel.Program
+    reads: Mapping[str, frozenset[str] | None]
+    """The variables that it reads, and of each the fields; None where it may read any."""
+
+    def holds(self, context: cel.Context) -> bool | str:
+        """Whether it holds; text where it cannot be told, which never carries a value of the call."""
+        try:
+            result = self.program.execute(context)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a panic of the engine is no Exception
+            return self._told(error)
+        if result is True or result is False:
+            return result
+        return f"its condition gives a {type(result).__name__}, not true or false"
+
+    def _told(self, error: BaseException) -> str:
+        key = error.args[0] if isinstance(error, KeyError) and error.args else None
+        if isinstance(key, str) and key in self.source:
+            return f"there is no `{key}`"
+        return f"its condition fails on this call ({type(error).__name__})"
+
+
+def compile_condition(source: str) -> Condition:
+    """A condition in CEL, with its names checked.
+
+    Raises BadCondition.
+    """
+    if len(source) > LONGEST:
+        raise BadCondition(f"condition of {len(source)} characters: {LONGEST} at most")
+    try:
+        program = cel.compile(source)
+        names, functions = program.variables(), program.functions()
+    except Exception as error:
+        raise BadCondition(f"not a CEL condition: {_one_line(str(error))}") from error
+    plain = _LITERALS.sub(" 0 ", source)
+    bound = set(_BOUND.findall(plain))
+    for name in names:
+        if name not in FIELDS and name not in bound and name not in _TYPES:
+            raise BadCondition(f"unknown name `{name}`: a condition sees {', '.join(FIELDS)}")
+    for function in functions:
+        if function.isidentifier() and not function.startswith("_") and function not in _FUNCTIONS:
+            raise BadCondition(f"unknown function `{function}`")
+    for owner, field in _FIELD.findall(plain):
+        known = FIELDS[owner]
+        if known is not None and field not in known and owner not in bound:
+            raise BadCondition(f"unknown field `{owner}.{field}`: there are {', '.join(sorted(known))}")
+    return Condition(source, program, {name: _fields(name, plain) for name in names if name in FIELDS})
+
+
+def _fields(variable: str, plain: str) -> frozenset[str] | None:
+    """The fields that a condition reads of a variable, so that nothing else has to be converted; None for any."""
+    if "'" in plain or '"' in plain:
+        return None
+    found = set()
+    for use in re.finditer(rf"\b{variable}\b", plain):
+        field = _SELECT.match(plain, use.end())
+        if field is None:
+            return None
+        found.add(field[1])
+    return frozenset(found)
+
+
+def context_of(values: Mapping[str, Any]) -> cel.Context:
+    """What conditions are evaluated over; values are converted once, here.
+
+    Raises ValueError for values that CEL cannot hold.
+    """
+    return cel.Context(dict(values))
+
+
+def _one_line(message: str) -> str:
+    if found := _SYNTAX.search(message):
+        line, column, problem = found.groups()
+        return f"{problem.split(' expecting ')[0].strip()} (line {line}, column {column} of the condition)"
+    return " ".join(message.split())[:200]

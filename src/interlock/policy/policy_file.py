@@ -1,0 +1,278 @@
+"""From a policy file to a policy, with every fault told as `file:line: problem`.
+
+How rules are evaluated is not known here; reading the file from disk is the caller's.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from interlock.core.errors import ConfigError
+from interlock.core.strict_yaml import Document, Path, parse
+from interlock.policy.builtin import BASE
+from interlock.policy.conditions import BadCondition, Condition, compile_condition
+from interlock.policy.risk import Effect, Risk, Trust
+from interlock.policy.rules import Case, Policy, Rule
+
+LONGEST_EXPIRY_S = 30 * 86_400
+MOST_PEOPLE = 10
+Word = TypeVar("Word", Risk, Effect, Trust)
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_TOOL = re.compile(r"[A-Za-z0-9_.:/*-]{1,128}")
+_DURATION = re.compile(r"([1-9][0-9]{0,6})(s|m|h|d)")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_TOP = ("version", "base", "rules", "deny", "tests")
+_DENY = ("id", "tools", "when", "reason")
+_RULE = (*_DENY, "risk", "people", "not_requester", "consensus", "expires")
+_CASE = ("call", "persona", "trust", "task", "project", "expect")
+_CALL = ("tool", "args", "description", "input_schema", "declared_risk")
+_TASK = ("type", "project", "cost_usd")
+_EXPECT = ("risk", "effect", "rule")
+
+
+def policy_from(
+    text: str | bytes | None,
+    source: str,
+    *,
+    known_tools: Collection[str] | None = None,
+    known_personas: Collection[str] | None = None,
+) -> Policy:
+    """The policy of a file; without one, or with an empty one, the built-in policy. Source: row C10.
+
+    With `known_tools` and `known_personas`, names that are none of them are faults.
+
+    Raises ConfigError with all faults of the file, each `file:line: problem`.
+    """
+    document = None if text is None else parse(text, source=source)
+    if document is None or document.data is None:
+        return Policy.builtin()
+    reader = _Reader(document, known_tools, known_personas)
+    policy = reader.policy()
+    if reader.faults:
+        raise ConfigError(reader.faults)
+    return policy
+
+
+@dataclass(slots=True)
+class _Reader:
+    document: Document
+    tools: Collection[str] | None
+    personas: Collection[str] | None
+    faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ids: dict[str, Path] = field(default_factory=dict)
+
+    def policy(self) -> Policy:
+        top = self.mapping((), self.document.data, _TOP, "a policy is a mapping that starts with `version: 1`")
+        version = top.get("version")
+        if top and (type(version) is not int or version != 1):
+            found = f"is `{version}`" if "version" in top else "is missing"
+            self.fault(("version",), f"`version` {found}: write `version: 1`")
+        return Policy(
+            base=self.base(top.get("base")),
+            rules=tuple(self.each("rules", top.get("rules"), self.rule)),
+            denials=tuple(self.each("deny", top.get("deny"), self.denial)),
+            cases=tuple(self.each("tests", top.get("tests"), self.case)),
+            notes=tuple(self.notes),
+        )
+
+    def fault(self, path: Path, problem: str) -> None:
+        self.faults.append(self.document.fault(path, problem))
+
+    def mapping(self, path: Path, data: Any, known: Collection[str], otherwise: str) -> Mapping[str, Any]:
+        if not isinstance(data, dict):
+            self.fault(path, otherwise)
+            return {}
+        for key in data:
+            if key not in known:
+                self.fault((*path, key), f"unknown key `{key}`{_near(key, known)}")
+        return data
+
+    def each(self, name: str, data: Any, read: Callable[[Path, Any], Any]) -> Iterable[Any]:
+        if data is None:
+            return []
+        if not isinstance(data, list):
+            self.fault((name,), f"`{name}` is a list")
+            return []
+        found = [read((name, number), item) for number, item in enumerate(data)]
+        return [item for item in found if item is not None]
+
+    def base(self, data: Any) -> dict[str, Risk]:
+        if data is None:
+            return {}
+        if not isinstance(data, dict):
+            self.fault(("base",), "`base` maps tools to GREEN, YELLOW or RED")
+            return {}
+        out = {}
+        for tool, value in data.items():
+            path = ("base", tool)
+            if "*" in tool:
+                self.fault(path, f"`{tool}`: base names single tools, patterns are for rules")
+            self.tool(path, tool)
+            if (risk := self.choice(path, value, Risk, "risk")) is not None:
+                out[tool] = risk
+                if tool in BASE and risk < BASE[tool]:
+                    self.notes.append(
+                        self.document.fault(path, f"`{tool}` is {BASE[tool]} in the built-in table, {risk} here")
+                    )
+        return out
+
+    def rule(self, path: Path, data: Any) -> Rule | None:
+        fields = self.mapping(path, data, _RULE, "a rule is a mapping with `id`, `tools`, `when`, `risk`, `reason`")
+        if not fields:
+            return None
+        if "risk" not in fields:
+            self.fault(path, "`risk` is missing: what does the rule raise calls to?")
+        common = self.common(path, fields)
+        people = fields.get("people", 1)
+        if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
+            self.fault((*path, "people"), f"`people` is a number from 1 to {MOST_PEOPLE}")
+            people = 1
+        return Rule(
+            **common,
+            risk=self.choice((*path, "risk"), fields.get("risk", "RED"), Risk, "risk"),
+            people=people,
+            not_requester=self.truth(path, fields, "not_requester"),
+            consensus=self.truth(path, fields, "consensus"),
+            expires_s=self.duration((*path, "expires"), fields.get("expires")),
+        )
+
+    def denial(self, path: Path, data: Any) -> Rule | None:
+        fields = self.mapping(path, data, _DENY, "an entry of `deny` is a mapping with `id`, `tools`, `when`, `reason`")
+        return Rule(**self.common(path, fields)) if fields else None
+
+    def common(self, path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "id": self.ident(path, fields),
+            "tools": self.tool_list((*path, "tools"), fields.get("tools", [])),
+            "condition": self.condition((*path, "when"), fields.get("when")),
+            "reason": self.text((*path, "reason"), fields.get("reason", "")),
+        }
+
+    def ident(self, path: Path, fields: Mapping[str, Any]) -> str:
+        ident = fields.get("id")
+        if not isinstance(ident, str) or not _ID.fullmatch(ident):
+            problem = "`id` is missing" if ident is None else f"`{ident}` is not an id"
+            self.fault((*path, "id"), f"{problem}: use lower-case letters, digits, `.`, `_` and `-`")
+            return ""
+        if (first := self.ids.get(ident)) is not None:
+            self.fault(
+                (*path, "id"), f"id `{ident}` is already used on line {self.document.line(first)}: ids are unique"
+            )
+        else:
+            self.ids[ident] = (*path, "id")
+        return ident
+
+    def tool_list(self, path: Path, data: Any) -> tuple[str, ...]:
+        if isinstance(data, str):
+            self.fault(path, f"`tools` is a list: write `[{data}]`")
+            return ()
+        if not isinstance(data, list) or not all(isinstance(name, str) for name in data):
+            self.fault(path, "`tools` is a list of tool names")
+            return ()
+        if path in self.document.lines and not data:
+            self.fault(path, "`tools` is empty: leave it out for every tool")
+        for number, name in enumerate(data):
+            self.tool((*path, number), name)
+        return tuple(data)
+
+    def tool(self, path: Path, name: str) -> None:
+        if not _TOOL.fullmatch(name):
+            self.fault(path, f"`{name}` is not a tool name")
+        elif self.tools is not None:
+            pattern = re.compile(re.escape(name).replace(r"\*", ".*"))
+            if not any(pattern.fullmatch(known) for known in self.tools):
+                self.fault(path, f"there is no tool `{name}`{_near(name, self.tools)}")
+
+    def condition(self, path: Path, data: Any) -> Condition | None:
+        if data is None and path not in self.document.lines:
+            return None
+        if not isinstance(data, str):
+            self.fault(path, "`when` is a CEL condition: put it in quotes")
+            return None
+        try:
+            return compile_condition(data)
+        except BadCondition as error:
+            self.fault(path, str(error))
+            return None
+
+    def choice(self, path: Path, data: Any, kinds: type[Word], name: str) -> Word | None:
+        if isinstance(data, str) and data in [kind.value for kind in kinds]:
+            return kinds(data)
+        *most, last = (kind.value for kind in kinds)
+        self.fault(path, f"`{data}` is not a {name}: use {', '.join(most)} or {last}")
+        return None
+
+    def text(self, path: Path, data: Any) -> str:
+        if isinstance(data, str):
+            return " ".join(data.split())
+        self.fault(path, f"`{path[-1]}` is text")
+        return ""
+
+    def truth(self, path: Path, fields: Mapping[str, Any], name: str) -> bool:
+        value = fields.get(name, False)
+        if type(value) is not bool:
+            self.fault((*path, name), f"`{name}` is true or false")
+            return False
+        return value
+
+    def duration(self, path: Path, data: Any) -> int | None:
+        if data is None and path not in self.document.lines:
+            return None
+        found = _DURATION.fullmatch(data) if isinstance(data, str) else None
+        seconds = int(found[1]) * _UNITS[found[2]] if found else 0
+        if not 0 < seconds <= LONGEST_EXPIRY_S:
+            self.fault(path, f"`{data}` is not a time: write `30m`, `24h` or `7d` (30d at most)")
+            return None
+        return seconds
+
+    def case(self, path: Path, data: Any) -> Case | None:
+        fields = self.mapping(path, data, _CASE, "a test is a mapping with `call`, `persona` and `expect`")
+        if not fields:
+            return None
+        call = self.mapping((*path, "call"), fields.get("call"), _CALL, "`call` is a mapping with `tool` and `args`")
+        if call and not isinstance(call.get("tool"), str):
+            self.fault((*path, "call"), "`call` needs a `tool`")
+        elif call:
+            self.tool((*path, "call", "tool"), call["tool"])
+        if "args" in call and not isinstance(call["args"], dict):
+            self.fault((*path, "call", "args"), "`args` is a mapping")
+        if "declared_risk" in call:
+            self.choice((*path, "call", "declared_risk"), call["declared_risk"], Risk, "risk")
+        self.caller(path, fields)
+        expect = self.mapping((*path, "expect"), fields.get("expect"), _EXPECT, "`expect` is a mapping with `effect`")
+        if "expect" in fields and not fields["expect"]:
+            self.fault((*path, "expect"), "a test expects at least one of `risk`, `effect` and `rule`")
+        if "risk" in expect:
+            self.choice((*path, "expect", "risk"), expect["risk"], Risk, "risk")
+        if "effect" in expect:
+            self.choice((*path, "expect", "effect"), expect["effect"], Effect, "effect")
+        if "rule" in expect:
+            self.text((*path, "expect", "rule"), expect["rule"])
+        question = {key: value for key, value in fields.items() if key != "expect"}
+        return Case(where=self.document.at(path), question=question, expect=expect)
+
+    def caller(self, path: Path, fields: Mapping[str, Any]) -> None:
+        persona = fields.get("persona")
+        if "persona" in fields:
+            self.text((*path, "persona"), persona)
+        if isinstance(persona, str) and self.personas is not None and persona not in self.personas:
+            self.fault((*path, "persona"), f"there is no persona `{persona}`{_near(persona, self.personas)}")
+        if "trust" in fields:
+            self.choice((*path, "trust"), fields["trust"], Trust, "trust")
+        if "project" in fields:
+            self.text((*path, "project"), fields["project"])
+        if "task" in fields:
+            task = self.mapping((*path, "task"), fields["task"], _TASK, "`task` is a mapping with `type`, `cost_usd`")
+            for name in ("type", "project"):
+                if name in task:
+                    self.text((*path, "task", name), task[name])
+            if type(task.get("cost_usd", 0)) not in (int, float):
+                self.fault((*path, "task", "cost_usd"), "`cost_usd` is a number of dollars")
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f": did you mean `{close[0]}`?" if close else ""

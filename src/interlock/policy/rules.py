@@ -1,0 +1,151 @@
+"""A policy: the risk of tools, the rules that raise it, and what is denied; indexed by tool, immutable.
+
+How a file becomes a policy is `policy_file`'s, how a call is judged `decide`'s.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from interlock.core.values import digest
+from interlock.policy.builtin import BASE, RULES
+from interlock.policy.conditions import Condition, compile_condition
+from interlock.policy.risk import Risk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Something that raises the risk of calls, or (with `risk` None) denies them."""
+
+    id: str
+    tools: tuple[str, ...] = ()
+    """Names, or patterns with `*`; empty: every tool."""
+    condition: Condition | None = None
+    """None: every call of these tools."""
+    risk: Risk | None = None
+    reason: str = ""
+    people: int = 1
+    not_requester: bool = False
+    consensus: bool = False
+    expires_s: int | None = None
+
+    def concerns(self, tool: str) -> bool:
+        """Whether it has anything to say about a tool."""
+        return not self.tools or any(tool == name or ("*" in name and fnmatchcase(tool, name)) for name in self.tools)
+
+    def to_json(self) -> dict[str, Any]:
+        """All that counts for a decision."""
+        return {
+            "id": self.id,
+            "tools": list(self.tools),
+            "when": self.condition.source if self.condition else None,
+            "risk": str(self.risk) if self.risk else None,
+            "reason": self.reason,
+            "people": self.people,
+            "not_requester": self.not_requester,
+            "consensus": self.consensus,
+            "expires_s": self.expires_s,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Applicable:
+    """The rules that concern one tool, in the order of the policy."""
+
+    rules: tuple[Rule, ...]
+    denials: tuple[Rule, ...]
+    reads: Mapping[str, frozenset[str] | None]
+    """What their conditions read: variables, and of each the fields, or None for the whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A test of the policy file: a call and what must be decided."""
+
+    where: str
+    """`file:line`."""
+    question: Mapping[str, Any]
+    """`call`, `persona`, `trust`, `task`, `project`, as in the file."""
+    expect: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What every decision is made by. The built-in rules are always among its rules."""
+
+    base: Mapping[str, Risk] = field(default_factory=dict)
+    """The policy's own table; it goes before a tool's declared risk and the built-in table."""
+    rules: tuple[Rule, ...] = ()
+    denials: tuple[Rule, ...] = ()
+    cases: tuple[Case, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What `policy check` should tell although it is no fault, each `file:line: note`."""
+    version_hash: str = field(init=False)
+    """What changes when anything that counts for a decision changes."""
+    _by_tool: Mapping[str, Applicable] = field(init=False, repr=False, compare=False)
+    _other: Applicable = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        every = (*builtin_rules(), *self.rules)
+        names = {name for rule in (*every, *self.denials) for name in rule.tools if "*" not in name}
+        index = {name: _applicable(every, self.denials, name) for name in names}
+        object.__setattr__(self, "_by_tool", index)
+        object.__setattr__(self, "_other", _applicable(every, self.denials, None))
+        object.__setattr__(self, "version_hash", digest(self._content(every)))
+
+    @classmethod
+    def builtin(cls) -> "Policy":
+        """What holds where there is no policy file, or an empty one. Source: row C10."""
+        return _builtin()
+
+    def applicable(self, tool: str) -> Applicable:
+        """The rules that concern a tool; those of others cost nothing."""
+        if (found := self._by_tool.get(tool)) is not None:
+            return found
+        if all(not rule.tools for rule in (*self._other.rules, *self._other.denials)):
+            return self._other
+        return _applicable(self._other.rules, self._other.denials, tool)
+
+    def base_is_green(self, tool: str) -> bool:
+        """Whether calls of a tool are GREEN unless a rule raises them."""
+        return self.base.get(tool, BASE.get(tool)) is Risk.GREEN
+
+    def _content(self, every: tuple[Rule, ...]) -> dict[str, Any]:
+        return {
+            "builtin": {name: str(risk) for name, risk in BASE.items()},
+            "base": {name: str(risk) for name, risk in self.base.items()},
+            "rules": [rule.to_json() for rule in every],
+            "deny": [rule.to_json() for rule in self.denials],
+        }
+
+
+@cache
+def builtin_rules() -> tuple[Rule, ...]:
+    """The rules that hold beside every policy file."""
+    return tuple(
+        Rule(id=r.id, tools=r.tools, condition=compile_condition(r.when), risk=r.risk, reason=r.reason) for r in RULES
+    )
+
+
+@cache
+def _builtin() -> Policy:
+    return Policy()
+
+
+def _applicable(rules: tuple[Rule, ...], denials: tuple[Rule, ...], tool: str | None) -> Applicable:
+    """For a tool; for None, what may concern tools that no rule names: rules for all tools and for patterns."""
+
+    def wanted(rule: Rule) -> bool:
+        if tool is not None:
+            return rule.concerns(tool)
+        return not rule.tools or any("*" in name for name in rule.tools)
+
+    some, denied = tuple(filter(wanted, rules)), tuple(filter(wanted, denials))
+    reads: dict[str, frozenset[str] | None] = {}
+    for rule in (*some, *denied):
+        for name, fields in rule.condition.reads.items() if rule.condition else ():
+            known = reads.get(name, frozenset())
+            reads[name] = None if fields is None or known is None else known | fields
+    return Applicable(some, denied, reads)

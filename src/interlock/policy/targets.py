@@ -1,0 +1,66 @@
+"""Whether arguments name a production system: `db.prod.example.com`, `/srv/production`, `--env=prod`.
+
+Prose about production (`production-ready`, "used in production by many") names no system.
+"""
+
+import re
+from functools import lru_cache
+
+from interlock.policy.words import words
+
+_SURE = frozenset(("prod", "production"))
+_TOKEN = re.compile(r"[^\s\"'`,;(){}\[\]<>|&]+")
+_EDGES = ".:!?*_~—–-"
+_NOT = frozenset("non pre post mass co re over under ready grade quality level like scale".split())
+_STRUCTURE = re.compile(r"[./\\:@=_#-]|(?<=[a-z])(?=[A-Z])|(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)")
+_BARE = re.compile(
+    r"(?<![\w.-])(?:to|on|against|into|from|at|-{1,2}\w[\w-]{0,40})\s{1,9}[\"'`]?production\b(?![\w-]|\.\w)",
+    re.IGNORECASE,
+)
+_PROSE = frozenset(
+    "content contents body text markdown html description summary title subject message comment note notes query "
+    "question prompt reason details caption abstract report instructions goal brief feedback rule lesson".split()
+)
+_KEY_WORDS = frozenset("is use in on to for target env environment stage tier prod production".split())
+
+
+def names_production(text: str, *, prose: bool = False) -> bool:
+    """Whether a text names a production system.
+
+    In `prose` (a document, a question) the bare word `production` counts only after a flag or a preposition that
+    points at something (`deploy to production`); elsewhere any bare word counts. Source: numbers, "Risk and trust".
+    """
+    if "prod" not in text.lower():
+        return False
+    if text.strip().lower() in _SURE or _BARE.search(text):
+        return True
+    return any(_token_names(match.group().strip(_EDGES), prose) for match in _TOKEN.finditer(text))
+
+
+@lru_cache(maxsize=4096)
+def is_prose_key(key: str) -> bool:
+    """Whether an argument of that name holds text for people to read."""
+    found = words(key)
+    return bool(found) and found[-1] in _PROSE
+
+
+@lru_cache(maxsize=4096)
+def _is_target_key(key: str) -> bool:
+    found = set(words(key))
+    return bool(found & _SURE) and found <= _KEY_WORDS
+
+
+def key_names_production(key: str, value: object) -> bool:
+    """Whether an argument such as `is_production: true` or `prod: {…}` names a production system."""
+    return _is_target_key(key) and value not in (None, False, "", 0)
+
+
+def _token_names(token: str, prose: bool) -> bool:
+    if "prod" not in token.lower():
+        return False
+    found = words(token)
+    if not _SURE.intersection(found):
+        return False
+    if len(found) > 1 and _NOT.intersection(found) and not re.search(r"[./@=]", token):
+        return False
+    return "prod" in found or not prose or (len(found) > 1 and _STRUCTURE.search(token) is not None)
