@@ -31,16 +31,15 @@ def approvals(
     cards, now = opening.at_desk(reading)
     if as_json:
         return screen.data(cards)
+    if every:
+        return details.show_answered(cards, now)
     if not cards:
         return screen.line("nothing waits for you", style="dim")
     for card in cards:
         details.show_card(card, now)
         screen.line()
-    pending = [card for card in cards if card["status"] == "pending"]
-    if pending:
-        screen.note(
-            f"answer with `interlock approve {pending[0]['id']}` or `interlock deny {pending[0]['id']} --reason …`"
-        )
+    first = cards[0]["id"]
+    screen.note(f"answer with `interlock approve {first}` or `interlock deny {first} --reason …`")
     return None
 
 

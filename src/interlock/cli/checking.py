@@ -59,7 +59,10 @@ def policy_explain(
     call: Annotated[str | None, typer.Argument(metavar="[CALL]", help='JSON such as {"tool": …, "args": {…}}.')] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One call on each line of the input.")] = False,
 ) -> None:
-    """Say what the policy would decide on a call, and which rules say so; one line of JSON for each."""
+    """Say what the policy would decide on a call, and which rules say so; one line of JSON for each.
+
+    With `--stdin`, a line that is no call is answered with {"error": …} in its place, and the exit code is 2.
+    """
     from interlock.app import parts
     from interlock.cli import screen
     from interlock.policy.cases import answer
@@ -76,7 +79,8 @@ def policy_explain(
             question = _question(where, text)
         except UsageError as error:
             faults.append(str(error))
-            screen.data_line({"error": str(error)})
+            if stdin:
+                screen.data_line({"error": str(error)})
         else:
             screen.data_line(explanation(answer(found, question, trust, declared)))
     if faults:

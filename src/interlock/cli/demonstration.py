@@ -14,10 +14,7 @@ from interlock.desk.progress import Standing
 if TYPE_CHECKING:
     from interlock.desk.progress import Progress
 
-GOAL = (
-    "Compare three ways to store the session data of a small web shop, recommend one, have the recommendation "
-    "checked, and e-mail the result to board@example.com"
-)
+GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
 MODEL = "rehearsal/offline"
 LOOK_AT = ("missions", "tasks", "approvals --all", "agents", "runs", "budget")
 NOTE = "signed off in the demo by the operator of this home"

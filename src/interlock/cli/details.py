@@ -1,7 +1,7 @@
 """One thing on the screen in full: a task, a run's trace, an approval's card."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -156,6 +156,7 @@ def show_card(card: View, now: datetime) -> None:
             ("not by", "the person who started the mission" if card["not_requester"] else None),
             ("expires", screen.ago(card["expires_at"], now) if card["expires_at"] else None),
             ("answered", screen.ago(card["answered_at"], now) if card["answered_at"] else None),
+            ("by", card["decided_by_name"]),
             ("note", card["note"]),
         ]
     )  # fmt: skip
@@ -165,10 +166,28 @@ def show_card(card: View, now: datetime) -> None:
             [(f"  {name}", value if isinstance(value, str) else one_line(value)) for name, value in args.items()]
         )
     elif card["tool"] is None:
-        rest = {k: v for k, v in card["request"].items() if k not in ("summary", "tool", "args")}
+        rest = {k: v for k, v in card["request"].items() if k not in ("summary", "tool", "args", "deliverable")}
         screen.facts(
             [(f"  {name}", value if isinstance(value, str) else one_line(value)) for name, value in rest.items()]
         )
+    if ident := card["request"].get("deliverable"):
+        screen.facts([("read it", f"interlock deliverable {ident}")])
+
+
+def show_answered(cards: Sequence[View], now: datetime) -> None:
+    """Questions and their answers, one a line."""
+    screen.table(
+        ("ID", "STATE", "RISK", "KIND", "ASKED BY", "ANSWERED BY", "ASKED", "~WHAT"),
+        [
+            (
+                c["id"], screen.state(c["status"]), screen.state(c["risk"]), c["kind"], c["asked_by"],
+                c["decided_by_name"] or "–", screen.ago(c["created_at"], now),
+                headline(c) + (f" for “{c['task_title']}”" if c["task_title"] else ""),
+            )
+            for c in cards
+        ],
+        empty="nothing was ever asked",
+    )  # fmt: skip
 
 
 def headline(card: View) -> str:

@@ -86,7 +86,7 @@ def run(args: Sequence[str]) -> int:
     except InterlockError as error:
         return _say(str(error), error.exit_code)
     except typer.TyperException as error:
-        message = error.format_message().strip().rstrip(".")
+        message = error.format_message().strip().rstrip(".").replace("'", "`")
         return _say(f"{message[:1].lower()}{message[1:]}: see `interlock --help`" if message else "", USAGE)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED

@@ -124,7 +124,9 @@ def said(activity: Mapping[str, Any]) -> str | None:
         return f"{'held':<14}  {data.get('risk')} {_short(what)} waits for a person: {answer}"
     if action == "APPROVAL_ANSWERED":
         note = f": {_short(data['note'])}" if data.get("note") else ""
-        return f"{'answered':<14}  {data.get('verdict')} by {_short(data.get('name'))}{note}"
+        verdict = {"approve": "approved", "deny": "denied"}.get(str(data.get("verdict")), "answered")
+        who = data.get("name") or ("the policy" if activity["actor_kind"] == "system" else activity["actor_id"])
+        return f"{verdict:<14}  by {_short(who)}{note}"
     if action == "COORDINATOR_DECISION":
         what = data.get("decision") or data.get("kind") or activity["subject"] or "decision"
         return f"{'decided':<14}  {_short(what)}: {_short(data.get('reason'))}"
