@@ -30,7 +30,7 @@ _HELD = sa.select(_lane.agent_id).where(_lane.holder == b("worker")).order_by(_l
 _FREE = (
     sa.update(LANES)
     .where(_lane.holder == b("worker"))
-    .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME))
+    .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME), due_at=None)
 )
 _LEFT = sa.select(_run.id).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
 _BACK = (
@@ -42,7 +42,7 @@ _RUNNING = sa.select(_run.id).where(_run.status == sa.text("'running'"))
 _PUT_OFF = sa.select(_run.id, _run.agent_id).where(
     _run.status == sa.text("'created'"), _run.error.is_not(None), _run.due_at > b("now", type_=_TIME)
 )
-_READY_NOW = sa.update(LANES).where(_lane.agent_id == b("agent")).values(ready_at=b("now", type_=_TIME))
+_READY_NOW = sa.update(LANES).where(_lane.agent_id == b("agent")).values(ready_at=b("now", type_=_TIME), due_at=None)
 _DUE_NOW = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'created'")).values(due_at=None)
 _CONTROLLED = sa.select(_run.id, _run.control).where(
     _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.control.is_not(None)

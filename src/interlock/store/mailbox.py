@@ -25,34 +25,41 @@ _KEY = sa.select(_run.id).where(_run.idempotency_key == b("key"))
 _QUEUED = sa.select(_run.id).where(
     _run.agent_id == b("agent"), _run.kind == b("kind"), _run.status == sa.text("'created'")
 )
+_NOW, _DUE = b("now", type_=_TIME), b("due", type_=_TIME)
+_FROM = sa.func.coalesce(_DUE, _NOW)
 _PLACE = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"))
     .values(
         next_seq=_lane.next_seq + 1,
-        clock_at=sa.case(
-            (_lane.clock_at > b("order_at", type_=_TIME), _lane.clock_at), else_=b("order_at", type_=_TIME)
-        ),
+        clock_at=sa.case((_lane.clock_at > _NOW, _lane.clock_at), else_=_NOW),
         ready_at=sa.case(
             (_lane.parked_run_id.is_not(None), _lane.ready_at),
-            (sa.and_(_lane.ready_at.is_not(None), _lane.ready_at <= b("order_at", type_=_TIME)), _lane.ready_at),
-            else_=b("order_at", type_=_TIME),
+            (sa.and_(_lane.ready_at.is_not(None), _lane.ready_at <= _FROM), _lane.ready_at),
+            else_=_FROM,
+        ),
+        due_at=sa.case(
+            (_lane.parked_run_id.is_not(None), _lane.due_at),
+            (sa.and_(_lane.ready_at.is_not(None), sa.or_(_lane.due_at.is_(None), _lane.due_at <= _DUE)), _lane.due_at),
+            else_=_DUE,
         ),
     )
     .returning(_lane.next_seq, _lane.clock_at)
 )
+_IS_READY = sa.and_(
+    _lane.holder.is_(None),
+    _lane.ready_at.is_not(None),
+    sa.or_(_lane.due_at.is_(None), _lane.due_at <= _NOW),
+    sa.not_(_lane.paused),
+)
 _READY = (
     sa.select(_lane.agent_id)
-    .where(_lane.holder.is_(None), _lane.ready_at <= b("now", type_=_TIME), sa.not_(_lane.paused))
+    .where(_IS_READY)
     .order_by(_lane.ready_at)
     .limit(b("most"))
     .with_for_update(skip_locked=True)
 )
-_ANY_READY = (
-    sa.select(_lane.agent_id)
-    .where(_lane.holder.is_(None), _lane.ready_at <= b("now", type_=_TIME), sa.not_(_lane.paused))
-    .limit(1)
-)
+_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).limit(1)
 _TAKE = (
     sa.update(LANES)
     .where(_lane.agent_id.in_(_READY))
@@ -77,13 +84,13 @@ _START = (
     )
     .returning(*(c for c in RUNS.columns))
 )
-_NEXT_READY = (
-    sa.select(sa.func.coalesce(_run.due_at, b("now", type_=_TIME)))
+_QUEUE = (
+    sa.select(_run.due_at)
     .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
     .order_by(_run.order_at, _run.seq)
     .limit(1)
-    .scalar_subquery()
 )
+_NEXT_READY = _QUEUE.with_only_columns(sa.func.coalesce(_run.due_at, _NOW)).scalar_subquery()
 _LET_GO = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
@@ -97,7 +104,10 @@ _LET_GO_PARKED = (
 REFRESH = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"))
-    .values(ready_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=_NEXT_READY))
+    .values(
+        ready_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=_NEXT_READY),
+        due_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=_QUEUE.scalar_subquery()),
+    )
 )
 _OWN = (
     sa.update(RUNS)
@@ -135,7 +145,8 @@ _WAKE_LANE = (
     .where(_lane.agent_id == b("agent"))
     .values(
         parked_run_id=sa.case((_lane.parked_run_id == b("run"), None), else_=_lane.parked_run_id),
-        ready_at=b("now", type_=_TIME),
+        ready_at=_NOW,
+        due_at=None,
     )
 )
 _WAKE_RUN = (
@@ -191,8 +202,8 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
     """Writes a run at the end of its mailbox; returns its id, and whether it is new."""
     if found := tx.one(_KEY, {"key": message.idempotency_key}):
         return str(found.id), False
-    order_at = max(now, message.due_at) if message.due_at else now
-    place = tx.one(_PLACE, {"agent": message.agent_id, "order_at": order_at})
+    due_at = message.due_at if message.due_at is not None and message.due_at > now else None
+    place = tx.one(_PLACE, {"agent": message.agent_id, "now": now, "due": due_at})
     if place is None:
         raise LookupError(f"agent {message.agent_id} has no lane")
     if message.coalesce and (found := tx.one(_QUEUED, {"agent": message.agent_id, "kind": message.kind})):
@@ -203,9 +214,9 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
         project_id=message.project_id,
         agent_id=message.agent_id,
         kind=message.kind,
-        order_at=order_at if message.due_at else max(order_at, place.clock_at),
+        order_at=place.clock_at if due_at is None else place.clock_at + (due_at - now),
         seq=place.next_seq,
-        due_at=message.due_at,
+        due_at=due_at,
         payload=message.payload,
         idempotency_key=message.idempotency_key,
         cause_kind=message.cause_kind,
@@ -287,7 +298,7 @@ def requeue(
     again = {**claim.params, "due": due_at, "fault": error, "tries": 1 if failed else 0}
     tx.must(_AGAIN, again, 1, LeaseLost(claim.run.id))
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
-    tx.wake = due_at is None
+    tx.wake = tx.wake or due_at is None
 
 
 def lock(tx: Tx, run_id: str) -> Any | None:

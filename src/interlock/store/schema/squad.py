@@ -98,11 +98,14 @@ class Lane(SQLModel, table=True):
     )  # fmt: skip
     agent_id: str = Field(primary_key=True, foreign_key="agents.id", ondelete="CASCADE")
     ready_at: datetime | None = None
+    """Since when its head waits, or when it is due; the lane that waited longest is served first."""
+    due_at: datetime | None = None
+    """Of a lane whose head is delayed: not before this. The others are ready whatever the clocks say."""
     holder: str | None = None
     fence: int = 0
     next_seq: int = 1
     clock_at: datetime
-    """The latest time any message of this lane was posted at or is due."""
+    """The latest time any message of this lane was posted at."""
     paused: bool = False
     parked_run_id: str | None = None
     """A task agent's waiting run closes its lane; a conversation's does not."""

@@ -546,6 +546,7 @@ def upgrade() -> None:
         "lanes",
         sa.Column("agent_id", sqltypes.AutoString(), nullable=False),
         sa.Column("ready_at", sqltypes.UTCDateTime(), nullable=True),
+        sa.Column("due_at", sqltypes.UTCDateTime(), nullable=True),
         sa.Column("holder", sqltypes.AutoString(), nullable=True),
         sa.Column("fence", sa.Integer(), nullable=False),
         sa.Column("next_seq", sa.Integer(), nullable=False),

@@ -1,0 +1,1 @@
+"""The store through its doors, each case over SQLite and PostgreSQL."""

@@ -1,0 +1,138 @@
+"""The rows that the store's tests start from, made through the doors; no test and no check lives here."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from interlock.core.ids import new_id
+from interlock.core.values import Actor, ActorKind
+from interlock.state_machine.table import TaskState
+from interlock.store import approvals, ledger, mailbox, squad, tasks
+from interlock.store.ledger import Opening, Spender
+from interlock.store.mailbox import Claim, Post
+from interlock.store.schema import Mission
+from interlock.store.squad import Descriptor
+from interlock.store.tasks import Move
+from interlock.store.tx import Tx
+
+T0 = datetime(2026, 1, 1, 12, tzinfo=UTC)
+PROJECT = "demo"
+ADA = Actor(ActorKind.HUMAN, "ada")
+
+
+def after(seconds: float) -> datetime:
+    """A moment so many seconds after the tests' beginning."""
+    return T0 + timedelta(seconds=seconds)
+
+
+def agent(tx: Tx, name: str, kind: str = "think", persona: str = "coder") -> str:
+    """An agent with an empty mailbox; `kind` task makes its lane exclusive."""
+    squad.ensure_project(tx, PROJECT, "UTC", T0)
+    made = squad.ensure_agent(tx, Descriptor(kind, PROJECT, persona, {"name": name}), {}, "specialist", T0)
+    return str(made.id)
+
+
+def agents(tx: Tx, count: int, kind: str = "think") -> list[str]:
+    """Several of them."""
+    return [agent(tx, f"agent {i}", kind) for i in range(count)]
+
+
+def message(agent_id: str, key: str, **more: Any) -> Post:
+    """A message for a mailbox, with the key as its run's id."""
+    given: dict[str, Any] = {
+        "project_id": PROJECT, "agent_id": agent_id, "kind": "think", "payload": {"n": key}, "idempotency_key": key,
+        "cause_kind": "message", "run_id": key, **more,
+    }  # fmt: skip
+    return Post(**given)
+
+
+def claimed(tx: Tx, agent_id: str, key: str, worker_id: str = "w", **more: Any) -> Claim:
+    """A run that a worker holds."""
+    mailbox.post(tx, message(agent_id, key, **more), T0)
+    return mailbox.claim(tx, worker_id, 1, T0)[0]
+
+
+def done(tx: Tx, claim: Claim, now: datetime = T0) -> None:
+    """Ends a claimed run well."""
+    mailbox.finish(tx, claim, "completed", "end_turn", now, result="ok", error=None)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A mission with one task and those who work on it."""
+
+    mission_id: str
+    task_id: str
+    coordinator: str
+    worker: Actor
+
+
+def job(tx: Tx) -> Job:
+    """A mission whose one task is in INBOX."""
+    coordinator, worker = agent(tx, "coordinator", "mission", "coordinator"), agent(tx, "worker", "task")
+    mission_id, task_id = new_id("mis"), new_id("tsk")
+    common = {"project_id": PROJECT, "mission_id": mission_id, "created_at": T0, "updated_at": T0}
+    words = {"title": "a title", "description": "a description", "type": "engineering"}
+    tasks.add(tx, id=mission_id, key="root", idempotency_key=mission_id, **common, **words)
+    tx.add(
+        Mission, id=mission_id, project_id=PROJECT, goal="a goal", graph_version=1, coordinator_agent_id=coordinator,
+        thinker_agent_id=coordinator, requested_by="ada", created_at=T0,
+    )  # fmt: skip
+    tasks.add(tx, id=task_id, key="one", idempotency_key=task_id, parent_id=mission_id, **common, **words)
+    return Job(mission_id, task_id, coordinator, Actor(ActorKind.AGENT, worker, "coder"))
+
+
+def in_progress(tx: Tx) -> Job:
+    """A mission whose task is being worked on."""
+    made = job(tx)
+    assign = Move(
+        task_id=made.task_id, to=TaskState.ASSIGNED, actor=ADA, reason="for the coder", key="assign",
+        assignee_agent_id=made.worker.id,
+    )  # fmt: skip
+    tasks.advance(tx, assign, T0)
+    start = Move(task_id=made.task_id, to=TaskState.IN_PROGRESS, actor=made.worker, reason="began", key="start")
+    tasks.advance(tx, start, T0)
+    return made
+
+
+def hand_in(tx: Tx, made: Job) -> None:
+    """Gives the task a deliverable and moves it to REVIEW."""
+    text = {"id": new_id("dlv"), "task_id": made.task_id, "kind": "text", "title": "it", "text": "it", "sha256": "0"}
+    tasks.hand_in(tx, text, T0)
+    review = Move(task_id=made.task_id, to=TaskState.REVIEW, actor=made.worker, reason="handed in", key="review")
+    tasks.advance(tx, review, T0)
+
+
+def ask(tx: Tx, approval_id: str, **more: Any) -> None:
+    """A question for people."""
+    given: dict[str, Any] = {
+        "id": approval_id, "kind": "TOOL_CALL", "project_id": PROJECT, "subject": "digest", "risk": "RED",
+        "request": {"tool": "send_email"}, "asked_by": "system:test", "created_at": T0, **more,
+    }  # fmt: skip
+    approvals.ask(tx, **given)
+
+
+def wait_for(tx: Tx, made: Job, approval_id: str) -> None:
+    """Moves the task to NEEDS_APPROVAL."""
+    move = Move(
+        task_id=made.task_id, to=TaskState.NEEDS_APPROVAL, actor=Actor(ActorKind.SYSTEM, "system:test"),
+        reason="a person must answer", key=f"hold:{approval_id}", wait_for=f"approval:{approval_id}",
+    )  # fmt: skip
+    tasks.advance(tx, move, T0)
+
+
+def answer(approval_id: str, person: str = "ada", verdict: str = "approve", **more: Any) -> approvals.Answer:
+    """What an operator answers."""
+    given: dict[str, Any] = {"role": "operator", "surface": "test", **more}
+    return approvals.Answer(approval_id=approval_id, person_id=person, name=person.title(), verdict=verdict, **given)
+
+
+def account(tx: Tx, account_id: str, limit_microusd: int) -> str:
+    """An account with a limit."""
+    ledger.open_accounts(tx, [Opening(account_id, "run", account_id, PROJECT, limit_microusd)], T0)
+    return account_id
+
+
+def spender(run_id: str, *accounts: str) -> Spender:
+    """Who spends for a run."""
+    return Spender(run_id, "agent", None, None, PROJECT, tuple(sorted(accounts)))
