@@ -109,8 +109,7 @@ class Applier:
 
     def work(self, e: Effect) -> None:
         """Posts a task's next run."""
-        agent_id = self._agent("task", e["persona"], {"task": e["task"], "generation": str(e["generation"])})
-        self._post_work(e, agent_id, self.now + timedelta(seconds=e["delay_s"]) if e["delay_s"] else None)
+        self._post_work(e, e["agent"], self.now + timedelta(seconds=e["delay_s"]) if e["delay_s"] else None)
 
     def _post_work(self, e: Effect, agent_id: str, due_at: datetime | None) -> None:
         payload = {"purpose": e["purpose"], "task_id": e["task"]}

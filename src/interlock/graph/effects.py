@@ -48,10 +48,10 @@ def assign(view: MissionView, task: TaskView, persona: str) -> Effect:
 
 
 def work(view: MissionView, task: TaskView, *, attempt: int | None = None, delay_s: int = 0) -> Effect:
-    """Posts the run that does a task's work, once for its key."""
+    """Posts the run that does a task's work to its assignee, once for its key."""
     return {
-        "do": "work", "task": task.id, "persona": task.worker, "generation": task.generation,
-        "run_key": view.run_key(task, attempt=attempt), "purpose": purpose(task), "delay_s": delay_s,
+        "do": "work", "task": task.id, "agent": task.assignee, "run_key": view.run_key(task, attempt=attempt),
+        "purpose": purpose(task), "delay_s": delay_s,
     }  # fmt: skip
 
 

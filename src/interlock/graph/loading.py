@@ -113,6 +113,7 @@ class _Tables:
             capabilities=tuple(row.capabilities),
             depends_on=tuple(self._links.get(row.id, ())),
             reviews=row.reviews_task_id,
+            assignee=row.assignee_agent_id,
             worker=worker.persona if worker else None,
             member_id=worker.member_id if worker else None,
             attempt=row.attempt,

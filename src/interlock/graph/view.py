@@ -75,7 +75,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
-    """A task. `persona` is the planned one, `worker` the persona that has it, `call_risk` the highest it executed."""
+    """A task. `persona` is the planned one, `worker` that of its assignee, `call_risk` the highest it executed."""
 
     id: str
     key: str
@@ -87,6 +87,7 @@ class TaskView:
     capabilities: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     reviews: str | None = None
+    assignee: str | None = None
     worker: str | None = None
     member_id: str | None = None
     attempt: int = 0
