@@ -202,7 +202,7 @@ class _Reader:
         if isinstance(data, str) and data in [kind.value for kind in kinds]:
             return kinds(data)
         *most, last = (kind.value for kind in kinds)
-        self.fault(path, f"`{data}` is not a {name}: use {', '.join(most)} or {last}")
+        self.fault(path, f"`{data}` is no {name}: use {', '.join(most)} or {last}")
         return None
 
     def text(self, path: Path, data: Any) -> str:

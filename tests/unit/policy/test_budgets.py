@@ -1,0 +1,93 @@
+"""The arithmetic of budgets."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.core.errors import UsageError
+from interlock.policy.budgets import (
+    AGENT_DAY,
+    LEAST_MAX_TOKENS,
+    RUN,
+    Rates,
+    affordable_tokens,
+    day_end,
+    day_key,
+    task_limit,
+    worst_case,
+)
+from interlock.policy.risk import Trust
+
+RATES = Rates(
+    input=2_000_000, output=10_000_000, cache_read=200_000, cache_write_5m=2_500_000, cache_write_1h=4_000_000
+)
+TOKENS = st.integers(0, 2_000_000)
+PRICES = st.integers(0, 100_000_000)
+
+
+def test_limits_are_those_of_the_table() -> None:
+    assert [AGENT_DAY[t] // 1_000_000 for t in Trust] == [2, 5, 12]
+    assert [RUN[t] for t in Trust] == [250_000, 750_000, 1_500_000]
+    assert task_limit("engineering") == 8_000_000
+    assert task_limit("gardening") == task_limit(None) == 4_000_000
+
+
+def test_the_worst_case_takes_the_highest_input_price_and_rounds_up() -> None:
+    assert worst_case(RATES, input_tokens=1_000_000, max_tokens=0) == 4_000_000
+    assert worst_case(RATES, input_tokens=0, max_tokens=1_000) == 10_000
+    assert worst_case(Rates(input=1, output=0), input_tokens=1, max_tokens=0) == 1
+    with pytest.raises(ValueError, match="negative"):
+        worst_case(RATES, input_tokens=-1, max_tokens=0)
+
+
+@given(PRICES, PRICES, PRICES, TOKENS, TOKENS, st.integers(-1_000, 100_000_000))
+def test_what_is_affordable_fits_and_one_token_more_would_not(
+    price_in: int, price_out: int, cache: int, tokens: int, wanted: int, left: int
+) -> None:
+    rates = Rates(input=price_in, output=price_out, cache_write_5m=cache)
+    found = affordable_tokens(rates, input_tokens=tokens, max_tokens=wanted, left=left)
+    if found is not None:
+        assert worst_case(rates, input_tokens=tokens, max_tokens=found) <= left
+        assert found == wanted or worst_case(rates, input_tokens=tokens, max_tokens=found + 1) > left
+        assert found == wanted or found >= LEAST_MAX_TOKENS
+    elif wanted >= LEAST_MAX_TOKENS:
+        assert worst_case(rates, input_tokens=tokens, max_tokens=LEAST_MAX_TOKENS) > left
+    else:
+        assert worst_case(rates, input_tokens=tokens, max_tokens=wanted) > left
+
+
+def test_a_short_answer_that_was_wanted_short_is_not_refused() -> None:
+    assert affordable_tokens(RATES, input_tokens=0, max_tokens=100, left=1_000) == 100
+    assert affordable_tokens(RATES, input_tokens=0, max_tokens=4_096, left=2_559) is None
+    assert affordable_tokens(RATES, input_tokens=0, max_tokens=4_096, left=2_560) == 256
+
+
+def test_a_day_begins_at_midnight_in_the_time_zone_of_the_project() -> None:
+    now = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)
+    assert day_key(now, "UTC") == "2026-11-21"
+    assert day_key(now, "Europe/Berlin") == "2026-11-22"
+    assert day_key(now, "America/New_York") == "2026-11-21"
+    assert day_end(now, "Europe/Berlin") == datetime(2026, 11, 22, 23, 0, tzinfo=UTC)
+
+
+def test_days_of_23_and_25_hours_end_at_midnight_too() -> None:
+    short = datetime(2026, 3, 28, 23, 0, tzinfo=UTC)
+    long = datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
+    assert day_end(short, "Europe/Berlin") - short == timedelta(hours=23)
+    assert day_end(long, "Europe/Berlin") - long == timedelta(hours=25)
+
+
+def test_an_unknown_time_zone_is_told() -> None:
+    for name in ("Mars/Olympus", "../etc", ""):
+        with pytest.raises(UsageError, match="unknown time zone"):
+            day_key(datetime(2026, 1, 1, tzinfo=UTC), name)
+
+
+@given(st.integers(0, 35 * 366 * 86_400), st.sampled_from(["UTC", "Europe/Berlin", "Asia/Kolkata"]))
+def test_a_day_ends_after_now_and_another_begins(seconds: int, zone: str) -> None:
+    now = datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    end = day_end(now, zone)
+    assert now < end <= now + timedelta(hours=25)
+    assert day_key(end, zone) > day_key(now, zone) == day_key(end - timedelta(microseconds=1), zone)
