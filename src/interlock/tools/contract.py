@@ -140,6 +140,8 @@ class Tool:
     timeout_s: float = 60.0
     simulate: Callable[[dict[str, Any]], str] | None = None
     """What a rehearsal says instead of calling it."""
+    builtin: bool = False
+    """Whether it is one of Interlock's own, so that the built-in risk table speaks of it."""
     for_personas: frozenset[str] | None = None
     """Who may be offered it; None for all."""
 

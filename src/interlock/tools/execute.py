@@ -137,8 +137,13 @@ class Gate:
             description=tool.description,
             input_schema=tool.input_schema,
             declared_risk=tool.risk,
+            is_builtin=tool.builtin,
         )
         return decide(call, self.caller, self.policy, approval=approval)
+
+    def subject(self, run_id: str, call_id: str, tool: Tool, args: Any, files: Mapping[str, str]) -> str:
+        """What an approval of a call binds to."""
+        return subject_hash(run_id, call_id, tool.digest, args, files)
 
 
 def _refused(use: ToolUse, position: int, tool: Tool | None, answer: str) -> Proposal:
@@ -174,7 +179,7 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext) -> 
     files = await digests(tool, args, context)
     subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
     approved = approval is not None and approval.status in ("approved", "used")
-    binding = ApprovedBinding(approval.id, approval.subject, subject) if approval is not None and approved else None
+    binding = binding_of(approval, subject) if approved else None
     decision = gate.decide(tool, args, binding)
     if decision.effect is Effect.DENY:
         return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
@@ -186,6 +191,17 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext) -> 
         used = approval.id if approval is not None and spends else None
         await context.store.write(start, claim, call.id, args, subject, used, begun)
     return await _perform(tool, call, args, context, edited=approval is not None and approval.edited)
+
+
+def binding_of(approval: Any, presented: str) -> ApprovedBinding:
+    """An approval that people gave, as the decision takes it, for a call as it is now."""
+    return ApprovedBinding(
+        approval_id=approval.id,
+        subject=approval.subject,
+        presented=presented,
+        people=approval.people,
+        not_requester=approval.not_requester or approval.decided_by != approval.on_behalf_of,
+    )
 
 
 def start(

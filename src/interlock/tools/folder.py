@@ -47,7 +47,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self._guard = threading.Lock()
         self._fd: int | None = None
-        with _told(str(root)):
+        with told(str(root)):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(root, _DIR)
 
@@ -64,7 +64,7 @@ class Folder:
         Raises Missing, and ToolError for links, folders, devices, and more than `most` bytes.
         """
         names = parse(path)
-        with self._guard, _told(path), self._parent(names) as parent:
+        with self._guard, told(path), self._parent(names) as parent:
             return _bytes(parent, names[-1], path, most)
 
     def write(self, path: str, data: bytes) -> Stamp:
@@ -73,7 +73,7 @@ class Folder:
         Raises ToolError for links and folders, and where there is no space.
         """
         names = parse(path)
-        with self._guard, _told(path), self._parent(names, make=True) as parent:
+        with self._guard, told(path), self._parent(names, make=True) as parent:
             with contextlib.suppress(FileNotFoundError):
                 _refuse_irregular(os.stat(names[-1], dir_fd=parent, follow_symlinks=False), path)
             temporary = HALF_WRITTEN + secrets.token_hex(8)
@@ -95,7 +95,7 @@ class Folder:
         Raises ToolError for more than `most`.
         """
         found: list[Found] = []
-        with self._guard, _told("the workspace"):
+        with self._guard, told("the workspace"):
             for base, _, names, fd in os.fwalk(".", dir_fd=self._open_fd(), onerror=_raise, follow_symlinks=False):
                 for name in names:
                     path = os.path.normpath(os.path.join(base, name))
@@ -164,8 +164,11 @@ def _is_plain(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
-    """Turns what the operating system says into one line."""
+def told(path: str) -> Iterator[None]:
+    """Turns what the operating system says within this context into one line.
+
+    Raises Missing, ToolError.
+    """
     try:
         yield
     except FileNotFoundError as error:

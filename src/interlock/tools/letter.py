@@ -16,6 +16,7 @@ from interlock.tools.errors import ToolError
 
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_NAMED = re.compile(r"([^<>]*)<([^<>]*)>")
 _BREAKS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
@@ -103,7 +104,8 @@ def sender(text: str, setting: str) -> str:
 
     Raises ToolError that names the setting.
     """
-    name, found = parseaddr(text)
+    named = _NAMED.fullmatch(text.strip())
+    name, found = (named[1].strip(' "'), named[2]) if named else ("", text.strip())
     try:
         return formataddr((one_line(name), address(found)))
     except ToolError as error:

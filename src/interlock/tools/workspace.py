@@ -128,11 +128,13 @@ class Workspace:
 
     async def read(self, path: str) -> bytes:
         """The bytes of a file."""
+        parse(path)
         folder = await self._ready()
         return await asyncio.to_thread(folder.read, path, self._limits.file_bytes)
 
     async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
         """Writes a whole file, or adds to its end; returns its size in bytes. `collect` makes it last."""
+        parse(path)
         folder = await self._ready()
         return await asyncio.to_thread(self._write, folder, path, data, append)
 

@@ -5,7 +5,7 @@ from typing import Any
 from interlock.tools.builtin.shapes import arguments, text, whole
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext
 from interlock.tools.errors import ToolError
-from interlock.tools.paths import LONGEST_PATH, parse
+from interlock.tools.paths import LONGEST_PATH
 
 MOST_READ = 50_000
 USUAL_READ = 20_000
@@ -43,7 +43,6 @@ async def _list(ctx: ToolContext, /, *, folder: str = "") -> dict[str, Any]:
 
 
 async def _write(ctx: ToolContext, /, *, path: str, content: str, append: bool = False) -> Outcome:
-    parse(path)
     size = await ctx.workspace.write(path, content.encode(), append=append)
     done = f"{'added to' if append else 'wrote'} `{path}`, now {size:,} bytes"
     return Outcome(done, writes=await ctx.changed_files())

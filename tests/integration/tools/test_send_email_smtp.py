@@ -1,0 +1,193 @@
+"""send_email by SMTP: a real server, and one that breaks off at any moment."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from interlock.tools.contract import ToolContext
+from interlock.tools.errors import OutcomeUnknown, ToolError
+from tests.tool_calls import call, context
+
+PASSWORD = "s3cret-pass"
+LETTER: dict[str, Any] = {
+    "to": ["ann@example.com"], "cc": ["bob@example.com"], "subject": "Grüße", "body": "Hi.\n.\nBye.\n"
+}  # fmt: skip
+
+
+class Mailbox:
+    """What the real server took in; `refused` addresses are turned away."""
+
+    def __init__(self, refused: str = "", verdict: str = "250 OK queued as 42") -> None:
+        self.letters: list[Envelope] = []
+        self.refused, self.verdict = refused, verdict
+
+    async def handle_RCPT(  # noqa: N802 (the server's name for it)
+        self, server: Any, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if address == self.refused:
+            return "550 no such user"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        if self.verdict.startswith("2"):
+            self.letters.append(envelope)
+        return self.verdict
+
+
+@contextlib.asynccontextmanager
+async def mail_server(mailbox: Mailbox, **options: Any) -> AsyncIterator[int]:
+    """A real SMTP server on a free port."""
+    loop = asyncio.get_running_loop()
+    sessions: list[SMTP] = []
+
+    def accept() -> SMTP:
+        sessions.append(SMTP(mailbox, hostname="localhost", loop=loop, **options))
+        return sessions[-1]
+
+    server = await loop.create_server(accept, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for each in sessions:
+            if isinstance(each.transport, asyncio.Transport):
+                each.transport.abort()
+
+
+def mailing(home: Path, port: int, **smtp: Any) -> ToolContext:
+    settings = {"host": "127.0.0.1", "port": port, "starttls": False, "sender": "Ops <ops@example.com>", **smtp}
+    return context(home, settings={"smtp": settings})
+
+
+async def test_message_arrives_whole_at_everyone(tmp_path: Path) -> None:
+    mailbox = Mailbox()
+    async with mail_server(mailbox) as port:
+        outcome = await call("send_email", mailing(tmp_path, port), **LETTER)
+    (envelope,) = mailbox.letters
+    assert envelope.mail_from == "ops@example.com"
+    assert envelope.rcpt_tos == ["ann@example.com", "bob@example.com"]
+    assert isinstance(envelope.content, bytes)
+    message = message_from_bytes(envelope.content, policy=default)
+    assert (message["From"], message["To"], message["Cc"], message["Subject"]) == (
+        "Ops <ops@example.com>", "ann@example.com", "bob@example.com", "Grüße",
+    )  # fmt: skip
+    assert message.get_content().splitlines() == ["Hi.", ".", "Bye."]
+    assert message["Message-ID"] in outcome.content
+    assert "queued as 42" in outcome.content
+
+
+async def test_login_is_made_with_the_configured_user(tmp_path: Path) -> None:
+    seen: list[tuple[bytes, bytes]] = []
+
+    def check(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+        assert isinstance(data, LoginPassword)
+        seen.append((data.login, data.password))
+        return AuthResult(success=data.password == PASSWORD.encode(), handled=False)
+
+    mailbox = Mailbox()
+    async with mail_server(mailbox, authenticator=check, auth_require_tls=False) as port:
+        await call("send_email", mailing(tmp_path, port, username="ops", password=PASSWORD), **LETTER)
+        assert seen == [(b"ops", PASSWORD.encode())]
+        with pytest.raises(ToolError, match=r"refused the login \(535\)") as caught:
+            await call("send_email", mailing(tmp_path, port, username="ops", password="wrong-pass"), **LETTER)
+    assert "wrong-pass" not in str(caught.value)
+    assert len(mailbox.letters) == 1
+
+
+async def test_one_refused_recipient_stops_the_whole_message(tmp_path: Path) -> None:
+    mailbox = Mailbox(refused="bob@example.com")
+    async with mail_server(mailbox) as port:
+        with pytest.raises(ToolError, match=r"refuses `bob@example\.com`: 550 no such user: nobody got the message"):
+            await call("send_email", mailing(tmp_path, port), **LETTER)
+    assert mailbox.letters == []
+
+
+@pytest.mark.parametrize("verdict", ["554 spam", "451 try later"])
+async def test_refused_message_was_not_sent(tmp_path: Path, verdict: str) -> None:
+    mailbox = Mailbox(verdict=verdict)
+    async with mail_server(mailbox) as port:
+        with pytest.raises(ToolError, match=f"refused the message: {verdict}: nobody got it"):
+            await call("send_email", mailing(tmp_path, port), **LETTER)
+
+
+async def test_password_is_not_sent_in_clear_over_the_network(tmp_path: Path) -> None:
+    ctx = mailing(tmp_path, 25, host="mail.example.com", username="ops", password=PASSWORD)
+    with pytest.raises(ToolError, match="INTERLOCK_SMTP__STARTTLS=true"):
+        await call("send_email", ctx, **LETTER)
+
+
+async def test_server_without_tls_gets_nothing_where_tls_is_wanted(tmp_path: Path) -> None:
+    mailbox = Mailbox()
+    async with mail_server(mailbox) as port:
+        with pytest.raises(ToolError, match="STARTTLS"):
+            await call("send_email", mailing(tmp_path, port, starttls=True), **LETTER)
+    assert mailbox.letters == []
+
+
+async def test_unreachable_server_means_that_nothing_was_sent(tmp_path: Path) -> None:
+    async with mail_server(Mailbox()) as port:
+        pass
+    with pytest.raises(ToolError, match=r"the mail server cannot be used: .*: nothing was sent"):
+        await call("send_email", mailing(tmp_path, port), **LETTER)
+
+
+@contextlib.asynccontextmanager
+async def breaking_off(at: bytes, last_words: bytes = b"") -> AsyncIterator[int]:
+    """A server that agrees to everything and closes when a line begins with `at`."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            writer.write(b"" if at == b"connect" else b"220 hello\r\n")
+            in_data = False
+            while at != b"connect" and (line := await reader.readline()):
+                if line.startswith(at):
+                    writer.write(last_words)
+                    break
+                in_data = (in_data or line == b"DATA\r\n") and line != b".\r\n"
+                if line == b"DATA\r\n":
+                    writer.write(b"354 go on\r\n")
+                elif not in_data:
+                    writer.write(b"250 OK\r\n")
+            await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("at", [b"connect", b"EHLO", b"MAIL", b"RCPT TO:<ann", b"RCPT TO:<bob"])
+async def test_connection_lost_before_the_message_means_that_nothing_was_sent(tmp_path: Path, at: bytes) -> None:
+    async with breaking_off(at) as port:
+        with pytest.raises(ToolError, match="nothing was sent"):
+            await call("send_email", mailing(tmp_path, port), **LETTER)
+
+
+@pytest.mark.parametrize(
+    ("at", "last_words"), [(b".\r\n", b""), (b"Subject", b""), (b".\r\n", b"what?\r\n"), (b".\r\n", b"299 maybe\r\n")]
+)
+async def test_connection_lost_with_the_message_leaves_the_outcome_unknown(
+    tmp_path: Path, at: bytes, last_words: bytes
+) -> None:
+    async with breaking_off(at, last_words) as port:
+        with pytest.raises(OutcomeUnknown, match=r"2 recipient\(s\) get it is not known, its Message-ID is <"):
+            await call("send_email", mailing(tmp_path, port), **LETTER)
+
+
+async def test_connection_lost_after_the_receipt_does_not_matter(tmp_path: Path) -> None:
+    async with breaking_off(b"QUIT") as port:
+        outcome = await call("send_email", mailing(tmp_path, port), **LETTER)
+    assert '"sent_to":["ann@example.com","bob@example.com"]' in outcome.content
