@@ -183,6 +183,7 @@ def escalate(
         "block": kind,
     }  # fmt: skip
     return [
+        *(void(q.id, "asked anew") for q in view.pending(task) if q.kind == "ESCALATION"),
         ask(task, "ESCALATION", approval, subject, "YELLOW", request, [reason]),
         wait(task, "BLOCKED" if kind else "NEEDS_APPROVAL", reason, key, f"approval:{approval}", kind),
         decide("escalation", reason, {"question": question, "approval": approval, "block": kind}, task),

@@ -7,7 +7,7 @@ from interlock.graph import effects
 from interlock.graph.effects import Effect
 from interlock.graph.reviewing import MOST_CYCLES, judged
 from interlock.graph.state import END, State, Step, wait_at
-from interlock.graph.view import OPEN, MissionView, RunView, TaskView, derived_id
+from interlock.graph.view import OPEN, WAITING, MissionView, Question, RunView, TaskView, derived_id
 
 TRIES = 3
 """A failed task run is tried again twice. Source: numbers, "Other defaults"."""
@@ -27,6 +27,7 @@ def resolve(state: State, runtime: Step) -> State:
     made: list[Effect] = [effects.count(task, done=True) for task in _done_now(view, state)]
     for task in view.tasks:
         made.extend(_tidied(view, task) if task.ended else _answered(view, task))
+    made.extend(effects.void(q.id, "it no longer waits") for q in _stale(view))
     ended = all(task.ended for task in view.tasks)
     return {"effects": made, "route": "compile" if ended and view.tasks else "delegate"}
 
@@ -38,6 +39,12 @@ def _done_now(view: MissionView, state: State) -> list[TaskView]:
         if event["kind"] == "task_changed" and event.get("to") == "DONE"
     }
     return [task for task in view.tasks if task.id in ids and task.member_id]
+
+
+def _stale(view: MissionView) -> list[Question]:
+    """Questions about tasks that somebody has moved on by other means."""
+    moved_on = [task for task in (view.root, *view.tasks) if not task.ended and task.status not in WAITING]
+    return [q for task in moved_on for q in view.pending(task) if q.kind in ("ESCALATION", "TASK_REVIEW")]
 
 
 def _answered(view: MissionView, task: TaskView) -> list[Effect]:

@@ -13,6 +13,7 @@ from interlock.core.values import digest
 from interlock.graph.delegation import Candidate
 
 ENDED = frozenset({"DONE", "CANCELED"})
+WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
 OPEN = frozenset({"ASSIGNED", "IN_PROGRESS"})
 LIVE = frozenset({"created", "running", "waiting"})
 RISKS = ("GREEN", "YELLOW", "RED")
@@ -44,7 +45,7 @@ class RunView:
     def trouble(self) -> str:
         """What went wrong, in words."""
         if self.status == "completed":
-            return "it ended without handing in a deliverable"
+            return "it ended without a deliverable that was accepted"
         return self.error or f"it was {self.status} ({self.stop_reason or 'no reason given'})"
 
 

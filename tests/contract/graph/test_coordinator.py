@@ -132,6 +132,18 @@ async def test_coordinators_own_thinking_keeps_to_its_own_lane(database_url: str
         assert found.coordinator_agent_id != found.thinker_agent_id
 
 
+async def test_what_people_add_while_it_runs_reaches_the_compiling(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", plan(step("facts", "research", "research")))
+        told = {"text": "prices in euros"}
+        await mission.store.write(missions.notify, mission.mission, "note", told, mission.clock.now())
+        await mission.settle()
+        await mission.deliver("facts")
+        prompt = mission.held[f"think:{mission.mission}:compile:0:1"].run.payload["prompt"]
+        assert "prices in euros" in prompt
+
+
 async def test_cancelled_mission_stops_its_runs_and_leaves_nothing_open(database_url: str) -> None:
     async with driven(database_url) as mission:
         await mission.begin()

@@ -61,6 +61,17 @@ async def test_operator_has_a_failed_task_tried_again(database_url: str) -> None
         assert (await mission.statuses())["text"] == "ASSIGNED"
 
 
+async def test_question_is_taken_back_when_a_person_moves_the_task_on_by_hand(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", TWO)
+        await use_up_tries(mission, "facts")
+        await mission.as_person("facts", TaskState.IN_PROGRESS, "the page is back")
+        assert await mission.pending() == []
+        await mission.deliver("facts")
+        assert (await mission.task("facts")).status == "DONE"
+
+
 async def test_operator_goes_on_without_a_failed_task_and_the_mission_ends_in_part(database_url: str) -> None:
     async with driven(database_url) as mission:
         await mission.begin()
