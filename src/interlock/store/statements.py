@@ -23,18 +23,16 @@ class Statement:
     __slots__ = ("_bind", "_make", "_out", "sql")
 
     def __init__(self, core: sa.Executable, dialect: Dialect, column_keys: list[str] | None = None) -> None:
-        compiled: Any = core.compile(  # type: ignore[attr-defined]
-            dialect=dialect, column_keys=column_keys, compile_kwargs={"render_postcompile": True}
-        )
-        self.sql = str(compiled)
-        given = compiled.params
+        compiled: Any = core.compile(dialect=dialect, column_keys=column_keys)  # type: ignore[attr-defined]
+        required = {n for n, bind in compiled.binds.items() if bind.required or n in (column_keys or ())}
+        state = compiled.construct_expanded_state(dict.fromkeys(required))
+        self.sql = state.statement
         self._bind: list[tuple[str, Convert | None, bool, Any]] = []
-        for name in compiled.positiontup or ():
+        for name in state.positiontup or ():
             bind = compiled.binds.get(name)
             convert = bind.type.dialect_impl(dialect).bind_processor(dialect) if bind is not None else None
-            required = bind is not None and (bind.required or (column_keys is not None and name in column_keys))
-            value = None if required else given[name]
-            self._bind.append((name, convert, required, value))
+            value = None if name in required else state.parameters[name]
+            self._bind.append((name, convert, name in required, value))
         self._make, self._out = self._row_maker(core, dialect)
 
     @staticmethod
@@ -45,10 +43,13 @@ class Statement:
         names = [key for key, _ in columns.items()]
         out = []
         for position, (_, column) in enumerate(columns.items()):
+            if isinstance(column.type, sa.Float):
+                continue  # both drivers give floats, and SQLAlchemy's psycopg dialect asks for a wire type here
             convert = column.type.dialect_impl(dialect).result_processor(dialect, None)
             if convert is not None:
                 out.append((position, convert))
-        return namedtuple("Row", names, rename=True)._make, out
+        row_type: Any = namedtuple
+        return row_type("Row", names, rename=True)._make, out
 
     def bind(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
         """The parameters in the driver's order and form.
