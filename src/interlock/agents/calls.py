@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.agents.session import CallState, Session, in_time, later
-from interlock.agents.steps import Hold, new_approval_id
+from interlock.agents.steps import Hold
 from interlock.core.ids import new_id
 from interlock.core.values import digest
 from interlock.llm.messages import ToolUse
@@ -58,7 +58,6 @@ def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, 
     now = session.now()
     decision = proposal.decision
     ended = proposal.status in (CallStatus.DENIED, CallStatus.REFUSED)
-    args = scrub_value(proposal.use.args)
     return {
         "id": proposal.id,
         "run_id": session.claim.run.id,
@@ -68,7 +67,7 @@ def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, 
         "call_id": proposal.use.id,
         "tool": proposal.use.name,
         "tool_digest": proposal.tool.digest if proposal.tool else "",
-        "args": proposal.use.args if proposal.status is CallStatus.READY else args,
+        "args": proposal.use.args,
         "raw_args": proposal.use.raw if proposal.use.args is None else None,
         "risk": str(decision.risk) if decision else str(Risk.YELLOW),
         "effect": str(decision.effect) if decision else "deny",
@@ -121,11 +120,11 @@ def question(
     expires_s = decision.expires_s or session.runtime.settings.approval_expires_s
     task = brief.task
     return {
-        "id": new_approval_id(),
+        "id": new_id("apr"),
         "kind": kind,
         "request": {
             "tool": tool.name,
-            "args": args,
+            "args": scrub_value(args),
             "tool_digest": tool.digest,
             "call_id": provider_call_id,
             "files": files,
@@ -268,8 +267,3 @@ def _unknown(session: Session, call: CallState, what: str) -> Hold:
     return Hold(
         call_id=call.id, subject=subject, approval=asked, call_status=CallStatus.UNKNOWN, replaces=None
     )  # fmt: skip
-
-
-def new_step_id() -> str:
-    """An id for a step."""
-    return new_id("stp")

@@ -18,8 +18,6 @@ from interlock.agents.steps import Beginning
 from interlock.agents.task_messages import task_message
 from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, Text, ToolSpec, Usage
-from interlock.llm.providers import ProviderSettings, resolve_model
-from interlock.policy.budgets import run_limit_microusd
 from interlock.policy.decide import Caller
 from interlock.policy.risk import Trust
 from interlock.store.ledger import OverBudget
@@ -45,13 +43,8 @@ async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
 
 def model_of(runtime: Runtime, brief: Brief, persona: Persona) -> ModelRef:
     """The model of a run: its own (a parked run keeps it), its mission's, its persona's, the one in the settings."""
-    settings = runtime.settings
-    named = brief.run.model or (brief.mission.model if brief.mission else None) or persona.model or settings.model
-    providers = {
-        name: ProviderSettings(settings.key(name), str(p.base_url) if p.base_url else None)
-        for name, p in settings.providers.items()
-    }
-    return resolve_model(named, providers)
+    named = brief.run.model or (brief.mission.model if brief.mission else None) or persona.model
+    return runtime.models.resolve(named or runtime.settings.model)
 
 
 async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
@@ -62,7 +55,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     chat = run.kind == "chat"
     tools = _tools(runtime, persona, run)
     limits = spending.Limits(
-        run=run_limit_microusd(persona.run_microusd(chat=chat)),
+        run=persona.run_microusd(chat=chat),
         agent_day=persona.daily_microusd,
         project_day=microusd(runtime.settings.project_day_usd),
     )
@@ -129,7 +122,7 @@ async def _begin(session: Session) -> bool:
         actor=session.actor,
         degraded=prompt.degraded,
     )
-    reservation, _, wanted = session.quote()
+    reservation, wanted = session.quote()
     claim, spender = session.claim, session.spender
     try:
         began = await session.write(steps.begin, claim, spender, beginning, reservation, now)

@@ -22,8 +22,8 @@ from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
-from interlock.llm.retries import delay_s
-from interlock.store import audit, mailbox
+from interlock.llm.retries import RetryPolicy, delay_s
+from interlock.store import audit, ledger, mailbox
 from interlock.store.errors import LeaseLost
 from interlock.store.ledger import OverBudget, Spender
 from interlock.store.mailbox import Claim
@@ -111,7 +111,9 @@ async def _loop(session: Session) -> None:
 async def _try_again(session: Session, failed: Failed) -> bool:
     """Books a failed attempt and waits for the next; False where the run was handed back or has ended."""
     session.failures += 1
-    wait_s = delay_s(session.failures, failed.error, jitter=random.random())
+    retry = session.runtime.settings.retry
+    policy = RetryPolicy(max_attempts=retry.max_attempts, base_s=retry.base_s, cap_s=retry.cap_s)
+    wait_s = delay_s(session.failures, failed.error, jitter=random.random(), policy=policy)
     if wait_s is None:
         await _outage(session, failed)
         return False
@@ -135,6 +137,7 @@ def _put_off(tx: Tx, claim: Claim, spender: Spender, failed: Failed, due_at: dat
     error = failed.error
     mailbox.own(tx, claim, even_if_controlled=True)
     steps.book(tx, spender, failed.settlement, now)
+    ledger.count(tx, claim.run.id, failed.settlement.actual_microusd)
     steps.hand_back(
         tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=error.retryable
     )  # fmt: skip
@@ -255,7 +258,7 @@ async def _tell(session: Session, results: Results, message: Message) -> None:
     """Transaction B: outcomes, what the model is told of them, and the next reservation where the money is there."""
     told = session.results(results, message)
     session.said(message, told)
-    reservation, _, wanted = session.quote()
+    reservation, wanted = session.quote()
     claim, spender = session.claim, session.spender
     try:
         await session.write(steps.commit_results, claim, spender, told, reservation, session.now())

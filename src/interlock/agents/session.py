@@ -17,7 +17,7 @@ from interlock.agents.persona import Persona
 from interlock.agents.steps import Reservation, Results, StepRecord
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
-from interlock.llm.tokens import estimate_prompt_tokens
+from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
@@ -97,6 +97,10 @@ class Session:
     """Accounts that must exist before the first reservation."""
     owes_answers: bool = False
     """Whether the model has not been told yet what came of the last step's calls."""
+    tokens: int = 0
+    """Of the prompt, as far as it was counted."""
+    counted: int = 0
+    """Messages that `tokens` includes."""
     budget_denied: str | None = None
     """Why no more money came, where a person was asked for it."""
 
@@ -165,12 +169,19 @@ class Session:
             timeout_s=self.runtime.settings.times.model_call_s,
         )
 
-    def quote(self) -> tuple[Reservation, int, int]:
-        """The reservation for the next call at its worst, with its prompt's tokens and its longest answer."""
+    def prompt_tokens(self) -> int:
+        """About how long the next prompt is; what was counted before is not counted again."""
+        if not self.counted:
+            self.tokens = estimate_prompt_tokens(replace(self.request(1), messages=()))
+        self.tokens += sum(message_tokens(m) for m in self.messages[self.counted :])
+        self.counted = len(self.messages)
+        return self.tokens
+
+    def quote(self) -> tuple[Reservation, int]:
+        """The reservation for the next call at its worst, and its longest answer."""
         wanted = self.persona.max_tokens
-        prompt_tokens = estimate_prompt_tokens(self.request(wanted))
-        worst = self.runtime.prices.worst_case(self.ref, prompt_tokens, wanted)
-        return self.reservation_of(worst), prompt_tokens, wanted
+        worst = self.runtime.prices.worst_case(self.ref, self.prompt_tokens(), wanted)
+        return self.reservation_of(worst), wanted
 
     def reservation_of(self, worst_microusd: int) -> Reservation:
         """A reservation for the next attempt of the coming step."""

@@ -15,7 +15,7 @@ from interlock.core.values import SYSTEM, Actor
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, audit, ledger, lessons, mailbox, missions, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
-from interlock.store.mailbox import Claim
+from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
 from interlock.tools.execute import CallStatus, Done, record
 
@@ -88,6 +88,12 @@ class StepRecord:
     holds: Sequence[Hold]
     begun: datetime
 
+    @property
+    def progress(self) -> Progress:
+        """What the run has used with this step."""
+        spent = self.settlement.actual_microusd
+        return Progress(usage=self.total_usage, labels=self.labels, spent_microusd=spent)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
@@ -99,6 +105,11 @@ class Results:
     position: int = 0
     labels: Sequence[str] = field(default_factory=tuple)
     usage: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def progress(self) -> Progress:
+        """What the run has used; calls of tools cost nothing more."""
+        return Progress(usage=self.usage, labels=self.labels)
 
 
 def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Reservation | None, now: datetime) -> bool:
@@ -166,6 +177,7 @@ def book_failed(tx: Tx, claim: Claim, spender: Spender, failed: Settlement, now:
     """After a failed attempt: books what it cost."""
     mailbox.own(tx, claim)
     book(tx, spender, failed, now)
+    ledger.count(tx, claim.run.id, failed.actual_microusd)
 
 
 def reserve_more(tx: Tx, claim: Claim, spender: Spender, reserve: Reservation, now: datetime) -> None:
@@ -176,7 +188,7 @@ def reserve_more(tx: Tx, claim: Claim, spender: Spender, reserve: Reservation, n
 
 def commit_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
     """Transaction A: settle, step, messages, decisions, intents, approvals."""
-    mailbox.own(tx, claim, steps=step.number)
+    mailbox.own(tx, claim, step.progress, steps=step.number)
     write_step(tx, claim, spender, step, now)
 
 
@@ -201,7 +213,6 @@ def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: da
     conversation.write(tx, claim.run.id, step.position, step.lines, now, step.id)
     for call in step.calls:
         traces.add_call(tx, **call)
-    traces.totals(tx, claim.run.id, step.total_usage, step.labels)
     ask(tx, claim, step.holds, now)
 
 
@@ -209,7 +220,7 @@ def commit_results(
     tx: Tx, claim: Claim, spender: Spender, results: Results, reserve: Reservation | None, now: datetime
 ) -> None:
     """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation."""
-    mailbox.own(tx, claim, even_if_controlled=True)
+    mailbox.own(tx, claim, results.progress, even_if_controlled=True)
     write_results(tx, claim, results, now)
     if reserve is not None:
         set_aside(tx, spender, reserve, now)
@@ -221,7 +232,6 @@ def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> None
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)
-    traces.totals(tx, claim.run.id, results.usage, results.labels)
     ask(tx, claim, results.holds, now)
 
 
@@ -291,8 +301,10 @@ def end(
         steps=step.number if step is not None else None,
     )  # fmt: skip
     if step is not None:
+        mailbox.add_up(tx, claim, step.progress)
         write_step(tx, claim, spender, step, now)
     if results is not None:
+        mailbox.add_up(tx, claim, results.progress)
         write_results(tx, claim, results, now)
     close(tx, claim, ending, actor, now)
 

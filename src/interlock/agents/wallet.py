@@ -11,6 +11,7 @@ from interlock.agents import spending, steps
 from interlock.agents.session import Session, later
 from interlock.agents.spending import NoRoom, Quote
 from interlock.agents.steps import Hold
+from interlock.core.ids import new_id
 from interlock.core.values import digest, usd
 from interlock.policy.budgets import day_end
 from interlock.store import audit, squad
@@ -35,9 +36,10 @@ class Parked:
 
 async def secure(session: Session) -> Ready | Parked:
     """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2."""
-    reservation, prompt_tokens, wanted = session.quote()
+    prompt_tokens = session.prompt_tokens()
     if session.reservation is not None:
         return Ready(prompt_tokens)
+    reservation, wanted = session.quote()
     try:
         await session.write(steps.reserve_more, session.claim, session.spender, reservation, session.now())
         session.reserved(reservation, wanted)
@@ -106,7 +108,7 @@ def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold
         call_id=None,
         subject=digest({"account": short.account_id, "run": session.claim.run.id, "limit": short.limit_microusd}),
         approval={
-            "id": steps.new_approval_id(),
+            "id": new_id("apr"),
             "kind": "BUDGET",
             "request": {
                 "account": short.account_id,

@@ -6,7 +6,18 @@ Exact counts come from the provider with each reply; nothing is settled by an es
 import json
 import math
 
-from interlock.llm.messages import Block, Image, ModelRequest, Opaque, Text, Thinking, ToolResult, ToolSpec, ToolUse
+from interlock.llm.messages import (
+    Block,
+    Image,
+    Message,
+    ModelRequest,
+    Opaque,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolSpec,
+    ToolUse,
+)
 
 CHARS_PER_TOKEN = 2.5
 """Low on purpose: the tokenizers of current models make up to 45 % more tokens of a text than older ones did."""
@@ -31,9 +42,12 @@ def estimate_prompt_tokens(request: ModelRequest) -> int:
     total = sum(text_tokens(part.text) for part in request.system)
     if request.tools:
         total += TOOL_PROMPT_TOKENS + sum(_tool_tokens(tool) for tool in request.tools)
-    for message in request.messages:
-        total += MESSAGE_TOKENS + sum(block_tokens(block) for block in message.blocks)
-    return total
+    return total + sum(message_tokens(message) for message in request.messages)
+
+
+def message_tokens(message: Message) -> int:
+    """About how many tokens a message is."""
+    return MESSAGE_TOKENS + sum(block_tokens(block) for block in message.blocks)
 
 
 def _tool_tokens(tool: ToolSpec) -> int:

@@ -32,14 +32,6 @@ class LeaseLost(Conflict):
         super().__init__(f"run `{run_id}` is no longer this worker's")
 
 
-class Duplicate(Conflict):
-    """A row with this key exists; the first one counts."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        super().__init__(f"`{key}` exists already")
-
-
 def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
     """The clear form of an operational SQLite error, or None where it is a fault of ours."""
     text = str(error).lower()

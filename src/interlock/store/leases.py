@@ -13,7 +13,7 @@ from sqlmodel import UTCDateTime
 from interlock.store import approvals, ledger, mailbox
 from interlock.store.mailbox import LANES, RUNS
 from interlock.store.schema import Worker, table
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, relaxed
 
 WORKERS = table(Worker)
 _TIME = UTCDateTime()
@@ -79,6 +79,7 @@ class LiveWorker(Protocol):
     beat: int
 
 
+@relaxed
 def beat(tx: Tx, worker_id: str, now: datetime) -> bool:
     """The worker is alive; False where it was declared dead in the meantime."""
     return tx.count(_BEAT, {"worker": worker_id, "now": now}) == 1

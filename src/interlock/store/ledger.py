@@ -195,9 +195,13 @@ def settle(
     tx.must(_book(count), amounts, count, OverBudget(spender.accounts, actual_microusd))
     if actual_microusd > worst_microusd:
         tx.run(_freeze(count), named)
-    if actual_microusd:
-        tx.run(_SPENT, {"run_": spender.run_id, "amount": actual_microusd})
     _line(tx, "settle", reservation, spender, step, attempt, model, actual_microusd, now, estimated=estimated)
+
+
+def count(tx: Tx, run_id: str, amount_microusd: int) -> None:
+    """Adds what was settled outside of a step to the run's cost."""
+    if amount_microusd:
+        tx.run(_SPENT, {"run_": run_id, "amount": amount_microusd})
 
 
 def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None = None) -> int:
@@ -216,6 +220,7 @@ def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None 
             estimated=amount > 0, worst_microusd=line.amount_microusd, actual_microusd=amount,
         )  # fmt: skip
         total += amount
+    count(tx, run_id, total)
     return total
 
 

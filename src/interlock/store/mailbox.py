@@ -3,6 +3,7 @@
 The door `post()` is the only way to start work. What a run does is not known here.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from sqlmodel import UTCDateTime
 from interlock.core.ids import new_id
 from interlock.store.errors import LeaseLost
 from interlock.store.schema import Lane, Run, table
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, relaxed
 
 LANES = table(Lane)
 RUNS = table(Run)
@@ -115,6 +116,14 @@ _OWN = (
     .values(step_count=b("steps"))
 )
 _OWN_FREE = _OWN.where(_run.control.is_(None))
+_TOTALS = {
+    "token_usage": b("usage", type_=_run.token_usage.type),
+    "labels": b("taint", type_=_run.labels.type),
+    "cost_microusd": _run.cost_microusd + b("spent", type_=sa.BigInteger()),
+}
+_PROGRESS = _OWN.values(_TOTALS)
+_PROGRESS_FREE = _OWN_FREE.values(_TOTALS)
+_ADD_UP = sa.update(RUNS).where(_run.id == b("run")).values(_TOTALS)
 _END = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
@@ -238,6 +247,7 @@ def has_ready(tx: Tx, now: datetime) -> bool:
     return tx.one(_ANY_READY, {"now": now}) is not None
 
 
+@relaxed
 def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
     """Takes up to `most` ready lanes and starts the head of each.
 
@@ -255,13 +265,44 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
     return claims
 
 
-def own(tx: Tx, claim: Claim, *, steps: int | None = None, even_if_controlled: bool = False) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a run has used so far, and what was spent since the last time this was written."""
+
+    usage: Mapping[str, int]
+    labels: Sequence[str]
+    spent_microusd: int = 0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """For the statements that write it."""
+        return {"usage": dict(self.usage), "taint": list(self.labels), "spent": self.spent_microusd}
+
+
+def own(
+    tx: Tx,
+    claim: Claim,
+    progress: Progress | None = None,
+    *,
+    steps: int | None = None,
+    even_if_controlled: bool = False,
+) -> None:
     """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody asked it to stop).
 
-    `steps` is the number of steps from now on, where it changes.
+    `steps` is the number of steps from now on, where it changes; `progress` is written along.
     """
     params = {**claim.params, "steps": claim.steps if steps is None else steps}
-    tx.must(_OWN if even_if_controlled else _OWN_FREE, params, 1, LeaseLost(claim.run.id))
+    if progress is None:
+        statement = _OWN if even_if_controlled else _OWN_FREE
+    else:
+        statement = _PROGRESS if even_if_controlled else _PROGRESS_FREE
+        params.update(progress.params)
+    tx.must(statement, params, 1, LeaseLost(claim.run.id))
+
+
+def add_up(tx: Tx, claim: Claim, progress: Progress) -> None:
+    """Writes the progress of a run whose lease was shown in this transaction."""
+    tx.run(_ADD_UP, {**claim.params, **progress.params})
 
 
 def finish(

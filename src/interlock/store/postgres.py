@@ -5,6 +5,7 @@ Nothing here knows a table.
 
 import contextlib
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 from sqlalchemy.dialects.postgresql import psycopg as dialect
@@ -12,11 +13,15 @@ from sqlalchemy.dialects.postgresql import psycopg as dialect
 from interlock.store.errors import StoreUnavailable
 from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
-from interlock.store.tx import PostgresTx
+from interlock.store.tx import PostgresTx, is_relaxed
 
 WAKE_CHANNEL = "interlock_wake"
 REPLAYS = 8
-LOCK_TIMEOUT_MS = 2000
+"""Tries of a unit whose connection is lost, or that another process was in the way of."""
+LOCK_TIMEOUT_MS = 100
+"""Short of `deadlock_timeout`, so that two groups that wait for each other are told apart at once."""
+PATIENCE_S = 5.0
+"""How long a unit waits for rows that another process has locked."""
 
 
 class PostgresDriver:
@@ -33,7 +38,7 @@ class PostgresDriver:
     def connect(self) -> Any:
         """A connection in autocommit mode.
 
-        Raises StoreUnavailable, without the password, where there is none to be had.
+        Raises Unreachable, without the password, where there is none to be had.
         """
         import psycopg
 
@@ -46,9 +51,7 @@ class PostgresDriver:
                 "-c idle_in_transaction_session_timeout=60000",
             )
         except psycopg.Error as error:
-            raise StoreUnavailable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from (
-                error
-            )
+            raise Unreachable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from error
 
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
@@ -88,53 +91,59 @@ class PostgresDriver:
 
     def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
         """Commits the units of a batch together; where that fails, each alone."""
-        import psycopg
-
         try:
-            if self._writer is None or self._writer.closed:
-                self.open_writer()
-            results, wake = self._transaction(batch)
-            return [(result, None) for result in results], wake
-        except StoreUnavailable as error:
+            self._connected()
+            if len(batch) > 1:
+                results, wake = self._transaction(batch)
+                return [(result, None) for result in results], wake
+        except (CommitUnknown, Unreachable) as error:
             return [(None, error) for _ in batch], False
-        except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
+        except Exception:  # noqa: BLE001 (whose fault it was is found out below)
             self._rollback()
-            if len(batch) == 1 and not isinstance(error, psycopg.OperationalError):
-                return [(None, error)], False
-            outcomes = [self._alone(work) for work in batch]
-            return [o for o, _ in outcomes], any(w for _, w in outcomes)
+        outcomes: list[tuple[Outcome, bool]] = []
+        try:
+            for work in batch:
+                outcomes.append(self._alone(work))
+        except Unreachable as error:
+            outcomes += [((None, error), False)] * (len(batch) - len(outcomes))
+        return [outcome for outcome, _ in outcomes], any(wake for _, wake in outcomes)
 
     def notify(self) -> None:
         """Tells the other processes that work is ready; after the commit, once a group."""
         with contextlib.suppress(Exception):
             self._writer.execute(f"NOTIFY {WAKE_CHANNEL}")
 
+    def _connected(self) -> None:
+        if self._writer is None or self._writer.closed:
+            self.open_writer()
+
     def _alone(self, work: Work) -> tuple[Outcome, bool]:
+        """Commits one unit, again where another process was in its way or the connection was lost.
+
+        A unit that looks before it inserts finds, the second time, the row that another process inserted meanwhile.
+        """
         import psycopg
 
-        failure: BaseException | None = None
-        for _ in range(REPLAYS):
+        failure: psycopg.Error | None = None
+        tries, give_up_at = 0, monotonic() + PATIENCE_S
+        while tries < REPLAYS and (failure is None or monotonic() < give_up_at):
+            self._connected()
             try:
-                if self._writer is None or self._writer.closed:
-                    self.open_writer()
                 results, wake = self._transaction([work])
                 return (results[0], None), wake
             except CommitUnknown as error:
                 return (None, error), False
-            except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
-                failure = error
-                self._rollback()
             except psycopg.errors.LockNotAvailable as error:
                 failure = error
-                self._rollback()
-            except psycopg.OperationalError as error:
-                failure = error
-                self.close_writer()
+            except (psycopg.OperationalError, psycopg.errors.UniqueViolation) as error:
+                failure, tries = error, tries + 1
             except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()
                 return (None, error), False
-        text = first_line(failure) if failure else "no answer"
-        return (None, StoreUnavailable(f"PostgreSQL did not take the change: {text}: try again")), False
+            self._rollback()
+        if failure is None or isinstance(failure, psycopg.errors.UniqueViolation):
+            return (None, failure), False
+        return (None, StoreUnavailable(f"PostgreSQL did not take the change: {first_line(failure)}: try again")), False
 
     def _transaction(self, batch: Sequence[Work]) -> tuple[list[Any], bool]:
         import psycopg
@@ -145,6 +154,8 @@ class PostgresDriver:
         with connection.pipeline() as pipeline:
             tx.pipeline = pipeline
             connection.execute("BEGIN")
+            if all(is_relaxed(unit) for unit, _, _ in batch):
+                connection.execute("SET LOCAL synchronous_commit = off")
             for unit, args, kwargs in batch:
                 results.append(unit(tx, *args, **kwargs))
             pipeline.sync()
@@ -165,6 +176,10 @@ class PostgresDriver:
             self._writer.execute("ROLLBACK")
         except psycopg.Error:
             self.close_writer()
+
+
+class Unreachable(StoreUnavailable):
+    """No connection is to be had."""
 
 
 class CommitUnknown(StoreUnavailable):

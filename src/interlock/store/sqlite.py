@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite as dialect
 
 from interlock.store.errors import StoreUnavailable, of_sqlite
 from interlock.store.statements import Statements
-from interlock.store.tx import SqliteTx
+from interlock.store.tx import SqliteTx, is_relaxed
 
 Unit = Callable[..., Any]
 Work = tuple[Unit, tuple[Any, ...], dict[str, Any]]
@@ -30,10 +30,13 @@ class SqliteDriver:
         self.path = path
         self.statements = Statements(dialect.dialect(paramstyle="qmark"))
         self._writer: sqlite3.Connection | None = None
+        self._is_relaxed = False
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=512
+            )
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA foreign_keys=ON")
@@ -89,7 +92,10 @@ class SqliteDriver:
         tx = SqliteTx(writer, self.statements)
         outcomes: list[Outcome] = []
         wake = False
+        self._relax(writer, all(is_relaxed(unit) for unit, _, _ in batch))
         writer.execute("BEGIN IMMEDIATE")
+        if len(batch) == 1:
+            return self._alone(writer, tx, batch[0])
         for unit, args, kwargs in batch:
             writer.execute("SAVEPOINT unit")
             tx.wake = False
@@ -100,10 +106,28 @@ class SqliteDriver:
                 if not writer.in_transaction:
                     raise
                 writer.execute("ROLLBACK TO unit")
-                if isinstance(error, sqlite3.OperationalError):
-                    told = of_sqlite(error, str(self.path))
-                    error = told or error
-                outcomes.append((None, error))
+                outcomes.append((None, self._told(error)))
             writer.execute("RELEASE unit")
         writer.execute("COMMIT")
         return outcomes, wake
+
+    def _alone(self, writer: sqlite3.Connection, tx: SqliteTx, work: Work) -> tuple[list[Outcome], bool]:
+        unit, args, kwargs = work
+        try:
+            result = unit(tx, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            return [(None, self._told(error))], False
+        writer.execute("COMMIT")
+        return [(result, None)], tx.wake
+
+    def _told(self, error: Exception) -> Exception:
+        if isinstance(error, sqlite3.OperationalError):
+            return of_sqlite(error, str(self.path)) or error
+        return error
+
+    def _relax(self, writer: sqlite3.Connection, is_relaxed: bool) -> None:
+        if is_relaxed is not self._is_relaxed:
+            writer.execute(f"PRAGMA synchronous={'NORMAL' if is_relaxed else 'FULL'}")
+            self._is_relaxed = is_relaxed

@@ -3,7 +3,7 @@
 Who writes them when is the runner's and `tools.execute`'s matter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -54,9 +54,6 @@ _DROPPED = (
     .values(status="skipped", result=b("answer"), is_error=True, ended_at=b("now", type_=_TIME))
 )
 _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
-_TOTALS = sa.update(RUNS).where(_r.id == b("run_")).values(
-    token_usage=b("usage", type_=_r.token_usage.type), labels=b("taint", type_=_r.labels.type)
-)  # fmt: skip
 _FACTS = sa.update(RUNS).where(_r.id == b("run_")).values(
     model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
     deadline_at=b("deadline", type_=_TIME),
@@ -111,11 +108,6 @@ def begin(tx: Tx, run_id: str, *, model: str, simulated: bool, policy_hash: str,
         _FACTS,
         {"run_": run_id, "ref": model, "rehearsed": simulated, "policy": policy_hash, "deadline": deadline_at},
     )
-
-
-def totals(tx: Tx, run_id: str, usage: Mapping[str, int], labels: Sequence[str]) -> None:
-    """Writes the tokens used so far, and the taint labels."""
-    tx.run(_TOTALS, {"run_": run_id, "usage": dict(usage), "taint": list(labels)})
 
 
 def add_step(tx: Tx, **values: Any) -> None:

@@ -6,8 +6,8 @@ No statement of any table lives here.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlmodel import SQLModel
@@ -17,6 +17,23 @@ from interlock.store.statements import DEFAULTS, Statements
 
 Params = Mapping[str, Any]
 NONE: Params = {}
+
+
+Unit = TypeVar("Unit", bound=Callable[..., Any])
+
+
+def relaxed(unit: Unit) -> Unit:
+    """Marks a unit whose loss in a power failure would be harmless, as its process would be gone too.
+
+    Its commit does not wait for the disk; a kill of the process loses nothing all the same.
+    """
+    unit.relaxed = True  # type: ignore[attr-defined]
+    return unit
+
+
+def is_relaxed(unit: Callable[..., Any]) -> bool:
+    """Whether `relaxed` marked it."""
+    return getattr(unit, "relaxed", False)
 
 
 class Tx(Protocol):

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import stat
 import threading
 from collections.abc import Iterator, Sequence
@@ -183,3 +184,15 @@ def _line(error: OSError, path: str) -> str:
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return f"`{path}` leads through a link or a file: links are not followed"
     return f"`{path}` cannot be used: {(error.strerror or str(error)).lower()}"
+
+
+def delete_tree(root: Path) -> None:
+    """Removes a folder and all in it, read-only folders too, without following links; nothing where there is none."""
+    if root.is_symlink():
+        root.unlink()
+        return
+    for base, names, _ in os.walk(root):
+        for folder in (Path(base, name) for name in names):
+            if not folder.is_symlink():
+                folder.chmod(0o700)
+    shutil.rmtree(root, ignore_errors=True)

@@ -6,9 +6,7 @@ settings, policies and personas are never loaded from a workspace.
 
 import asyncio
 import contextlib
-import os
 import re
-import shutil
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,7 +19,7 @@ from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from interlock.tools.contract import Write, write
 from interlock.tools.errors import ToolError
-from interlock.tools.folder import Folder, Missing, Stamp
+from interlock.tools.folder import Folder, Missing, Stamp, delete_tree
 from interlock.tools.paths import parse
 
 MIB = 1024 * 1024
@@ -31,7 +29,6 @@ BOOTSTRAP_FILES = frozenset(
 """Files at the top of a workspace that become part of prompts: writing one is RED. Source: rows F2, C1."""
 ABSENT = "absent"
 UNREADABLE = "unreadable"
-_FOLDED = frozenset(name.casefold() for name in BOOTSTRAP_FILES)
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
@@ -67,11 +64,6 @@ class Version:
     actor: Actor
     mission_id: str | None
     task_id: str | None
-
-
-def is_bootstrap(path: str) -> bool:
-    """Whether a path names a bootstrap file, whatever its case."""
-    return path.casefold() in _FOLDED
 
 
 def add_version(tx: Tx, change: Version, now: datetime) -> None:
@@ -287,18 +279,6 @@ class Workspaces:
 def folder_name(ident: str) -> str:
     """An id as a name on disk: itself where it is harmless, else its digest."""
     return ident if _FOLDER_NAME.fullmatch(ident) else f"x-{digest(ident)[:32]}"
-
-
-def delete_tree(root: Path) -> None:
-    """Removes a folder and all in it, read-only folders too, without following links; nothing where there is none."""
-    if root.is_symlink():
-        root.unlink()
-        return
-    for base, names, _ in os.walk(root):
-        for folder in (Path(base, name) for name in names):
-            if not folder.is_symlink():
-                folder.chmod(0o700)
-    shutil.rmtree(root, ignore_errors=True)
 
 
 def _folders(base: Path) -> list[Path]:

@@ -1,0 +1,46 @@
+"""Runs the benchmarks and writes their figures to `bench/results`: `python -m bench [--quick] [NAME …]`."""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+MODULES = ("policy_decision", "durable_run", "command_line", "idle", "mission")
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> int:
+    """Runs what was asked for, prints each figure and keeps the raw JSON."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*MODULES, []], help="which ones; all where none is named")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
+    options = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    for name in options.names or MODULES:
+        module: Any = importlib.import_module(f"bench.{name}")
+        print(f"{name}: {module.NAME}", flush=True)
+        figures: dict[str, Any] = module.run(options.quick)
+        for key, value in figures.items():
+            print(f"  {key}: {value}", flush=True)
+        record = {"name": module.NAME, "conditions": conditions(), "figures": figures}
+        (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", "utf-8")
+    return 0
+
+
+def conditions() -> dict[str, Any]:
+    """What the figures were taken on."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": os.cpu_count(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
