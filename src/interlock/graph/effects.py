@@ -66,8 +66,8 @@ def purpose(task: TaskView) -> str:
     return "rework" if task.review_cycles else "work"
 
 
-def failed(task: TaskView, feedback: str) -> Effect:
-    """Counts a failed try."""
+def failed(task: TaskView, feedback: str | None) -> Effect:
+    """Counts a try that came to nothing, and says what the next one is told."""
     return {"do": "failed", "task": task.id, "attempt": task.attempt, "feedback": feedback}
 
 

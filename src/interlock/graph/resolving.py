@@ -25,8 +25,9 @@ def resolve(state: State, runtime: Step) -> State:
     if view.canceled:
         return {"effects": closing(view), "route": END}
     made: list[Effect] = [effects.count(task, done=True) for task in _done_now(view, state)]
+    cancelled = _cancelled_now(state)
     for task in view.tasks:
-        made.extend(_tidied(view, task) if task.ended else _answered(view, task))
+        made.extend(_tidied(view, task) if task.ended else _answered(view, task, cancelled))
     made.extend(effects.void(q.id, "it no longer waits") for q in _stale(view))
     ended = all(task.ended for task in view.tasks)
     return {"effects": made, "route": "compile" if ended and view.tasks else "delegate"}
@@ -41,19 +42,27 @@ def _done_now(view: MissionView, state: State) -> list[TaskView]:
     return [task for task in view.tasks if task.id in ids and task.member_id]
 
 
+def _cancelled_now(state: State) -> set[str]:
+    """The runs that somebody has just cancelled."""
+    ended = [event for event in state.get("batch", []) if event["kind"] == "run_ended"]
+    return {str(event.get("run_id")) for event in ended if event.get("status") == "cancelled"}
+
+
 def _stale(view: MissionView) -> list[Question]:
     """Questions about tasks that somebody has moved on by other means."""
     moved_on = [task for task in (view.root, *view.tasks) if not task.ended and task.status not in WAITING]
     return [q for task in moved_on for q in view.pending(task) if q.kind in ("ESCALATION", "TASK_REVIEW")]
 
 
-def _answered(view: MissionView, task: TaskView) -> list[Effect]:
+def _answered(view: MissionView, task: TaskView, cancelled: set[str]) -> list[Effect]:
     run = view.run_of(task)
     if task.status in ("INBOX", "ASSIGNED") and view.lost(task):
         return _without_input(view, task)
     if task.status in OPEN and run is None and _loops(view, task):
         return _loop(view, task)
     if task.status in OPEN and run is not None and not run.live:
+        if run.status == "cancelled" and run.id not in cancelled:
+            return [effects.failed(task, task.feedback), effects.work(view, task, attempt=task.attempt + 1)]
         return _failed(view, task, run)
     if task.status == "BLOCKED" and run is not None and run.status in ("failed", "cancelled"):
         return [effects.failed(task, _feedback(run))]

@@ -15,7 +15,7 @@ from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import Coordinator
 from interlock.graph.launch import Launch, launch
-from interlock.state_machine.table import TaskState
+from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, mailbox, missions, squad, tasks, traces
 from interlock.store.approvals import Answer
 from interlock.store.engine import Store
@@ -142,6 +142,15 @@ class Driver:
         move = tasks.Move(
             task_id=row.id, to=to, actor=Actor(ActorKind.HUMAN, self.person), reason=reason, key=new_id("key"),
             feedback=reason,
+        )  # fmt: skip
+        await self.store.write(tasks.advance, move, self.clock.now())
+        await self.settle()
+
+    async def block(self, key: str) -> None:
+        """Blocks a task as a person."""
+        move = tasks.Move(
+            task_id=await self.id_of(key), to=TaskState.BLOCKED, actor=Actor(ActorKind.HUMAN, self.person),
+            reason="wait", key=new_id("key"), block_kind=BlockKind.OPERATOR, wait_for="owner:operator",
         )  # fmt: skip
         await self.store.write(tasks.advance, move, self.clock.now())
         await self.settle()

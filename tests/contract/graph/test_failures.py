@@ -137,11 +137,26 @@ async def test_cancelled_run_of_an_open_task_is_the_operators_to_settle(database
         await mission.fail("facts")
         waiting = next(run for run in await mission.runs() if run.status == "created" and run.task_id)
         await mission.store.write(leases.cancel, waiting.id, mission.clock.now(), "too dear")
-        await mission.store.write(missions.notify, mission.mission, "run_ended", {}, mission.clock.now())
+        news = {"run_id": waiting.id, "status": "cancelled"}
+        await mission.store.write(missions.notify, mission.mission, "run_ended", news, mission.clock.now())
         await mission.settle()
         task = await mission.task("facts")
         assert (task.status, task.block_kind) == ("BLOCKED", "OPERATOR")
         await mission.answer("ESCALATION", "approve")
+        await mission.deliver("facts")
+        assert (await mission.task("facts")).status == "DONE"
+
+
+async def test_task_that_was_blocked_while_its_run_waited_gets_a_new_run_when_it_is_freed(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", TWO)
+        await mission.fail("facts")
+        waiting = next(run for run in await mission.runs() if run.status == "created" and run.task_id)
+        await mission.block("facts")
+        await mission.store.write(leases.cancel, waiting.id, mission.clock.now(), "its task is no longer open")
+        await mission.as_person("facts", TaskState.IN_PROGRESS, "go on")
+        assert await mission.pending() == []
         await mission.deliver("facts")
         assert (await mission.task("facts")).status == "DONE"
 
