@@ -23,6 +23,8 @@ APPROVALS, ANSWERS, PEOPLE = table(Approval), table(ApprovalAnswer), table(Perso
 _a, _an = APPROVALS.c, ANSWERS.c
 _TIME = UTCDateTime()
 _APPROVAL = sa.select(APPROVALS).where(_a.id == b("approval"))
+_LOCKED = _APPROVAL.with_for_update()
+_LOCK_TASK = sa.select(tasks.TASKS.c.id).where(tasks.TASKS.c.id == b("task_")).with_for_update()
 _GIVEN = sa.select(_an.person_id, _an.verdict, _an.surface, _an.created_at).where(_an.approval_id == b("approval"))
 _PENDING_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), _a.status == "pending")
 _PENDING_OF_TASK = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "pending")
@@ -120,12 +122,12 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
 
     Raises NotFound, AlreadyAnswered, Refused.
     """
-    row: Any = tx.one(_APPROVAL, {"approval": given.approval_id})
-    if row is None:
+    found = tx.one(_APPROVAL, {"approval": given.approval_id})
+    if found is None:
         raise NotFound("approval", given.approval_id)
-    if row.run_id is not None:
-        mailbox.lock(tx, row.run_id)
-        row = tx.one(_APPROVAL, {"approval": given.approval_id})
+    if found.run_id is not None:
+        mailbox.lock(tx, found.run_id)
+    row: Any = tx.one(_LOCKED, {"approval": given.approval_id})
     if row.status != "pending":
         raise AlreadyAnswered(row, _name(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
@@ -189,7 +191,8 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
 
 
 def _release_task(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
-    """Moves a task on when the last question that it waits for is answered."""
+    """Moves a task on when the last question that it waits for is answered; of two at once, one is the last."""
+    tx.one(_LOCK_TASK, {"task_": row.task_id})
     task = tasks.task(tx, row.task_id)
     person = Actor(ActorKind.HUMAN, given.person_id)
     words = given.note or f"{given.verdict} by {given.name}"

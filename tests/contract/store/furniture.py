@@ -46,7 +46,7 @@ def message(agent_id: str, key: str, **more: Any) -> Post:
     return Post(**given)
 
 
-def claimed(tx: Tx, agent_id: str, key: str, worker_id: str = "w", **more: Any) -> Claim:
+def claimed(tx: Tx, /, agent_id: str, key: str, worker_id: str = "w", **more: Any) -> Claim:
     """A run that a worker holds."""
     mailbox.post(tx, message(agent_id, key, **more), T0)
     return mailbox.claim(tx, worker_id, 1, T0)[0]
@@ -95,15 +95,25 @@ def in_progress(tx: Tx) -> Job:
     return made
 
 
-def hand_in(tx: Tx, made: Job) -> None:
-    """Gives the task a deliverable and moves it to REVIEW."""
-    text = {"id": new_id("dlv"), "task_id": made.task_id, "kind": "text", "title": "it", "text": "it", "sha256": "0"}
+def hand_in(tx: Tx, made: Job) -> str:
+    """Gives the task a deliverable and moves it to REVIEW; returns the deliverable's id."""
+    deliverable = new_id("dlv")
+    text = {"id": deliverable, "task_id": made.task_id, "kind": "text", "title": "it", "text": "it", "sha256": "0"}
     tasks.hand_in(tx, text, T0)
-    review = Move(task_id=made.task_id, to=TaskState.REVIEW, actor=made.worker, reason="handed in", key="review")
+    key = f"review {deliverable}"
+    review = Move(task_id=made.task_id, to=TaskState.REVIEW, actor=made.worker, reason="handed in", key=key)
     tasks.advance(tx, review, T0)
+    return deliverable
 
 
-def ask(tx: Tx, approval_id: str, **more: Any) -> None:
+def ask_for_review(tx: Tx, made: Job, approval_id: str, deliverable: str) -> None:
+    """Asks people whether what was handed in is good."""
+    request = {"deliverable": deliverable}
+    ask(tx, approval_id, kind="TASK_REVIEW", task_id=made.task_id, mission_id=made.mission_id, request=request)
+    wait_for(tx, made, approval_id)
+
+
+def ask(tx: Tx, /, approval_id: str, **more: Any) -> None:
     """A question for people."""
     given: dict[str, Any] = {
         "id": approval_id, "kind": "TOOL_CALL", "project_id": PROJECT, "subject": "digest", "risk": "RED",
