@@ -32,7 +32,10 @@ def unquoted(text: str) -> str:
 
 def one_line(text: str, *, limit: int = 200) -> str:
     """The text as a single line of at most `limit` characters, fit for a heading or a list item."""
-    visible = "".join(c if unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp") else " " for c in text)
+    if text.isascii() and text.isprintable():
+        visible = text
+    else:
+        visible = "".join(c if unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp") else " " for c in text)
     line = " ".join(visible.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

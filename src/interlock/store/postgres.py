@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy.dialects.postgresql import psycopg as dialect
 
+from interlock.core.text import storable_json
 from interlock.store.errors import StoreUnavailable
 from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
@@ -41,9 +42,10 @@ class PostgresDriver:
         Raises Unreachable, without the password, where there is none to be had.
         """
         import psycopg
+        from psycopg.types.json import set_json_dumps
 
         try:
-            return psycopg.connect(
+            connection = psycopg.connect(
                 self.url,
                 autocommit=True,
                 connect_timeout=10,
@@ -52,6 +54,8 @@ class PostgresDriver:
             )
         except psycopg.Error as error:
             raise Unreachable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from error
+        set_json_dumps(storable_json, connection)
+        return connection
 
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""

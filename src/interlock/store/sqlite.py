@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy.dialects import sqlite as dialect
 
+from interlock.core.text import storable_json
 from interlock.store.errors import StoreUnavailable, of_sqlite
 from interlock.store.statements import Statements
 from interlock.store.tx import SqliteTx, is_relaxed
@@ -28,7 +29,7 @@ class SqliteDriver:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.statements = Statements(dialect.dialect(paramstyle="qmark"))
+        self.statements = Statements(dialect.dialect(paramstyle="qmark", json_serializer=storable_json))
         self._writer: sqlite3.Connection | None = None
         self._is_relaxed = False
 

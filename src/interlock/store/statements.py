@@ -9,8 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import Dialect
-from sqlmodel import SQLModel
+from sqlmodel import AutoString, SQLModel
 
+from interlock.core.text import storable
 from interlock.store.schema import table
 
 Convert = Callable[[Any], Any]
@@ -30,7 +31,7 @@ class Statement:
         self._bind: list[tuple[str, Convert | None, bool, Any]] = []
         for name in state.positiontup or ():
             bind = compiled.binds.get(name)
-            convert = bind.type.dialect_impl(dialect).bind_processor(dialect) if bind is not None else None
+            convert = _to_database(bind.type, dialect) if bind is not None else None
             value = None if name in required else state.parameters[name]
             self._bind.append((name, convert, name in required, value))
         self._make, self._out = self._row_maker(core, dialect)
@@ -103,6 +104,16 @@ class Statements:
             if len(self._compiled) > CACHE_SIZE:
                 self._compiled.popitem(last=False)
         return found
+
+
+def _to_database(kind: Any, dialect: Dialect) -> Convert | None:
+    convert: Convert | None = kind.dialect_impl(dialect).bind_processor(dialect)
+    is_text = isinstance(kind, AutoString | sa.String)
+    return _text if is_text and convert is None else convert
+
+
+def _text(value: Any) -> Any:
+    return storable(value) if type(value) is str else value
 
 
 def _generated(column: sa.Column[Any]) -> bool:

@@ -39,6 +39,12 @@ _MISSION_STATE = (
 _WAITING = sa.select(sa.func.count().label("pending")).where(
     table(Approval).c.task_id == b("task"), table(Approval).c.status == sa.text("'pending'")
 )
+_RECORD = sa.select(table(Approval).c.request).where(
+    table(Approval).c.id == b("approval"),
+    table(Approval).c.kind == "TASK_REVIEW",
+    table(Approval).c.task_id == b("task"),
+    table(Approval).c.status == "approved",
+)
 _TRANSITION = sa.select(_tr.id, _tr.task_id, _tr.to_status).where(_tr.idempotency_key == b("key"))
 _MOVE_COLUMNS = (
     "status", "assignee_agent_id", "held_from", "block_kind", "block_reason", "wait_for", "escalate_at", "feedback",
@@ -155,13 +161,19 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
         assignee_agent_id=assignee,
         reviewer_agent_ids=tuple(r.assignee_agent_id for r in tx.rows(_REVIEWERS, {"task": row.id})),
         has_deliverable=row.deliverable_id is not None,
-        has_approval_record=(move.approval_id or row.approval_id) is not None,
+        has_approval_record=_is_approved(tx, row, move.approval_id),
         dependencies_met=met,
         mission_canceled=root is not None and (root.status == "CANCELED" or root.canceled_at is not None),
         waiting_path=move.wait_for is not None,
         agent_lost=move.agent_lost,
         pending_approvals=waiting.pending if (waiting := tx.one(_WAITING, {"task": row.id})) else 0,
     )
+
+
+def _is_approved(tx: Tx, row: Any, approval_id: str | None) -> bool:
+    """Whether the approval is of what the task has handed in last, not of an earlier version or of something else."""
+    record = tx.one(_RECORD, {"approval": approval_id, "task": row.id}) if approval_id else None
+    return record is not None and record.request.get("deliverable") == row.deliverable_id
 
 
 def _moved(row: Any, facts: TaskFacts, move: Move, now: datetime) -> dict[str, Any]:
@@ -181,7 +193,7 @@ def _moved(row: Any, facts: TaskFacts, move: Move, now: datetime) -> dict[str, A
         "to_escalate_at": move.escalate_at if waits else None,
         "to_feedback": row.feedback if move.feedback is _UNSET else move.feedback,
         "to_deliverable_id": row.deliverable_id,
-        "to_approval_id": move.approval_id or row.approval_id,
+        "to_approval_id": move.approval_id,
         "to_review_cycles": row.review_cycles + int(row.status == "REVIEW" and move.to is TaskState.IN_PROGRESS),
         "to_attempt": 0 if move.new_generation else row.attempt + int(move.failed_attempt),
         "to_generation": row.generation + int(move.new_generation),

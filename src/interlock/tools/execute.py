@@ -174,8 +174,8 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext) -> 
         return _ended(call, CallStatus.REFUSED, f"the tool `{call.tool}` is not available any more", begun)
     approval = await context.store.read(approvals.approval, call.approval_id) if call.approval_id else None
     args = approval.edited_args if approval is not None and approval.edited else call.args
-    if errors := gate.toolbox.validate(tool, args):
-        return _ended(call, CallStatus.REFUSED, "the arguments are not valid: " + "; ".join(errors), begun)
+    if args is not call.args and (errors := gate.toolbox.validate(tool, args)):
+        return _ended(call, CallStatus.REFUSED, "the edited arguments are not valid: " + "; ".join(errors), begun)
     files = await digests(tool, args, context)
     subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
     approved = approval is not None and approval.status in ("approved", "used")

@@ -1,0 +1,31 @@
+"""Text and JSON in a form that every database stores: no NUL, no half of a surrogate pair.
+
+Models and tools may send either; what cannot be stored becomes U+FFFD, the replacement character.
+"""
+
+import json
+import re
+from typing import Any
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+_ESCAPED = re.compile(
+    r"""(?P<kept>\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})
+    |\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}""",
+    re.VERBOSE,
+)
+
+
+def storable(text: str) -> str:
+    """The text with everything that cannot be stored replaced."""
+    return text if text.isascii() and "\x00" not in text else _UNFIT.sub("\ufffd", text)
+
+
+def storable_json(value: Any) -> str:
+    """A JSON value as text that every database stores.
+
+    Raises ValueError for NaN and infinities, TypeError for anything that is not JSON.
+    """
+    text = json.dumps(value, allow_nan=False)
+    if "\\u0000" in text or "\\ud" in text:
+        text = _ESCAPED.sub(lambda match: match["kept"] or "\\ufffd", text)
+    return text
