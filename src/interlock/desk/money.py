@@ -47,6 +47,7 @@ def _raise(tx: Tx, person: Person, given: str, amount: int, now: datetime) -> Vi
     assert row is not None
     audit.note(
         tx, "BUDGET_RAISED", person.actor, now, project_id=row.project_id, subject=account_id,
+        mission_id=row.owner_id if row.kind == "mission" else None,
         amount_microusd=amount, surface=person.surface, name=person.name,
     )  # fmt: skip
     if row.kind == "agent_day":

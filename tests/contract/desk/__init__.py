@@ -1,0 +1,1 @@
+"""The operations behind every surface, over both databases."""
