@@ -149,6 +149,17 @@ class Times(Part):
     chat_run_s: Seconds = 300.0
 
 
+class Retry(Part):
+    """How a failed model call is tried again: a wait that doubles from `base_s` up to `cap_s`.
+
+    `max_attempts` counts the first call too; after them the run keeps its place and waits longer.
+    """
+
+    max_attempts: Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=20)] = 4
+    base_s: Seconds = 1.0
+    cap_s: Seconds = 30.0
+
+
 class Settings(Part):
     """Everything that can be set, checked; secrets and the database's password are never printed."""
 
@@ -170,6 +181,7 @@ class Settings(Part):
     project_day_usd: Amount = 50.0
     approval_expires_s: Seconds = 86_400.0
     times: Times = Times()
+    retry: Retry = Retry()
 
     @property
     def database_name(self) -> str:

@@ -37,14 +37,17 @@ class MessagesApi:
     """The server; an async context manager.
 
     With `api_key` only that key is let in, by bearer token or x-api-key; else any. `requests` holds all that
-    was asked, `connection_count` how many connections were made, `abandoned` the numbers of requests whose
-    client went away before the end. With `journal` each request and its outcome becomes a line of JSON.
+    was asked, `connection_count` how many connections were made, `hanging` the numbers of requests whose stream has
+    stopped on the way (`Ending.HANG`), `answered` of those that were answered whole, `abandoned` of those whose client
+    went away before the end. With `journal` each request and its outcome becomes a line of JSON.
     """
 
     def __init__(
         self, script: Script, *, api_key: str | None = None, port: int = 0, journal: Path | None = None
     ) -> None:
         self.requests: list[Request] = []
+        self.hanging: list[int] = []
+        self.answered: list[int] = []
         self.abandoned: list[int] = []
         self.connection_count = 0
         self._script, self._api_key, self._port, self._journal = script, api_key, port, journal
@@ -89,12 +92,18 @@ class MessagesApi:
             self._changed.notify_all()
         return request
 
+    async def stopped(self, request: Request) -> None:
+        """Records that a stream goes no further."""
+        await self._note({"number": request.number, "event": "hanging"})
+        async with self._changed:
+            self.hanging.append(request.number)
+            self._changed.notify_all()
+
     async def ended(self, request: Request, *, abandoned: bool) -> None:
         """Records how a request ended."""
         await self._note({"number": request.number, "event": "abandoned" if abandoned else "answered"})
         async with self._changed:
-            if abandoned:
-                self.abandoned.append(request.number)
+            (self.abandoned if abandoned else self.answered).append(request.number)
             self._changed.notify_all()
 
     async def answer(self, request: Request) -> Scripted:
@@ -183,6 +192,7 @@ class _Connection:
                 self._end(reset=True)
                 return False
             case Ending.HANG:
+                await self._api.stopped(request)
                 await self._reader.read()
                 return False
         self._writer.write(b"0\r\n\r\n")
