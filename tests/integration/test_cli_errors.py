@@ -1,0 +1,135 @@
+"""Bad input: one clear line on stderr, the fixed exit code, and nothing written."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli_process import Cli
+
+OFFLINE = ("--model", "rehearsal/offline")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (("run", "Compare A and B"), 2, "set ANTHROPIC_API_KEY for a real one, or try everything at no cost with"),
+        (("run", "  ", *OFFLINE), 2, "the goal is empty"),
+        (("run", "x", "--model", "nonsense"), 2, "nonsense"),
+        (("run", "x", "--model", "nobody/x"), 2, "provider `nobody` is not supported"),
+        (("run", "x", "--deadline", "soon", *OFFLINE), 2, "`soon` is no time"),
+        (("run", "x", "--budget", "0", *OFFLINE), 2, "`0` is no budget"),
+        (("run", "x", "--budget", "much", *OFFLINE), 2, "invalid value for `--budget`"),
+        (("run",), 2, "missing argument `GOAL`"),
+        (("runn", "x"), 2, "no such command `runn`"),
+        (("tasks",), 1, "start a mission with `interlock run`"),
+        (("approve", "apr_x"), 1, "start a mission with `interlock run`"),
+        (("deny", "apr_x"), 2, "missing option `--reason`"),
+        (("approve", "apr_x", "--args", "{"), 2, "the arguments are not JSON"),
+        (("approve", "apr_x", "--args", "[]"), 2, "not a JSON object"),
+        (("policy", "check", "nowhere.yaml"), 2, "nowhere.yaml:1: cannot be read"),
+        (("policy", "explain"), 2, "give one call as JSON, or `--stdin`"),
+        (("policy", "explain", "{"), 2, "the call is not JSON"),
+        (("policy", "explain", '{"args": {}}'), 2, "the call names no tool"),
+        (("persona", "check", "nowhere"), 2, "there is no such file or folder"),
+    ],
+)
+def test_a_wrong_command_is_one_line_that_says_what_to_do(
+    cli: Cli, args: tuple[str, ...], code: int, says: str
+) -> None:
+    done = cli(*args)
+    assert (done.code, done.out) == (code, "")
+    assert len(done.err.splitlines()) == 1
+    assert says in done.err
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"INTERLOCK_DATABASE_URL": "mysql://x/y"}, "`mysql` is no database interlock knows"),
+        ({"INTERLOCK_DATABASE_URL": "postgresql://me:hush@127.0.0.1:1/x"}, "127.0.0.1"),
+        ({"INTERLOCK_CONCURRENCY": "many"}, "INTERLOCK_CONCURRENCY: `concurrency`"),
+        ({"INTERLOCK_HOME": "/proc/nowhere"}, "/proc/nowhere"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named_without_its_secrets(
+    cli: Cli, variables: dict[str, str], says: str
+) -> None:
+    done = cli("run", "x", *OFFLINE, **variables)
+    assert done.code in (1, 2)
+    assert len(done.err.splitlines()) == 1
+    assert says in done.err
+    assert "hush" not in done.err
+
+
+def test_every_fault_of_the_settings_is_told_at_once(cli: Cli) -> None:
+    (cli.folder / "interlock.yaml").write_text("modle: a/b\nconcurrency: 0\n")
+    done = cli("missions")
+    assert done.code == 2
+    assert {line.split(": ")[1] for line in done.err.splitlines()} == {"interlock.yaml:1", "interlock.yaml:2"}
+
+
+def test_a_broken_policy_stops_the_start_with_all_its_faults(cli: Cli) -> None:
+    (cli.folder / "policy.yaml").write_text("version: 1\nrules:\n  - {id: a, risk: PINK}\nbsae: {}\n")
+    done = cli("run", "x", *OFFLINE)
+    assert done.code == 2
+    assert {line.split(": ")[1] for line in done.err.splitlines()} == {"policy.yaml:3", "policy.yaml:4"}
+    assert not (cli.folder / ".interlock" / "interlock.db").exists()
+
+
+def test_a_bad_persona_is_refused_and_the_others_work(cli: Cli) -> None:
+    (cli.folder / "personas").mkdir()
+    (cli.folder / "personas" / "bad.yaml").write_text("schema_version: 1\nname: bad\nname: again\n")
+    done = cli("run", "Compare A and B", *OFFLINE)
+    assert done.code == 0
+    assert "bad.yaml:3" in done.err
+    checked = cli("persona", "check")
+    assert checked.code == 2
+    assert "bad.yaml:3" in checked.err
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough to look like one" * 20, b""])
+def test_a_file_that_is_no_database_of_ours_is_left_alone(cli: Cli, content: bytes) -> None:
+    database = cli.folder / ".interlock" / "interlock.db"
+    database.parent.mkdir()
+    if content:
+        database.write_bytes(content)
+    else:
+        with sqlite3.connect(database) as other:
+            other.execute("CREATE TABLE theirs (x)")
+    before = database.read_bytes()
+    done = cli("missions")
+    assert done.code == 1
+    assert len(done.err.splitlines()) == 1
+    assert database.read_bytes() == before
+
+
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(cli: Cli) -> None:
+    assert cli("run", "x", "--no-wait", *OFFLINE).code == 0
+    with sqlite3.connect(cli.folder / ".interlock" / "interlock.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    done = cli("missions")
+    assert done.code == 1
+    assert "revision `9999`" in done.err
+
+
+def test_an_unknown_id_suggests_what_was_meant(cli: Cli) -> None:
+    mission = cli("run", "x", "--no-wait", "--json", *OFFLINE).json()["mission_id"]
+    done = cli("task", mission[:-1] + "~")
+    assert (done.code, f"did you mean `{mission}`" in done.err) == (1, True)
+
+
+def test_details_of_the_unexpected_go_to_a_file_without_secrets(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import interlock.cli.opening as o\n"
+        "def broken(**_):\n"
+        "    raise RuntimeError('key sk-ant-api03-' + 'a' * 80)\n"
+        "o.settings = broken\n"
+    )
+    done = cli("persona", "list", PYTHONPATH=f"{tmp_path}:{cli.environment({})['PYTHONPATH']}")
+    assert done.code == 1
+    assert len(done.err.splitlines()) == 1
+    assert ".interlock/errors.log" in done.err
+    log = (tmp_path / ".interlock" / "errors.log").read_text()
+    assert "RuntimeError" in log
+    assert "a" * 80 not in log + done.err

@@ -1,0 +1,57 @@
+"""The first minutes: init, doctor, demo."""
+
+from pathlib import Path
+
+from interlock.agents.persona import load_personas
+from tests.integration.cli_process import Cli
+
+
+def test_init_writes_files_that_are_fine_as_they_are(cli: Cli) -> None:
+    done = cli("init", "here")
+    assert done.code == 0
+    inside = Cli(cli.folder / "here")
+    assert inside("policy", "check").code == 0
+    assert inside("persona", "check").code == 0
+    assert len(load_personas(False, [inside.folder / "personas"], known_tools=frozenset()).personas) == 11
+    explained = inside("policy", "explain", '{"tool": "file_write", "args": {"path": "contracts/a", "content": ""}}')
+    assert '"risk": "RED"' in explained.out
+    assert '"contracts"' in explained.out
+    assert inside("run", "Compare A and B", "--model", "rehearsal/offline").code == 0
+
+
+def test_init_never_overwrites(cli: Cli) -> None:
+    (cli.folder / "policy.yaml").write_text("version: 1\n")
+    first = cli("init")
+    (cli.folder / "personas" / "coder.yaml").write_text("mine")
+    second = cli("init")
+    assert "kept   policy.yaml" in first.out
+    assert "wrote" not in second.out
+    assert (cli.folder / "policy.yaml").read_text() == "version: 1\n"
+    assert (cli.folder / "personas" / "coder.yaml").read_text() == "mine"
+
+
+def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) -> None:
+    fine = cli("doctor", ANTHROPIC_API_KEY="sk-ant-not-a-real-key-42")
+    assert fine.code == 0
+    assert "not-a-real-key" not in fine.out
+    assert "anthropic: set, 24 characters, ends in …42" in fine.out
+    (cli.folder / "policy.yaml").write_text("version: 2\n")
+    wrong = cli("doctor", "--json")
+    assert wrong.code == 1
+    assert [f["check"] for f in wrong.json() if f["state"] == "error"] == ["policy"]
+
+
+def test_the_demo_goes_from_goal_to_signed_deliverable(cli: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "demo"
+    done = cli("demo", "--home", str(home), INTERLOCK_MODEL="nobody/x", ANTHROPIC_API_KEY="unused")
+    assert done.code == 0
+    for words in ("A person must sign", "send_email", "board@example.com", "approved by", "The plan, done", "DONE"):
+        assert words in done.out
+    assert (home / "deliverable.md").read_text().startswith("# Compare three session stores")
+    calls = [
+        call
+        for run in cli("runs", "--json", INTERLOCK_HOME=str(home)).json()
+        for call in cli("trace", run["id"], "--json", INTERLOCK_HOME=str(home)).json()["tool_calls"]
+        if call["tool"] == "send_email"
+    ]
+    assert [(call["status"], call["risk"], call["simulated"]) for call in calls] == [("done", "RED", True)]

@@ -1,0 +1,48 @@
+"""The command line is thin: what it loads before it knows what to do."""
+
+import subprocess
+import sys
+
+from tests.integration.cli_process import Cli
+
+HEAVY = {
+    "alembic", "anthropic", "langgraph", "mcp", "nicegui", "openai", "psycopg", "pydantic", "rich", "slack_bolt",
+    "sqlalchemy", "sqlmodel", "telegram",
+}  # fmt: skip
+
+
+def loaded_by(cli: Cli, code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    command, environment = [sys.executable, "-c", script], cli.environment({})
+    done = subprocess.run(command, cwd=cli.folder, env=environment, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_command_line_loads_no_framework(cli: Cli) -> None:
+    assert loaded_by(cli, "import interlock.cli, interlock.cli.main") & HEAVY == set()
+
+
+def test_importing_the_package_loads_nothing_until_it_is_used(cli: Cli) -> None:
+    assert loaded_by(cli, "import interlock") & (HEAVY | {"typer"}) == set()
+    assert {"langgraph", "sqlmodel"} <= loaded_by(cli, "from interlock import Interlock")
+
+
+def test_looking_does_not_load_what_executes(cli: Cli) -> None:
+    looks = "import interlock.app.local, interlock.desk.listings, interlock.desk.signing, interlock.desk.details"
+    assert loaded_by(cli, looks) & {"langgraph", "anthropic", "alembic", "rich"} == set()
+
+
+def test_help_names_every_command(cli: Cli) -> None:
+    done = cli("--help")
+    assert done.code == 0
+    for name in (
+        "init", "demo", "up", "run", "missions", "tasks", "task", "cancel", "deliverable", "agents", "runs", "trace",
+        "approvals", "approve", "deny", "policy", "persona", "budget", "doctor", "alerts",
+    ):  # fmt: skip
+        assert f" {name} " in done.out
+
+
+def test_version_is_the_packages(cli: Cli) -> None:
+    from importlib.metadata import version
+
+    assert cli("--version").out.split() == ["interlock", version("interlock")]
