@@ -7,20 +7,23 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from interlock.agents.session import CallState, Session, in_time, later
-from interlock.agents.steps import Hold
+from interlock.agents import steps
+from interlock.agents.session import CallState, Session, later
+from interlock.agents.steps import Hold, Results
 from interlock.core.ids import new_id
 from interlock.core.values import digest
 from interlock.llm.messages import ToolUse
 from interlock.policy.decide import Decision
 from interlock.policy.risk import Risk
 from interlock.policy.secrets import scrub_value
-from interlock.store import approvals
+from interlock.store import approvals, traces
 from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
 
 GRACE_S = 3.0
 """How long a call that runs when the process is told to end may take to end by itself."""
+CANCEL_S = 1.0
+"""How long it may take once it is cancelled."""
 
 
 async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
@@ -155,65 +158,91 @@ async def settle(session: Session) -> Settled:
     """Brings calls to their ends as far as they go: executes what may run, takes up what people have answered.
 
     All-GREEN turns run at once, others one after another in order. A call whose outcome is unknown is repeated only
-    if its tool is idempotent; else a person is asked. Source: rows E9, G6.
+    if its tool is idempotent; else a person is asked. The outcome of one that cannot be repeated is on record before
+    the next one begins. Source: rows E9, G6.
     """
     settled = Settled()
     work = [call for call in session.open_calls if await _may_go(session, call, settled)]
-    jobs = [asyncio.ensure_future(_run(session, call)) for call in work] if _all_green(session, work) else None
-    for index, call in enumerate(work):
-        job = jobs[index] if jobs else asyncio.ensure_future(_run(session, call))
+    for batch in [work] if _all_green(work) else [[call] for call in work]:
+        jobs = [asyncio.create_task(_run(session, call)) for call in batch]
         try:
-            outcome = await in_time(job, GRACE_S)
+            await _in_time(jobs)
         except asyncio.CancelledError:
-            await _keep_what_ended(session, settled, [job] if jobs is None else jobs)
+            await _keep_what_ended(session, settled, jobs)
             raise
-        _take(session, call, outcome, settled)
+        for call, job in zip(batch, jobs, strict=True):
+            await _take(session, call, job.result(), settled)
+        if batch and batch[-1] is not work[-1] and not _repeatable(session, batch[-1]):
+            await _book(session, settled)
     return settled
 
 
-def _all_green(session: Session, work: Sequence[CallState]) -> bool:
-    green = session.gate.policy.base_is_green
-    return len(work) > 1 and all(green(call.tool) and call.approval_id is None for call in work)
+async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> None:
+    """Waits for calls. When one fails or the waiter is cancelled, no call goes on behind the run's back.
+
+    A cancelled run gives its calls a moment to end by themselves.
+    """
+    try:
+        if jobs:
+            await asyncio.wait(jobs, return_when=asyncio.FIRST_EXCEPTION)
+    except asyncio.CancelledError:
+        await asyncio.wait(jobs, timeout=GRACE_S)
+        raise
+    finally:
+        late = [job for job in jobs if not job.done()]
+        for job in late:
+            job.cancel()
+        if late:
+            await asyncio.wait(late, timeout=CANCEL_S)
+
+
+def _all_green(work: Sequence[CallState]) -> bool:
+    return all(call.risk == Risk.GREEN and call.approval_id is None for call in work)
 
 
 async def _run(session: Session, call: CallState) -> Done | HeldAnew:
     token = token_of(session.claim.run.id, session.claim.steps, call.position)
-    return await execute(session.gate, session.claim, call, context(session, call.id, token))
+    where = context(session, call.id, token)
+    return await execute(session.gate, session.claim, call, where, wished=session.wished(call))
 
 
-def _take(session: Session, call: CallState, outcome: Done | HeldAnew, settled: Settled) -> None:
+async def _take(session: Session, call: CallState, outcome: Done | HeldAnew, settled: Settled) -> None:
     if isinstance(outcome, HeldAnew):
         settled.holds.append(_held_anew(session, call, outcome))
     elif outcome.status is CallStatus.UNKNOWN:
-        settled.holds.append(_unknown(session, call, outcome.content))
+        settled.holds.append(await _unknown(session, call, outcome.content))
     else:
         settled.done.append(outcome)
         session.after_call(outcome)
 
 
 async def _keep_what_ended(
-    session: Session, settled: Settled, jobs: "Sequence[asyncio.Future[Done | HeldAnew]]"
+    session: Session, settled: Settled, jobs: "Sequence[asyncio.Task[Done | HeldAnew]]"
 ) -> None:  # fmt: skip
     """Records outcomes that were reached although the run is being cut off."""
-    from interlock.agents import steps
+    ended = [job.result() for job in jobs if job.done() and not job.cancelled() and job.exception() is None]
+    settled.done += [one for one in ended if isinstance(one, Done) and one.status is not CallStatus.UNKNOWN]
+    await asyncio.shield(_book(session, settled))
 
-    for job in jobs:
-        if job.done() and not job.cancelled() and job.exception() is None and isinstance(job.result(), Done):
-            outcome = job.result()
-            assert isinstance(outcome, Done)
-            if outcome.status is not CallStatus.UNKNOWN and all(d.id != outcome.id for d in settled.done):
-                settled.done.append(outcome)
-    if settled.done:
-        results = session.results(steps.Results(done=settled.done))
-        keep = session.write(steps.commit_results, session.claim, session.spender, results, None, session.now())
-        await asyncio.shield(keep)
+
+async def _book(session: Session, settled: Settled) -> None:
+    """Records outcomes before the rest of the turn has ended."""
+    done, settled.done = settled.done, []
+    if done:
+        results = session.results(Results(done=done))
+        await session.write(steps.commit_results, session.claim, session.spender, results, None, session.now())
+
+
+def _repeatable(session: Session, call: CallState) -> bool:
+    tool = session.gate.toolbox.get(call.tool)
+    return tool is None or tool.idempotent
 
 
 async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
     """Whether an open call can be executed now; ends it, or asks, where not."""
     tool = session.gate.toolbox.get(call.tool)
     if call.status == CallStatus.STARTED and tool is not None and not tool.idempotent:
-        settled.holds.append(_unknown(session, call, "a worker died while it ran"))
+        settled.holds.append(await _unknown(session, call, "a worker died while it ran"))
         return False
     if call.status not in (CallStatus.HELD, CallStatus.UNKNOWN):
         return True
@@ -249,21 +278,23 @@ def _held_anew(session: Session, call: CallState, outcome: HeldAnew) -> Hold:
     assert tool is not None
     why = f"wants to call {tool.name}: {outcome.reason}"
     asked = question(
-        session, "TOOL_CALL", outcome.decision, tool, call.args, call.call_id, dict(outcome.files), why
+        session, "TOOL_CALL", outcome.decision, tool, outcome.args, call.call_id, dict(outcome.files), why
     )  # fmt: skip
-    hold = Hold(call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id)
-    call.status, call.approval_id = CallStatus.HELD, asked["id"]
+    hold = Hold(
+        call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id, args=outcome.args
+    )  # fmt: skip
+    call.status, call.approval_id, call.args = CallStatus.HELD, asked["id"], outcome.args
     return hold
 
 
-def _unknown(session: Session, call: CallState, what: str) -> Hold:
+async def _unknown(session: Session, call: CallState, what: str) -> Hold:
+    """Asks whether to repeat exactly the call that had started, with the arguments that were then approved."""
     tool = session.gate.toolbox.get(call.tool)
     assert tool is not None
-    decision = session.gate.decide(tool, call.args or {})
+    row = await session.runtime.store.read(traces.call, call.id)
+    assert row is not None
+    decision = session.gate.decide(tool, row.args)
     why = f"{tool.name} may or may not have had its effect ({what}): approve to do it again, deny to go on without"
-    asked = question(session, "UNKNOWN_OUTCOME", decision, tool, call.args, call.call_id, {}, why)
-    subject = session.gate.subject(session.claim.run.id, call.call_id, tool, call.args or {}, {})
-    call.status, call.approval_id = CallStatus.UNKNOWN, asked["id"]
-    return Hold(
-        call_id=call.id, subject=subject, approval=asked, call_status=CallStatus.UNKNOWN, replaces=None
-    )  # fmt: skip
+    asked = question(session, "UNKNOWN_OUTCOME", decision, tool, row.args, call.call_id, {}, why)
+    call.status, call.approval_id, call.args = CallStatus.UNKNOWN, asked["id"], row.args
+    return Hold(call_id=call.id, subject=row.subject, approval=asked, call_status=CallStatus.UNKNOWN)

@@ -3,8 +3,10 @@
 What happens in the run is the runner's matter.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from interlock.agents import brief as briefs
@@ -13,11 +15,11 @@ from interlock.agents.brief import Brief
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
 from interlock.agents.prompt import LessonNote, PromptData, build_prompt
-from interlock.agents.session import HANDS_IN, CallState, Session
+from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
 from interlock.agents.steps import Beginning
 from interlock.agents.task_messages import task_message
 from interlock.core.values import microusd
-from interlock.llm.messages import Message, ModelRef, Text, ToolSpec, Usage
+from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.decide import Caller
 from interlock.policy.risk import Trust
 from interlock.store.ledger import OverBudget
@@ -76,6 +78,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         system=(),
         tools=tools,
         messages=[],
+        earlier=0,
         position=0,
         spender=spender,
         deadline_at=now + timedelta(seconds=times.chat_run_s if chat else times.task_run_s),
@@ -109,7 +112,8 @@ async def _begin(session: Session) -> bool:
     prompt = build_prompt(_prompt_data(session, now))
     session.system = prompt.parts
     first = _first_message(brief)
-    session.messages = [*conversation.mended(conversation.messages_of(brief.history)), first]
+    history = conversation.mended(conversation.messages_of(brief.history))
+    session.messages, session.earlier = [*history, first], len(history)
     lines = [conversation.system_line(prompt.parts), *conversation.lines_of(first)]
     beginning = Beginning(
         lines=lines,
@@ -168,23 +172,45 @@ def _resume(session: Session) -> None:
     brief = session.brief
     session.system = conversation.system_of(brief.messages)
     history = conversation.mended(conversation.messages_of(brief.history))
-    session.messages = [*history, *conversation.messages_of(brief.messages)]
+    own = conversation.messages_of(brief.messages)
+    session.messages, session.earlier = [*history, *own], len(history)
     session.position = 1 + max(row.position for row in brief.messages)
     session.usage = usage_of(brief.run.token_usage)
     session.handed_in = any(c.tool == HANDS_IN and c.status == "done" for c in brief.calls)
-    answered = {b.call_id for m in session.messages for b in m.blocks if hasattr(b, "call_id")}
+    session.nudged = any(Text(NUDGE) in message.blocks for message in own if message.role == "user")
+    session.mistakes = _mistakes(brief.calls)
     last = [c for c in brief.calls if c.step_number == brief.run.step_count]
-    if any(c.call_id not in answered for c in last):
+    if last and own[-1].role == "assistant":
         session.calls = [
             CallState(
-                c.id, c.position, c.call_id, c.tool, c.args, c.status, c.approval_id, c.result, c.is_error, c.simulated
+                c.id, c.position, c.call_id, c.tool, c.args, c.risk, c.status, c.approval_id, c.result, c.is_error,
+                c.simulated,
             )
             for c in last
-        ]
+        ]  # fmt: skip
         session.owes_answers = True
+        session.quiet = any(c.status == "done" and _ends_run(session, c.tool) for c in last)
+    elif not last and brief.steps:
+        paused = brief.steps[-1].stop_reason == StopReason.PAUSE_TURN
+        session.owes_nudge = not paused and Text(NUDGE) not in own[-1].blocks
     denied = [a for a in brief.approvals.values() if a.kind == "BUDGET" and a.status in ("denied", "expired")]
     if denied:
         session.budget_denied = f"a person did not raise the budget: {denied[-1].note or 'no reason given'}"
+
+
+def _ends_run(session: Session, name: str) -> bool:
+    tool = session.gate.toolbox.get(name)
+    return tool is not None and tool.ends_run
+
+
+def _mistakes(calls: Sequence[Any]) -> int:
+    """How many of the last steps had calls of which none was valid."""
+    count = 0
+    for _, step in groupby(reversed(calls), lambda call: call.step_number):
+        if any(call.status != "refused" for call in step):
+            break
+        count += 1
+    return count
 
 
 def usage_of(stored: dict[str, int]) -> Usage:

@@ -14,7 +14,7 @@ from interlock.agents import calls, steps
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.opening import open_session
-from interlock.agents.session import Session, later
+from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
 from interlock.agents.turn import Failed, Turn, attempt
 from interlock.agents.wallet import Parked, secure
@@ -23,17 +23,13 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
 from interlock.llm.retries import RetryPolicy, delay_s
-from interlock.store import audit, ledger, mailbox
-from interlock.store.errors import LeaseLost
+from interlock.store import audit, ledger, mailbox, traces
+from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.ledger import OverBudget, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.execute import CallStatus, Proposal
 
-NUDGE = (
-    "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
-    "if you cannot do the task, hand in what you have and say what is missing."
-)
 MISTAKES_ALLOWED = 3
 """Turns in a row in which no call was valid."""
 OUTAGE_WAITS_S = (15.0, 60.0, 180.0, 300.0, 600.0, 600.0)
@@ -60,6 +56,7 @@ class Interrupt:
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
     """Works a claimed run until it has ended, is parked, or is handed back. Raises nothing for what the run does.
 
+    Raises StoreError where the database cannot be used; then the run is as it was last on record.
     Source: rows E3, E5, E7.
     """
     held: list[Session] = []
@@ -67,22 +64,44 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
         session = await open_session(runtime, claim)
         if session is not None:
             held.append(session)
-            async with asyncio.timeout(session.seconds_left):
-                await _loop(session)
+            await _until_deadline(session)
     except LeaseLost:
-        return
+        if await _is_controlled(runtime, claim):
+            await _cut_off(runtime, claim, held, Interruption.CONTROL)
     except asyncio.CancelledError:
         if interrupt.reason is None:
             raise
         await asyncio.shield(_cut_off(runtime, claim, held, interrupt.reason))
-    except TimeoutError:
-        await _fail(runtime, claim, held, "deadline", "the run passed its deadline")
+    except StoreError:
+        raise
     except InterlockError as error:
         await _fail(runtime, claim, held, "error", str(error))
+    except _PastDeadline:
+        await _fail(runtime, claim, held, "deadline", "the run passed its deadline")
     except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
         await _fail(runtime, claim, held, "error", f"{type(error).__name__}: {error}")
     finally:
         await runtime.workspaces.dispose(claim.run.project_id, claim.run.id)
+
+
+class _PastDeadline(Exception):
+    """The run took too long."""
+
+
+async def _until_deadline(session: Session) -> None:
+    try:
+        async with asyncio.timeout(session.seconds_left) as limit:
+            await _loop(session)
+    except TimeoutError as error:
+        if limit.expired():
+            raise _PastDeadline from error
+        raise
+
+
+async def _is_controlled(runtime: Runtime, claim: Claim) -> bool:
+    """Whether a write was refused because somebody wants the run stopped, and not because it is another worker's."""
+    row = await runtime.store.read(traces.run, claim.run.id)
+    return row is not None and row.status == "running" and row.fence == claim.lease and row.control is not None
 
 
 async def _loop(session: Session) -> None:
@@ -91,6 +110,8 @@ async def _loop(session: Session) -> None:
         return
     if session.owes_answers and not await _finish_step(session):
         return
+    if session.owes_nudge:
+        await _nudge(session)
     while True:
         if session.claim.steps >= session.max_turns:
             used = f"all {session.max_turns} model calls are used up"
@@ -118,6 +139,7 @@ async def _try_again(session: Session, failed: Failed) -> bool:
         await _outage(session, failed)
         return False
     await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
+    session.owed_microusd = None
     await asyncio.sleep(wait_s)
     return True
 
@@ -139,7 +161,8 @@ def _put_off(tx: Tx, claim: Claim, spender: Spender, failed: Failed, due_at: dat
     steps.book(tx, spender, failed.settlement, now)
     ledger.count(tx, claim.run.id, failed.settlement.actual_microusd)
     steps.hand_back(
-        tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=error.retryable
+        tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=error.retryable,
+        stop_reason=None if error.retryable else "error",
     )  # fmt: skip
     audit.alert(
         tx,
@@ -172,9 +195,13 @@ async def _follow(session: Session, turn: Turn) -> bool:
         return False
     await _record(session, turn, ())
     if reply.stop_reason is not StopReason.PAUSE_TURN:
-        session.nudged = True
-        await _tell(session, Results(), Message("user", (Text(NUDGE),)))
+        await _nudge(session)
     return True
+
+
+async def _nudge(session: Session) -> None:
+    session.nudged, session.owes_nudge = True, False
+    await _tell(session, Results(), Message("user", (Text(NUDGE),)))
 
 
 def _ending_of(session: Session, reply: Reply) -> Ending | None:
@@ -192,12 +219,9 @@ def _ending_of(session: Session, reply: Reply) -> Ending | None:
         case StopReason.CONTEXT_WINDOW:
             full = "the conversation passed the model's window"
             return Ending(status="failed", stop_reason="context_window_exceeded", error=full, result=text)
-    if session.needs_deliverable and not session.handed_in:
-        if not session.nudged:
-            return None
-        why = "the agent ended without handing in a deliverable"
-        return Ending(status="failed", stop_reason="no_tool_call", error=why, result=text)
-    return Ending(status="completed", stop_reason="end_turn", result=text)
+    if session.needs_deliverable and not session.handed_in and not session.nudged:
+        return None
+    return _last_word(session, text)
 
 
 async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> None:
@@ -247,11 +271,18 @@ async def _finish_step(session: Session) -> bool:
     session.owes_answers = False
     if session.quiet:
         told = session.results(results, session.answers())
-        ending = Ending(status="completed", stop_reason="end_turn", result=session.last_text)
-        await _end(session, ending, results=told)
+        await _end(session, _last_word(session, session.last_text), results=told)
         return False
     await _tell(session, results, session.answers())
     return True
+
+
+def _last_word(session: Session, text: str) -> Ending:
+    """How a run ends whose agent has nothing more to do."""
+    if session.needs_deliverable and not session.handed_in:
+        why = "the agent ended without handing in a deliverable"
+        return Ending(status="failed", stop_reason="no_tool_call", error=why, result=text)
+    return Ending(status="completed", stop_reason="end_turn", result=text)
 
 
 async def _tell(session: Session, results: Results, message: Message) -> None:

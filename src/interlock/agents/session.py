@@ -3,7 +3,6 @@
 What happens next is the runner's matter.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from interlock.agents.steps import Reservation, Results, StepRecord
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
 from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
+from interlock.policy.risk import Risk
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
@@ -26,6 +26,10 @@ from interlock.tools.execute import ENDED, CallStatus, Done, Gate, Proposal
 P = ParamSpec("P")
 T = TypeVar("T")
 HANDS_IN = "submit_deliverable"
+NUDGE = (
+    "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
+    "if you cannot do the task, hand in what you have and say what is missing."
+)
 
 
 @dataclass(slots=True)
@@ -37,6 +41,7 @@ class CallState:
     call_id: str
     tool: str
     args: Any
+    risk: str
     status: str
     approval_id: str | None = None
     result: str | None = None
@@ -71,6 +76,8 @@ class Session:
     system: tuple[SystemPart, ...]
     tools: tuple[ToolSpec, ...]
     messages: list[Message]
+    earlier: int
+    """How many of `messages` are of earlier runs."""
     position: int
     """Where the next row of the conversation goes."""
     spender: Spender
@@ -85,6 +92,8 @@ class Session:
     attempt: int = 0
     """Reservations made for the coming step so far."""
     in_flight: InFlight | None = None
+    owed_microusd: int | None = None
+    """What an attempt that has ended has cost, until that is on record."""
     mistakes: int = 0
     """Turns in a row in which no call was valid."""
     failures: int = 0
@@ -97,6 +106,8 @@ class Session:
     """Accounts that must exist before the first reservation."""
     owes_answers: bool = False
     """Whether the model has not been told yet what came of the last step's calls."""
+    owes_nudge: bool = False
+    """Whether the model has not been told yet that it ended too early."""
     tokens: int = 0
     """Of the prompt, as far as it was counted."""
     counted: int = 0
@@ -142,7 +153,9 @@ class Session:
 
     @property
     def open_microusd(self) -> int:
-        """What the model call on its way is booked at, should it be cut off now. Source: row D6."""
+        """What the open reservation is booked at, should the run be cut off now. Source: row D6."""
+        if self.owed_microusd is not None:
+            return self.owed_microusd
         if self.in_flight is None:
             return 0
         cut = spending.estimate_of_cut(self.in_flight.prompt_tokens, self.in_flight.streamed_chars)
@@ -198,13 +211,13 @@ class Session:
         self.claim.steps = step.number
         self.position += len(step.lines)
         self.usage = self.usage.plus(usage)
-        self.messages.append(message)
-        self.reservation, self.attempt = None, 0
+        self._append(message)
+        self.reservation, self.attempt, self.owed_microusd = None, 0, None
         held = {hold.call_id: hold.approval["id"] for hold in step.holds}
         self.calls = [
             CallState(
-                p.id, p.position, p.use.id, p.use.name, p.use.args, str(p.status), held.get(p.id),
-                p.answer or None, p.status in (CallStatus.DENIED, CallStatus.REFUSED),
+                p.id, p.position, p.use.id, p.use.name, p.use.args, str(p.decision.risk if p.decision else Risk.YELLOW),
+                str(p.status), held.get(p.id), p.answer or None, p.status in (CallStatus.DENIED, CallStatus.REFUSED),
             )
             for p in proposals
         ]  # fmt: skip
@@ -235,20 +248,24 @@ class Session:
 
     def said(self, message: Message, results: Results) -> None:
         """Transaction B told the model something."""
-        self.messages.append(message)
+        self._append(message)
         self.position += len(results.lines)
 
+    def wished(self, call: CallState) -> Any:
+        """The arguments of a call of the last step as the model gave them."""
+        uses = next(m.tool_uses for m in reversed(self.messages) if m.role == "assistant")
+        return uses[call.position].args
 
-async def in_time(call: "asyncio.Task[T]", grace_s: float) -> T:
-    """Waits for a task; when the waiter is cancelled, gives the task a moment to end by itself before it is too."""
-    try:
-        return await asyncio.shield(call)
-    except asyncio.CancelledError:
-        await asyncio.wait({call}, timeout=grace_s)
-        if not call.done():
-            call.cancel()
-            await asyncio.wait({call}, timeout=1)
-        raise
+    def _append(self, message: Message) -> None:
+        """Adds to the conversation as it would be read back: neighbours of one side are one message."""
+        last = self.messages[-1] if len(self.messages) > self.earlier else None
+        if not message.blocks:
+            return
+        if last is None or last.role != message.role:
+            self.messages.append(message)
+        else:
+            self.messages[-1] = Message(last.role, (*last.blocks, *message.blocks))
+            self.counted = 0
 
 
 def later(now: datetime, seconds: float) -> datetime:

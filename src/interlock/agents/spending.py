@@ -102,10 +102,15 @@ class NoRoom:
 def afford(
     tx: Tx, accounts: Sequence[str], prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int
 ) -> Quote | NoRoom:
-    """What can be reserved now for a call; read when the full worst case did not fit."""
-    fits = lowered(prices, ref, prompt_tokens, wanted, ledger.room(tx, accounts))
+    """What can be reserved now for a call; read when the full worst case did not fit.
+
+    The answer is only made shorter for what is spent; for what others have set aside one waits.
+    """
+    fits = lowered(prices, ref, prompt_tokens, wanted, ledger.room(tx, accounts, settled_only=True))
     if fits is not None:
-        return fits
+        if fits.worst_microusd <= ledger.room(tx, accounts):
+            return fits
+        return NoRoom(tuple(ledger.shortages(tx, accounts, fits.worst_microusd)), fits.worst_microusd)
     need = prices.worst_case(ref, prompt_tokens, min(wanted, LEAST_MAX_TOKENS))
     return NoRoom(tuple(ledger.shortages(tx, accounts, need)), need)
 

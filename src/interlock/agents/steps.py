@@ -50,6 +50,8 @@ class Hold:
     call_status: str = CallStatus.HELD
     replaces: str | None = None
     """An approval that this one replaces."""
+    args: Any = None
+    """Where people have changed the arguments: what they are now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +121,9 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
     """
     mailbox.own(tx, claim)
     if claim.run.kind == "task" and not _take_up(tx, claim, what.actor, now):
-        mailbox.finish(tx, claim, "cancelled", "cancelled", now, result=None, error="its task is no longer open")
+        closed = "its task is no longer open"
+        mailbox.finish(tx, claim, "cancelled", "cancelled", now, result=None, error=closed)
+        close(tx, claim, Ending(status="cancelled", stop_reason="cancelled", error=closed), what.actor, now)
         return False
     ledger.open_accounts(tx, what.openings, now)
     traces.begin(
@@ -247,7 +251,7 @@ def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
             tool_call_id=hold.call_id, subject=hold.subject, asked_by=run.agent_id, created_at=now, **hold.approval,
         )  # fmt: skip
         if hold.call_id is not None:
-            traces.hold(tx, hold.call_id, hold.call_status, hold.approval["id"], hold.subject)
+            traces.hold(tx, hold.call_id, hold.call_status, hold.approval["id"], hold.subject, hold.args)
     if holds and task_id is not None:
         task = tasks.task(tx, task_id)
         if task is not None and task.status == "IN_PROGRESS":
@@ -341,9 +345,21 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
 
 
 def hand_back(
-    tx: Tx, claim: Claim, now: datetime, *, open_microusd: int, due_at: datetime | None, error: str | None, failed: bool
+    tx: Tx,
+    claim: Claim,
+    now: datetime,
+    *,
+    open_microusd: int | None,
+    due_at: datetime | None,
+    error: str | None,
+    failed: bool,
+    stop_reason: str | None = None,
 ) -> None:
-    """Gives a run back to its place in the queue, to go on later where it stopped."""
-    mailbox.requeue(tx, claim, now, due_at=due_at, error=error, failed=failed)
+    """Gives a run back to its place in the queue, to go on later where it stopped.
+
+    An open reservation is booked at `open_microusd`, in full where that is not known. A `stop_reason` says that
+    waiting alone will not help.
+    """
+    mailbox.requeue(tx, claim, now, due_at=due_at, error=error, failed=failed, stop_reason=stop_reason)
     ledger.charge_open(tx, claim.run.id, now, open_microusd)
     squad.set_status(tx, claim.run.agent_id, "error" if failed else "idle", now, error)

@@ -53,10 +53,12 @@ async def attempt(session: Session, prompt_tokens: int) -> Turn | Failed:
     except ModelError as error:
         actual, estimated = _cost_of_failure(session, error, prompt_tokens)
         session.reservation = session.in_flight = None
+        session.owed_microusd = actual
         settlement = Settlement(reservation=reservation, actual_microusd=actual, estimated=estimated)
         return Failed(error, settlement)
     session.in_flight = None
     cost = session.runtime.prices.cost(session.ref, reply.usage)
+    session.owed_microusd = cost.microusd
     settlement = Settlement(reservation=reservation, actual_microusd=cost.microusd, estimated=not cost.known)
     return Turn(reply, settlement, reservation.attempt, begun)
 

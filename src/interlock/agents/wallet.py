@@ -20,6 +20,7 @@ from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 
 WAIT_FOR_OTHERS_S = 2.0
+"""Between looks whether other runs have settled what they had set aside."""
 
 
 @dataclass(frozen=True, slots=True)

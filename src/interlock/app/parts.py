@@ -12,6 +12,7 @@ from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models, ProviderSettings
+from interlock.oversight import learner
 from interlock.policy.policy_file import policy_from
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
@@ -44,6 +45,7 @@ class Parts:
             prices=self.prices,
             toolbox=self.toolbox,
             workspaces=Workspaces(settings.home, store),
+            follow_ups={"learn": learner.take_up},
         )
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.store import approvals, ledger, mailbox
+from interlock.store import approvals, ledger, mailbox, traces
 from interlock.store.mailbox import LANES, RUNS
 from interlock.store.schema import Worker, table
 from interlock.store.tx import Tx, relaxed
@@ -52,7 +52,7 @@ _DROP = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status.in_(("created", "waiting")))
     .values(
-        status="cancelled", stop_reason="cancelled", error=b("why"), completed_at=b("now", type_=_TIME), control=None
+        status="cancelled", stop_reason=b("stop"), error=b("why"), completed_at=b("now", type_=_TIME), control=None
     )
 )
 _UNPARK = (
@@ -128,7 +128,7 @@ def take_back(tx: Tx, worker_id: str, now: datetime) -> list[str]:
     return runs
 
 
-def cancel(tx: Tx, run_id: str, now: datetime, reason: str) -> str:
+def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "cancelled") -> str:
     """Cancels a run: at once if nobody works on it, else it is asked to stop. Returns its status afterwards."""
     found = mailbox.lock(tx, run_id)
     if found is None or found.status in {"completed", "failed", "cancelled"}:
@@ -138,7 +138,8 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str) -> str:
         tx.wake = True
         return "running"
     tx.run(_UNPARK, {"agent": found.agent_id, "run": run_id})
-    tx.run(_DROP, {"run": run_id, "why": reason, "now": now})
+    tx.run(_DROP, {"run": run_id, "stop": stop_reason, "why": reason, "now": now})
+    traces.close_calls(tx, run_id, now, reason)
     tx.run(mailbox.REFRESH, {"agent": found.agent_id, "now": now})
     approvals.void_of_run(tx, run_id, now, reason)
     return "cancelled"

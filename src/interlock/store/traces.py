@@ -54,6 +54,7 @@ _DROPPED = (
     .values(status="skipped", result=b("answer"), is_error=True, ended_at=b("now", type_=_TIME))
 )
 _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
+_HELD_EDITED = _HELD.values(args=b("given", type_=_c.args.type))
 _FACTS = sa.update(RUNS).where(_r.id == b("run_")).values(
     model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
     deadline_at=b("deadline", type_=_TIME),
@@ -149,9 +150,13 @@ def add_call(tx: Tx, **values: Any) -> None:
     tx.add(ToolCall, **values)
 
 
-def hold(tx: Tx, call_id: str, status: str, approval_id: str, subject: str) -> None:
-    """Binds a call to the approval it waits for."""
-    tx.run(_HELD, {"call": call_id, "to": status, "approval": approval_id, "bound": subject})
+def hold(tx: Tx, call_id: str, status: str, approval_id: str, subject: str, args: Any = None) -> None:
+    """Binds a call to the approval it waits for; with `args`, to those arguments."""
+    params = {"call": call_id, "to": status, "approval": approval_id, "bound": subject}
+    if args is None:
+        tx.run(_HELD, params)
+    else:
+        tx.run(_HELD_EDITED, {**params, "given": args})
 
 
 def started(tx: Tx, call_id: str, args: Any, subject: str | None, now: datetime) -> int:

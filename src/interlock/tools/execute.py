@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from interlock.core.errors import Conflict
+from interlock.core.errors import Conflict, InterlockError
 from interlock.core.ids import new_id
 from interlock.core.values import canonical_json
 from interlock.llm.messages import ToolUse
@@ -92,6 +92,8 @@ class HeldAnew:
     decision: Decision
     files: Mapping[str, str]
     subject: str
+    args: Any
+    """With what people have changed in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +162,12 @@ async def digests(tool: Tool, args: Mapping[str, Any], context: ToolContext) -> 
     return {path: await context.workspace.digest(path) for path in tool.reads(dict(args))}
 
 
-async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext) -> Done | HeldAnew:
+async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, wished: Any) -> Done | HeldAnew:
     """Causes the effect of one recorded call (a row of `tool_calls`), once.
 
     Decides again; an approval must be for exactly this and is spent before the effect. A call that is not
-    idempotent is on record as started before it starts. Never raises for what the tool does.
+    idempotent is on record as started before it starts. Never raises for what the tool does. The model is told where
+    the arguments are not those that it `wished`.
 
     Raises LeaseLost where the run is no longer this worker's.
     """
@@ -185,12 +188,12 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext) -> 
         return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
     if decision.effect is not Effect.ALLOW:
         reason = "what was approved has changed since" if approved else "it needs a person's approval"
-        return HeldAnew(call.id, reason, decision, files, subject)
+        return HeldAnew(call.id, reason, decision, files, subject, args)
     spends = binding is not None and approval is not None and approval.status == "approved"
     if not tool.idempotent or spends:
         used = approval.id if approval is not None and spends else None
         await context.store.write(start, claim, call.id, args, subject, used, begun)
-    return await _perform(tool, call, args, context, edited=approval is not None and approval.edited)
+    return await _perform(tool, call, args, context, edited=args != wished)
 
 
 def binding_of(approval: Any, presented: str) -> ApprovedBinding:
@@ -225,21 +228,43 @@ async def _perform(tool: Tool, call: Any, args: dict[str, Any], context: ToolCon
         text = tool.simulate(args) if tool.simulate else f"{tool.name} would have been called"
         return _ended(call, CallStatus.DONE, f"{prefix}[rehearsal: simulated] {text}", begun, simulated=True)
     try:
-        async with asyncio.timeout(tool.timeout_s):
-            outcome = await tool.call(context, args)
+        outcome = await _called(tool, args, context)
     except OutcomeUnknown as error:
-        return _ended(call, CallStatus.UNKNOWN, str(error), begun)
-    except TimeoutError:
-        text = f"{tool.name} did not end within {tool.timeout_s:g} s"
-        status = CallStatus.FAILED if tool.idempotent else CallStatus.UNKNOWN
-        return _ended(call, status, text, begun)
+        return _ended(call, CallStatus.FAILED if tool.idempotent else CallStatus.UNKNOWN, str(error), begun)
     except ToolError as error:
         return _ended(call, CallStatus.FAILED, str(error), begun)
-    except Exception as error:  # noqa: BLE001 (a failing tool is a result: row G6)
-        text = f"{tool.name} failed: {type(error).__name__}: {error}"
-        status = CallStatus.FAILED if tool.idempotent else CallStatus.UNKNOWN
-        return _ended(call, status, text, begun)
     return _from_outcome(tool, call, outcome, prefix, begun)
+
+
+async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
+    """Calls the tool's function; where it is idempotent and the outcome unknown, once more with the same token.
+
+    Raises ToolError, and OutcomeUnknown for whatever leaves open whether something happened. Source: row E9.
+    """
+    try:
+        return await _tried(tool, args, context)
+    except OutcomeUnknown:
+        if not tool.idempotent:
+            raise
+    return await _tried(tool, args, context)
+
+
+async def _tried(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
+    fault: type[InterlockError] = ToolError if tool.idempotent else OutcomeUnknown
+    try:
+        async with asyncio.timeout(tool.timeout_s):
+            return await tool.call(context, args)
+    except (ToolError, OutcomeUnknown):
+        raise
+    except TimeoutError as error:
+        raise fault(f"{tool.name} did not end within {tool.timeout_s:g} s") from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise fault(f"{tool.name} failed: something in it was cancelled") from error
+    except Exception as error:
+        raise fault(f"{tool.name} failed: {type(error).__name__}: {error}") from error
 
 
 def _from_outcome(tool: Tool, call: Any, outcome: Outcome, prefix: str, begun: datetime) -> Done:

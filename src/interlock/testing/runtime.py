@@ -1,0 +1,89 @@
+"""A runtime over a temporary home with a model of the test's own, to run real agents without a provider.
+
+How the product opens a home is `interlock.app`'s matter.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.persona import load_personas
+from interlock.core.clock import Clock
+from interlock.llm.messages import Model, ModelRef
+from interlock.llm.prices import PriceTable
+from interlock.llm.providers import Models
+from interlock.oversight import learner
+from interlock.policy.rules import Policy
+from interlock.settings import Settings, load_settings
+from interlock.store import migrate, squad
+from interlock.store.engine import Store
+from interlock.testing.clock import FakeClock
+from interlock.tools.builtin import builtin_tools
+from interlock.tools.registry import Tool, Toolbox
+from interlock.tools.workspace import Workspaces
+
+MODEL = "anthropic/claude-sonnet-5-5"
+"""Whose prices count where a test names no model."""
+
+
+class OneModel(Models):
+    """A pool in which every name leads to the same adapter."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__({})
+        self._model = model
+
+    def resolve(self, named: str | None) -> ModelRef:
+        """The name, whether or not there is such a provider."""
+        return ModelRef.parse(named or MODEL)
+
+    async def get(self, ref: ModelRef) -> Model:
+        """The one adapter."""
+        return self._model
+
+
+def runtime_over(
+    store: Store,
+    settings: Settings,
+    model: Model,
+    *,
+    clock: Clock | None = None,
+    tools: Iterable[Tool | Callable[..., object]] = (),
+    policy: Policy | None = None,
+) -> Runtime:
+    """A runtime over an open store, with the built-in tools, personas and prices; its clock stands still."""
+    toolbox = Toolbox([*builtin_tools(), *tools])
+    return Runtime(
+        settings=settings,
+        clock=clock or FakeClock(),
+        store=store,
+        policy=policy or Policy.builtin(),
+        personas=load_personas(True, [], known_tools=frozenset(toolbox.names)),
+        models=OneModel(model),
+        prices=PriceTable.load(),
+        toolbox=toolbox,
+        workspaces=Workspaces(settings.home, store),
+        follow_ups={"learn": learner.take_up},
+    )
+
+
+@asynccontextmanager
+async def open_runtime(
+    home: Path,
+    model: Model,
+    *,
+    clock: Clock | None = None,
+    tools: Iterable[Tool | Callable[..., object]] = (),
+    policy: Policy | None = None,
+    **overrides: Any,
+) -> AsyncIterator[Runtime]:
+    """A runtime with a database of its own in `home`, and the project `default`; `overrides` are settings."""
+    settings = load_settings(home, {}, {"home": home / ".interlock", **overrides})
+    settings.home.mkdir(parents=True, exist_ok=True)
+    await migrate.upgrade(settings.database_url)
+    async with Store(settings.database_url) as store:
+        runtime = runtime_over(store, settings, model, clock=clock, tools=tools, policy=policy)
+        await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
+        yield runtime
