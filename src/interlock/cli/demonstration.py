@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
 MODEL = "rehearsal/offline"
 LOOK_AT = ("missions", "tasks", "approvals --all", "agents", "runs", "budget")
+SIGNS = ("TOOL_CALL", "TASK_REVIEW")
+"""Anything else would mean that the mission went wrong: that is shown, not signed away."""
 NOTE = "signed off in the demo by the operator of this home"
 
 
@@ -34,7 +36,10 @@ class Signing:
         """Prints the card and signs."""
         runtime, person = self.box.runtime, self.box.person
         screen.heading("A person must sign")
-        details.show_card(await signing.approval(runtime, ident), runtime.clock.now())
+        asked = await signing.approval(runtime, ident)
+        details.show_card(asked, runtime.clock.now())
+        if asked["kind"] not in SIGNS:
+            raise InterlockError(f"the demo does not sign this: look with `INTERLOCK_HOME={runtime.settings.home}`")
         card = await signing.approve(runtime, person, ident, note=NOTE)
         self.signed += 1
         screen.line()

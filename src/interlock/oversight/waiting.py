@@ -11,23 +11,24 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, leases, ledger, squad, tasks
+from interlock.store import approvals, audit, leases, ledger, missions, squad, tasks
 from interlock.store.tx import Tx
 
 
 async def sweep(runtime: Runtime) -> None:
     """Ends every wait that is over. Reads first: on a quiet day nothing is written."""
     now, store = runtime.clock.now(), runtime.store
-    for approval_id in await store.read(approvals.overdue, now):
-        await store.write(expire, approval_id, now)
     expires_at = now + timedelta(seconds=runtime.settings.approval_expires_s)
+    escalate_at = now + timedelta(seconds=runtime.settings.times.blocked_escalation_s)
+    for approval_id in await store.read(approvals.overdue, now):
+        await store.write(expire, approval_id, escalate_at, now)
     for task_id in await store.read(tasks.to_escalate, now):
         await store.write(escalate, task_id, expires_at, now)
     for member in await store.read(squad.paused_for_budget):
         await store.write(resume_paid, member.id, now)
 
 
-def expire(tx: Tx, approval_id: str, now: datetime) -> None:
+def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> None:
     """Ends a question that nobody answered in time: run cancelled, task BLOCKED, alert. Source: decisions, "Expiry"."""
     row = approvals.expire(tx, approval_id, now)
     if row is None:
@@ -39,7 +40,7 @@ def expire(tx: Tx, approval_id: str, now: datetime) -> None:
     if task is not None and task.status == "NEEDS_APPROVAL":
         blocked = tasks.Move(
             task_id=task.id, to=TaskState.BLOCKED, actor=SYSTEM, reason=text, key=f"expired:{row.id}",
-            block_kind=BlockKind.EXPIRED, wait_for="owner:operator", escalate_at=None,
+            block_kind=BlockKind.EXPIRED, wait_for="owner:operator", escalate_at=escalate_at,
         )  # fmt: skip
         tasks.advance(tx, blocked, now)
     audit.alert(
@@ -90,6 +91,8 @@ def resume_paid(tx: Tx, member_id: str, now: datetime) -> None:
     account_id = member.state_reason.removeprefix("budget:")
     if _is_over(tx, member, account_id, now):
         squad.set_state(tx, member.id, "ACTIVE", None)
+        for mission_id in missions.without_agent(tx, member.project_id):
+            missions.notify(tx, mission_id, "tick", {}, now)
 
 
 def _is_over(tx: Tx, member: Any, account_id: str, now: datetime) -> bool:

@@ -25,6 +25,12 @@ _PENDING = sa.select(EVENTS).where(_ev.mission_id == b("mission"), _ev.consumed_
 _CONSUME = (
     sa.update(EVENTS).where(_ev.id == b("event"), _ev.consumed_at.is_(None)).values(consumed_at=b("now", type_=_TIME))
 )
+_WITHOUT_AGENT = (
+    sa.select(_t.mission_id)
+    .where(_t.project_id == b("project"), _t.block_kind == "NO_AGENT")
+    .distinct()
+    .order_by(_t.mission_id)
+)
 _CANCEL = sa.update(MISSIONS).where(_mi.id == b("mission")).values(canceled_at=b("now", type_=_TIME))
 _SUMMARY = (
     sa.update(MISSIONS)
@@ -77,6 +83,11 @@ def missions(tx: Tx, project_id: str | None = None, most: int = 100) -> list[Any
         .limit(most)
     )  # fmt: skip
     return tx.rows(query if project_id is None else query.where(_mi.project_id == project_id))
+
+
+def without_agent(tx: Tx, project_id: str) -> list[str]:
+    """Ids of the missions in which a task found nobody to do it."""
+    return [row.mission_id for row in tx.rows(_WITHOUT_AGENT, {"project": project_id})]
 
 
 def pending(tx: Tx, mission_id: str) -> list[Any]:
