@@ -14,6 +14,7 @@ from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.words import LEADING, NOUNS, VERBS
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
+from scripts import docs_commands
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -80,6 +81,11 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "base table": base_table,
         "built-in rules": builtin_rules,
         "red words": red_words,
+    },
+    "docs/commands.md": {
+        "commands": docs_commands.commands,
+        "settings": docs_commands.settings,
+        "key variables": docs_commands.key_variables,
     },
 }
 """For each document its parts, by name."""

@@ -19,19 +19,8 @@ from interlock.core.errors import ConfigError
 
 FILE = "interlock.yaml"
 PREFIX = "INTERLOCK_"
-KEY_VARIABLES: Mapping[str, str] = {
-    "anthropic": "ANTHROPIC_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "google": "GEMINI_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
-    "groq": "GROQ_API_KEY",
-    "together": "TOGETHER_API_KEY",
-    "deepseek": "DEEPSEEK_API_KEY",
-    "mistral": "MISTRAL_API_KEY",
-    "fireworks": "FIREWORKS_API_KEY",
-    "perplexity": "PERPLEXITY_API_KEY",
-}
-"""Where each provider's key is found. Source: numbers, "Providers"."""
+KEY_VARIABLES: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY"}
+"""Of each provider that needs a key, the variable that holds it; any other's is `NAME_API_KEY`."""
 OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
     "BRAVE_API_KEY": ("brave", "api_key"),
@@ -136,14 +125,8 @@ class Times(Part):
     """
 
     heartbeat_s: Seconds = 30.0
-    alert_s: Seconds = 60.0
-    stop_s: Seconds = 90.0
     reassign_s: Seconds = 120.0
-    control_s: Seconds = 2.0
     blocked_escalation_s: Seconds = 3600.0
-    approval_reminder_s: Seconds = 1800.0
-    tool_s: Seconds = 60.0
-    code_exec_s: Seconds = 30.0
     model_call_s: Seconds = 300.0
     task_run_s: Seconds = 1800.0
     chat_run_s: Seconds = 300.0

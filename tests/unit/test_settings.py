@@ -53,9 +53,15 @@ def test_nested_variables_reach_nested_settings_without_losing_the_files_other_k
 
 def test_keys_come_from_each_providers_variable_or_the_one_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "interlock.yaml").write_text("providers:\n  mine: {base_url: 'http://127.0.0.1:1', api_key_env: MY}\n")
-    env = {"ANTHROPIC_API_KEY": "k1", "GEMINI_API_KEY": "k2", "MY": "k3", "ANTHROPIC_BASE_URL": "http://127.0.0.1:7"}
+    env = {
+        "ANTHROPIC_API_KEY": "k1",
+        "GROQ_API_KEY": "k2",
+        "INTERLOCK_PROVIDERS__GROQ__BASE_URL": "http://127.0.0.1:6",
+        "MY": "k3",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:7",
+    }
     settings = load_settings(tmp_path, env, {})
-    assert [settings.key(name) for name in ("anthropic", "google", "mine", "openai")] == ["k1", "k2", "k3", None]
+    assert [settings.key(name) for name in ("anthropic", "groq", "mine", "openai")] == ["k1", "k2", "k3", None]
     assert settings.provider("anthropic").base_url == "http://127.0.0.1:7"
 
 

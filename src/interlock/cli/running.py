@@ -44,7 +44,10 @@ def run(
     project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch it to its end, or only start it.")] = True,
     approve: Annotated[
-        Approve | None, typer.Option("--approve", help="Ask here about held calls (default on a terminal), or queue.")
+        Approve | None,
+        typer.Option(
+            "--approve", metavar="ask|queue", help="Ask about held calls here (usual on a terminal), or queue."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

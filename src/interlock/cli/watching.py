@@ -47,10 +47,16 @@ class Answerer(Protocol):
 class Lines:
     """One plain line for each thing that happened."""
 
+    def __init__(self) -> None:
+        self._waits_for: str | None = None
+
     def show(self, found: "Progress") -> None:
         for activity in found.activities:
             if words := said(activity):
                 screen.line(f"{activity['created_at'].astimezone():%H:%M:%S}  {words}")
+        if found.reason != self._waits_for and found.standing == "moving" and found.reason:
+            screen.line(f"{'waits':<14}  {_short(found.reason)}: it is tried again")
+        self._waits_for = found.reason
         sys.stdout.flush()
 
     @contextlib.contextmanager

@@ -15,8 +15,6 @@ from interlock.store.tx import Tx
 
 ENDED_RUNS = frozenset({"completed", "failed", "cancelled"})
 TRIES = 3
-BLOCK_ESCALATION = timedelta(hours=1)
-"""Source: numbers, "Time"."""
 
 
 async def cancel(office: Office, person: Person, ident: str, *, reason: str = "canceled by an operator") -> View:
@@ -27,13 +25,15 @@ async def cancel(office: Office, person: Person, ident: str, *, reason: str = "c
     Raises Unknown, Refused, and Conflict for what has ended otherwise.
     """
     require_operator(person, "cancel anything")
+    patience = timedelta(seconds=office.settings.times.blocked_escalation_s)
     for _ in range(TRIES - 1):
         try:
-            return await office.store.write(_cancel, person, ident, reason, office.clock.now())
-        except Conflict as error:
-            if isinstance(error, Ended):
-                raise
-    return await office.store.write(_cancel, person, ident, reason, office.clock.now())
+            return await office.store.write(_cancel, person, ident, reason, office.clock.now(), patience)
+        except Ended:
+            raise
+        except Conflict:
+            continue
+    return await office.store.write(_cancel, person, ident, reason, office.clock.now(), patience)
 
 
 class Ended(Conflict):
@@ -44,10 +44,10 @@ class Ended(Conflict):
         super().__init__(f"{kind} `{ident}` is {status} already: there is nothing to cancel")
 
 
-def _cancel(tx: Tx, person: Person, ident: str, reason: str, now: datetime) -> View:
+def _cancel(tx: Tx, person: Person, ident: str, reason: str, now: datetime, patience: timedelta) -> View:
     kind, found = find_any(tx, ("task", "run"), ident)
     if kind == "run":
-        return _cancel_run(tx, person, found, reason, now)
+        return _cancel_run(tx, person, found, reason, now, patience)
     row = task_store.task(tx, found)
     assert row is not None
     kind = "mission" if row.parent_id is None else "task"
@@ -90,7 +90,7 @@ def _end_task(tx: Tx, person: Person, row: Any, reason: str, now: datetime) -> N
     task_store.advance(tx, move, now)
 
 
-def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime) -> View:
+def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime, patience: timedelta) -> View:
     run = traces.run(tx, run_id)
     assert run is not None
     if run.status == "cancelled":
@@ -101,7 +101,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime)
         raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
     status = leases.cancel(tx, run_id, now, reason)
     if status == "cancelled" and run.mission_id is not None:
-        _tell_coordinator(tx, person, run, reason, now)
+        _tell_coordinator(tx, person, run, reason, now, patience)
     audit.note(
         tx, "RUN_CANCELED", person.actor, now, project_id=run.project_id, mission_id=run.mission_id,
         task_id=run.task_id, run_id=run_id, reason=reason, surface=person.surface,
@@ -109,7 +109,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime)
     return {"kind": "run", "id": run_id, "status": status, "runs": [run_id], "changed": True}
 
 
-def _tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime) -> None:
+def _tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime, patience: timedelta) -> None:
     """Nobody was at work on this run, so its end is told here; a task whose question it held waits for a person."""
     ended = {
         "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,
@@ -120,7 +120,7 @@ def _tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: dateti
         move = task_store.Move(
             task_id=task.id, to=TaskState.BLOCKED, actor=person.actor, reason=f"its run was canceled: {reason}",
             key=f"cancel:{run.id}", block_kind=BlockKind.OPERATOR, wait_for=f"owner:{person.id}",
-            escalate_at=now + BLOCK_ESCALATION,
+            escalate_at=now + patience,
         )  # fmt: skip
         task_store.advance(tx, move, now)
     mission_store.notify(tx, run.mission_id, "run_ended", ended, now)

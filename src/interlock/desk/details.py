@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-import sqlalchemy as sa
-
 from interlock.core.errors import Conflict
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
@@ -15,10 +13,7 @@ from interlock.desk.views import View, view, views
 from interlock.store import approvals, blobs, ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
-from interlock.store.schema import LedgerEntry, table
 from interlock.store.tx import Tx
-
-_LEDGER = table(LedgerEntry)
 
 
 async def task(office: Office, ident: str) -> View:
@@ -78,7 +73,6 @@ def _trace(tx: Tx, ident: str) -> View:
     run_id = find(tx, "run", ident)
     row = traces.run(tx, run_id)
     assert row is not None
-    lines = tx.rows(sa.select(_LEDGER).where(_LEDGER.c.run_id == run_id).order_by(_LEDGER.c.created_at, _LEDGER.c.id))
     return view(
         row,
         persona=squad.names(tx, [row.agent_id]).get(row.agent_id),
@@ -86,7 +80,7 @@ def _trace(tx: Tx, ident: str) -> View:
         messages=views(traces.messages(tx, run_id)),
         tool_calls=views(traces.calls(tx, run_id)),
         approvals=views(approvals.of_run(tx, run_id)),
-        ledger=views(lines),
+        ledger=views(ledger.lines(tx, run_id)),
     )
 
 

@@ -1,29 +1,15 @@
 """Finding what a person means by an id or a unique part of one; what is done with it is elsewhere."""
 
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import sqlalchemy as sa
+from collections.abc import Sequence
 
 from interlock.core.errors import NotFound, UsageError
-from interlock.store.schema import Account, Agent, Alert, Approval, Deliverable, Mission, Run, Task, table
+from interlock.store import lookup
 from interlock.store.tx import Tx
 
 SHORTEST = 4
 """Characters of an id that must be given at least."""
 NEAR = 200
-COLUMNS: Mapping[str, sa.Column[Any]] = {
-    "mission": table(Mission).c.id,
-    "task": table(Task).c.id,
-    "run": table(Run).c.id,
-    "approval": table(Approval).c.id,
-    "agent": table(Agent).c.id,
-    "deliverable": table(Deliverable).c.id,
-    "alert": table(Alert).c.id,
-    "account": table(Account).c.id,
-}
-"""What can be named by id."""
 
 
 class Unknown(NotFound):
@@ -50,9 +36,10 @@ def find_any(tx: Tx, kinds: Sequence[str], given: str) -> tuple[str, str]:
     """
     wanted = given.strip()
     for kind in kinds:
-        if tx.one(sa.select(COLUMNS[kind]).where(COLUMNS[kind] == wanted)) is not None:
+        if lookup.exists(tx, kind, wanted):
             return kind, wanted
-    fits = [(kind, ident) for kind in kinds for ident in _alike(tx, COLUMNS[kind], wanted)]
+    long_enough = kinds if len(wanted) >= SHORTEST else ()
+    fits = [(kind, ident) for kind in long_enough for ident in lookup.alike(tx, kind, wanted, 4)]
     ids = sorted({ident for _, ident in fits})
     if len(ids) == 1:
         return fits[0]
@@ -62,18 +49,8 @@ def find_any(tx: Tx, kinds: Sequence[str], given: str) -> tuple[str, str]:
     raise Unknown(" or ".join(kinds), wanted, _near(tx, kinds, wanted), _listing(kinds[0]))
 
 
-def _alike(tx: Tx, column: sa.Column[Any], wanted: str) -> list[str]:
-    if len(wanted) < SHORTEST:
-        return []
-    fits = sa.or_(column.startswith(wanted, autoescape=True), column.endswith(wanted, autoescape=True))
-    return [str(row[0]) for row in tx.rows(sa.select(column).where(fits).order_by(column).limit(4))]
-
-
 def _near(tx: Tx, kinds: Sequence[str], wanted: str) -> list[str]:
-    known: list[str] = []
-    for kind in kinds:
-        column = COLUMNS[kind]
-        known += [str(row[0]) for row in tx.rows(sa.select(column).order_by(column.desc()).limit(NEAR))]
+    known = [ident for kind in kinds for ident in lookup.greatest(tx, kind, NEAR)]
     return difflib.get_close_matches(wanted, known, n=1, cutoff=0.7)
 
 

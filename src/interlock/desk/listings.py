@@ -2,38 +2,17 @@
 
 from typing import Any
 
-import sqlalchemy as sa
-
 from interlock.core.errors import UsageError
 from interlock.desk.finding import find
 from interlock.desk.office import Office
 from interlock.desk.views import View, view, views
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals as approval_store
-from interlock.store import audit, leases, ledger, squad, traces
+from interlock.store import audit, counts, leases, ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
-from interlock.store.schema import Approval, Run, Task, table
 from interlock.store.tx import Tx
 
-_TASKS, _RUNS, _APPROVALS = table(Task), table(Run), table(Approval)
-_TASK_COUNTS = sa.select(_TASKS.c.status, sa.func.count().label("n")).where(_TASKS.c.parent_id.is_not(None)).group_by(
-    _TASKS.c.status
-)  # fmt: skip
-_MISSION_COUNTS = sa.select(_TASKS.c.status, sa.func.count().label("n")).where(_TASKS.c.parent_id.is_(None)).group_by(
-    _TASKS.c.status
-)  # fmt: skip
-_RUN_COUNTS = sa.select(_RUNS.c.status, sa.func.count().label("n")).group_by(_RUNS.c.status)
-_BY_MISSION = (
-    sa.select(_TASKS.c.mission_id, _TASKS.c.status, sa.func.count().label("n"))
-    .where(_TASKS.c.parent_id.is_not(None))
-    .group_by(_TASKS.c.mission_id, _TASKS.c.status)
-)
-_WAITING = (
-    sa.select(_APPROVALS.c.mission_id, sa.func.count().label("n"))
-    .where(_APPROVALS.c.status == "pending")
-    .group_by(_APPROVALS.c.mission_id)
-)
 RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled")
 
 
@@ -45,9 +24,9 @@ async def status(office: Office) -> View:
 def _status(tx: Tx) -> View:
     days = ledger.accounts(tx, kinds=("project_day",))
     return {
-        "missions": {row.status: row.n for row in tx.rows(_MISSION_COUNTS)},
-        "tasks": {row.status: row.n for row in tx.rows(_TASK_COUNTS)},
-        "runs": {row.status: row.n for row in tx.rows(_RUN_COUNTS)},
+        "missions": counts.missions(tx),
+        "tasks": counts.tasks(tx),
+        "runs": counts.runs(tx),
         "approvals_pending": len(approval_store.approvals(tx, most=1000)),
         "alerts_open": len(audit.alerts(tx, most=1000)),
         "workers": [view(row, "id", "host", "pid", "beat_at") for row in leases.live(tx)],
@@ -61,14 +40,11 @@ async def missions(office: Office, *, project: str | None = None, most: int = 10
 
 
 def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
-    counts: dict[str, dict[str, int]] = {}
-    for row in tx.rows(_BY_MISSION):
-        counts.setdefault(row.mission_id, {})[row.status] = row.n
-    waiting = {row.mission_id: row.n for row in tx.rows(_WAITING)}
+    progress, waiting = counts.tasks_by_mission(tx), counts.questions_by_mission(tx)
     spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("mission",))}
     out = []
     for row in mission_store.missions(tx, project, most):
-        account, by_state = spent.get(row.id), counts.get(row.id, {})
+        account, by_state = spent.get(row.id), progress.get(row.id, {})
         out.append(
             view(
                 row, "id", "status", "goal", "project_id", "model", "simulated", "block_kind", "block_reason",

@@ -6,31 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import sqlalchemy as sa
-
 from interlock.desk.office import Office
 from interlock.desk.views import View, view
 from interlock.store import approvals as approval_store
-from interlock.store import audit, squad
+from interlock.store import audit, counts, squad
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
-from interlock.store.schema import Lane, Run, table
 from interlock.store.tx import Tx
-
-_RUNS, _LANES = table(Run), table(Lane)
-_MOVING = (
-    sa.select(sa.func.count().label("n"))
-    .join_from(_RUNS, _LANES, _RUNS.c.agent_id == _LANES.c.agent_id)
-    .where(
-        _RUNS.c.mission_id == sa.bindparam("mission"),
-        sa.or_(_RUNS.c.status == "running", sa.and_(_RUNS.c.status == "created", sa.not_(_LANES.c.paused))),
-    )
-)
-_SHUT = (
-    sa.select(sa.func.count().label("n"))
-    .join_from(_RUNS, _LANES, _RUNS.c.agent_id == _LANES.c.agent_id)
-    .where(_RUNS.c.mission_id == sa.bindparam("mission"), _RUNS.c.status == "created", _LANES.c.paused)
-)
 
 
 class Standing(StrEnum):
@@ -96,7 +78,7 @@ def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
     news = audit.activities(tx, mission_id=mission_id, after=after)
     agents = [row.assignee_agent_id for row in rows if row.assignee_agent_id]
     names = squad.names(tx, agents)
-    busy = bool(tx.rows(_MOVING, {"mission": mission_id})[0].n or mission_store.pending(tx, mission_id))
+    busy = bool(counts.moving(tx, mission_id) or mission_store.pending(tx, mission_id))
     standing, reason = _standing(tx, rows, root, pending, busy)
     return Progress(
         mission_id=mission_id,
@@ -125,13 +107,16 @@ def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any], busy: bool
         return Standing.DONE, None
     if root.status == "CANCELED":
         return Standing.STOPPED, "it was canceled"
+    put_off = counts.put_off(tx, root.id)
     if busy:
-        return Standing.MOVING, None
+        return Standing.MOVING, next((why for why, _ in put_off), None)
     if any(row.kind != "BUDGET" for row in pending):
         return Standing.WAITING, "it waits for a person"
     if pending:
         return Standing.STOPPED, "its budget is used up"
-    if tx.rows(_SHUT, {"mission": root.id})[0].n:
+    if hindered := [why for why, passes in put_off if not passes]:
+        return Standing.FAILED, f"{hindered[0]}; nothing is lost: put it right, then go on with `interlock up`"
+    if counts.shut_in(tx, root.id):
         return Standing.STOPPED, "an agent that it needs is paused"
     blocked = [row for row in rows if row.status == "BLOCKED"]
     kinds = {row.block_kind for row in blocked}

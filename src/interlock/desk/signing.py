@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import sqlalchemy as sa
-
 from interlock.core.errors import UsageError
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person
@@ -19,11 +17,7 @@ from interlock.store import ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.approvals import Answer
-from interlock.store.schema import Person as PersonRow
-from interlock.store.schema import table
 from interlock.store.tx import Tx
-
-_PEOPLE = table(PersonRow)
 
 MOST_WORDS = 4_000
 """Characters of a note or a reason."""
@@ -71,14 +65,9 @@ def _card(tx: Tx, row: Any) -> View:
         task_title=task.title if task else None,
         run_cost_usd=dollars(run.cost_microusd) if run else 0.0,
         mission_cost_usd=dollars(money.settled_microusd) if money else 0.0,
-        decided_by_name=_person(tx, row.decided_by),
+        decided_by_name=approval_store.name_of(tx, row.decided_by),
         simulated=bool(run.simulated) if run else bool(mission.simulated) if mission else False,
     )  # fmt: skip
-
-
-def _person(tx: Tx, person_id: str | None) -> str | None:
-    found = tx.one(sa.select(_PEOPLE.c.name).where(_PEOPLE.c.id == person_id)) if person_id else None
-    return str(found.name) if found is not None else person_id
 
 
 async def approve(

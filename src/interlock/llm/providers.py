@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from interlock.core.errors import UsageError
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.models import DEFAULT_MODELS
+from interlock.settings import KEY_VARIABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +19,6 @@ class ProviderSettings:
 
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
-
-
-KEY_VARIABLES: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY"}
-"""Of each provider that needs a key, the variable that holds it."""
 
 
 def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) -> ModelRef:

@@ -68,7 +68,8 @@ class AlreadyAnswered(Conflict):
         self.approval_id, self.status, self.by = row.id, row.status, row.decided_by
         who = f" by {name}" if name else ""
         when = f" at {row.answered_at:%Y-%m-%d %H:%M:%S} UTC" if row.answered_at else ""
-        super().__init__(f"approval `{row.id}` was already {row.status}{who}{when}")
+        answer = "approved" if row.status == "used" else row.status
+        super().__init__(f"approval `{row.id}` was already {answer}{who}{when}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
         mailbox.lock(tx, found.run_id)
     row: Any = tx.one(_LOCKED, {"approval": given.approval_id})
     if row.status != "pending":
-        raise AlreadyAnswered(row, _name(tx, row.decided_by))
+        raise AlreadyAnswered(row, name_of(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
         raise Conflict(f"approval `{row.id}` expired at {row.expires_at:%Y-%m-%d %H:%M} UTC: cancel or retry its task")
     approvers = _may(tx, row, given)
@@ -245,7 +246,8 @@ def _escalated(tx: Tx, row: Any, task: Any, verdict: str, person: Actor, words: 
     missions.notify(tx, task.mission_id, "answered", {"task_id": task.id, "kind": row.kind, "verdict": verdict}, now)
 
 
-def _name(tx: Tx, person_id: str | None) -> str | None:
+def name_of(tx: Tx, person_id: str | None) -> str | None:
+    """What the one who answered is called; their id where nobody of that id is known."""
     row = tx.one(sa.select(PEOPLE.c.name).where(PEOPLE.c.id == person_id)) if person_id else None
     return row.name if row else person_id
 

@@ -31,6 +31,7 @@ _SETTLED = _led.reservation_id.in_(
     sa.select(_led.reservation_id).where(_led.run_id == b("run_"), _led.kind == "settle")
 )
 _OPEN = sa.select(LEDGER).where(_led.run_id == b("run_"), _led.kind == "reserve", sa.not_(_SETTLED)).order_by(_led.id)
+_OF_RUN = sa.select(LEDGER).where(_led.run_id == b("run_")).order_by(_led.created_at, _led.id)
 _RESERVED = sa.select(LEDGER).where(_led.reservation_id == b("reservation"), _led.kind == "reserve")
 _SPENT = (
     sa.update(RUNS).where(RUNS.c.id == b("run_")).values(cost_microusd=RUNS.c.cost_microusd + b("amount", type_=_BIG))
@@ -227,6 +228,11 @@ def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None 
 def open_reservations(tx: Tx, run_id: str) -> list[Any]:
     """The reservations of a run that nothing has settled."""
     return tx.rows(_OPEN, {"run_": run_id})
+
+
+def lines(tx: Tx, run_id: str) -> list[Any]:
+    """The ledger of a run in order."""
+    return tx.rows(_OF_RUN, {"run_": run_id})
 
 
 def attempts(tx: Tx, run_id: str, step: int) -> int:

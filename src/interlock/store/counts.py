@@ -1,0 +1,71 @@
+"""How many there are in which state, for those who look; how they came there is each table's module's."""
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.schema import Approval, Lane, Run, Task, table
+from interlock.store.tx import Tx
+
+_t, _r, _a, _lane = table(Task).c, table(Run).c, table(Approval).c, table(Lane).c
+_N = sa.func.count().label("n")
+_MISSIONS = sa.select(_t.status, _N).where(_t.parent_id.is_(None)).group_by(_t.status)
+_TASKS = sa.select(_t.status, _N).where(_t.parent_id.is_not(None)).group_by(_t.status)
+_RUNS = sa.select(_r.status, _N).group_by(_r.status)
+_BY_MISSION = (
+    sa.select(_t.mission_id, _t.status, _N).where(_t.parent_id.is_not(None)).group_by(_t.mission_id, _t.status)
+)
+_WAITING = sa.select(_a.mission_id, _N).where(_a.status == "pending").group_by(_a.mission_id)
+_OF_MISSION = (
+    sa.select(_N).join_from(table(Run), table(Lane), _r.agent_id == _lane.agent_id).where(_r.mission_id == b("mission"))
+)
+_QUEUED = sa.and_(_r.status == "created", _r.stop_reason.is_(None), sa.not_(_lane.paused))
+_MOVING = _OF_MISSION.where(sa.or_(_r.status == "running", _QUEUED))
+_PUT_OFF = (
+    sa.select(_r.error, _r.stop_reason)
+    .where(_r.mission_id == b("mission"), _r.status == "created", _r.error.is_not(None), _r.due_at.is_not(None))
+    .order_by(_r.order_at, _r.id)
+)
+_SHUT = _OF_MISSION.where(_r.status == "created", _lane.paused)
+
+
+def missions(tx: Tx) -> dict[str, int]:
+    """Missions by state."""
+    return {row.status: row.n for row in tx.rows(_MISSIONS)}
+
+
+def tasks(tx: Tx) -> dict[str, int]:
+    """Tasks by state, missions' roots left out."""
+    return {row.status: row.n for row in tx.rows(_TASKS)}
+
+
+def runs(tx: Tx) -> dict[str, int]:
+    """Runs by state."""
+    return {row.status: row.n for row in tx.rows(_RUNS)}
+
+
+def tasks_by_mission(tx: Tx) -> dict[str, dict[str, int]]:
+    """Tasks by mission and state, roots left out."""
+    found: dict[str, dict[str, int]] = {}
+    for row in tx.rows(_BY_MISSION):
+        found.setdefault(row.mission_id, {})[row.status] = row.n
+    return found
+
+
+def questions_by_mission(tx: Tx) -> dict[str | None, int]:
+    """Pending approvals by mission."""
+    return {row.mission_id: row.n for row in tx.rows(_WAITING)}
+
+
+def moving(tx: Tx, mission_id: str) -> int:
+    """Runs of a mission that are at work, or queued in an open mailbox with nothing in their way but time."""
+    return int(tx.rows(_MOVING, {"mission": mission_id})[0].n)
+
+
+def put_off(tx: Tx, mission_id: str) -> list[tuple[str, bool]]:
+    """What keeps runs of a mission waiting to be tried again, and whether it passes by itself."""
+    return [(row.error, row.stop_reason is None) for row in tx.rows(_PUT_OFF, {"mission": mission_id})]
+
+
+def shut_in(tx: Tx, mission_id: str) -> int:
+    """Runs of a mission that are queued in a mailbox of a paused or quarantined agent."""
+    return int(tx.rows(_SHUT, {"mission": mission_id})[0].n)
