@@ -89,10 +89,10 @@ class LiveBoard:
         self._live.stop()
 
     def show(self, found: "Progress") -> None:
+        self._live.update(_board(found))
         for activity in found.activities:
             if words := said(activity):
                 self._live.console.print(Text(f"{activity['created_at'].astimezone():%H:%M:%S}  {words}", style="dim"))
-        self._live.update(_board(found))
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
