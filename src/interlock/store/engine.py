@@ -71,7 +71,8 @@ class Store:
             await ready
         except BaseException:
             self._closed = True
-            self._thread.join()
+            self._queue.put(None)
+            await asyncio.to_thread(self._thread.join)
             self._pool.shutdown()
             raise
         self._watcher = asyncio.create_task(watch(self.driver, self._wake.set), name="store-watch")
@@ -107,6 +108,9 @@ class Store:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         await self._room.acquire()
+        if self._closed:
+            self._room.release()
+            raise StoreUnavailable("the store is closed")
         done: asyncio.Future[Any] = self._loop.create_future()
         done.add_done_callback(self._release)
         self._queue.put(((unit, args, kwargs), done))
@@ -148,9 +152,9 @@ class Store:
         try:
             self.driver.open_writer()
         except BaseException as error:  # noqa: BLE001 (handed to whoever waits for the unit)
-            self._loop.call_soon_threadsafe(ready.set_exception, error)
+            self._loop.call_soon_threadsafe(self._resolve, [ready], [(None, error)], False)
             return
-        self._loop.call_soon_threadsafe(ready.set_result, None)
+        self._loop.call_soon_threadsafe(self._resolve, [ready], [(None, None)], False)
         while batch := self._next_batch():
             works = [work for work, _ in batch]
             try:

@@ -10,12 +10,14 @@ from typing import Any
 
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
-from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import SqliteDriver
+from interlock.store.postgres import PostgresDriver, first_line
+from interlock.store.sqlite import BUSY_S, SqliteDriver
 
 HEAD = "0001"
 KNOWN = ("0001",)
 LOCK_KEY = 0x1E7E71C0
+PATIENCE_S = 60
+"""How long to wait for another process that migrates the same database."""
 
 
 async def upgrade(url: str) -> str | None:
@@ -42,10 +44,10 @@ def revision(url: str) -> str | None:
 
 
 def _sqlite_revision(driver: SqliteDriver) -> str | None:
-    if not driver.path.exists():
+    if not driver.path.is_file():
         return None
     try:
-        connection = sqlite3.connect(f"file:{driver.path}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(f"{driver.path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
         try:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if "alembic_version" not in tables:
@@ -76,27 +78,33 @@ def _migrate(url: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     driver = driver_for(url)
-    if isinstance(driver, SqliteDriver):
-        engine_url = f"sqlite:///{driver.path}"
-    else:
-        engine_url = "postgresql+psycopg://" + url.split("://", 1)[1]
-    engine: Any = sa.create_engine(engine_url, poolclass=sa.NullPool)
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _no_implicit_begin)
-        sa.event.listen(engine, "begin", _begin_immediate)
+    engine = _engine(driver)
     try:
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
+                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE_S}s'"))
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({LOCK_KEY})"))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
-    except sa.exc.OperationalError as error:
+    except sa.exc.DBAPIError as error:
         cause = error.orig
-        if isinstance(cause, sqlite3.Error):
-            raise of_sqlite(cause, str(driver_path(url))) or StoreUnavailable(str(cause)) from error
-        raise StoreUnavailable(f"PostgreSQL did not take the migration: {' '.join(str(cause).split())}") from error
+        told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
+        raise told or StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}") from error
     finally:
         engine.dispose()
+
+
+def _engine(driver: SqliteDriver | PostgresDriver) -> Any:
+    import sqlalchemy as sa
+
+    if isinstance(driver, PostgresDriver):
+        return sa.create_engine(
+            "postgresql+psycopg://", creator=lambda: driver.connect(autocommit=False), poolclass=sa.NullPool
+        )
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(driver.path)), poolclass=sa.NullPool)
+    sa.event.listen(engine, "connect", _no_implicit_begin)
+    sa.event.listen(engine, "begin", _begin_immediate)
+    return engine
 
 
 def _no_implicit_begin(connection: Any, _record: Any) -> None:

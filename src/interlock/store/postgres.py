@@ -16,6 +16,11 @@ from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
 from interlock.store.tx import PostgresTx, is_relaxed
 
+MALFORMED = (
+    "INTERLOCK_DATABASE_URL is not a URL of PostgreSQL: write `postgresql://USER:PASSWORD@HOST/DATABASE`, with each "
+    "character of the password that is no letter or digit as %XX"
+)
+"""Does not quote the URL: a driver that misreads one shows parts of its password."""
 WAKE_CHANNEL = "interlock_wake"
 REPLAYS = 8
 """Tries of a unit whose connection is lost, or that another process was in the way of."""
@@ -36,22 +41,27 @@ class PostgresDriver:
         self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
 
-    def connect(self) -> Any:
-        """A connection in autocommit mode.
+    def connect(self, *, autocommit: bool = True) -> Any:
+        """A connection.
 
         Raises Unreachable, without the password, where there is none to be had.
         """
         import psycopg
         from psycopg.types.json import set_json_dumps
 
+        place = self.url.partition("://")[2].partition("?")[0]
+        if set(place.rpartition("@")[0]) & set("/@[]"):
+            raise Unreachable(MALFORMED)
         try:
             connection = psycopg.connect(
                 self.url,
-                autocommit=True,
+                autocommit=autocommit,
                 connect_timeout=10,
                 options=f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT_MS} "
                 "-c idle_in_transaction_session_timeout=60000",
             )
+        except (psycopg.ProgrammingError, ValueError) as error:
+            raise Unreachable(MALFORMED) from error
         except psycopg.Error as error:
             raise Unreachable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from error
         set_json_dumps(storable_json, connection)
@@ -190,7 +200,7 @@ class CommitUnknown(StoreUnavailable):
     """The connection broke while committing: the change may or may not be there."""
 
 
-def first_line(error: BaseException) -> str:
+def first_line(error: BaseException | None) -> str:
     """A driver's error on one line, without the connection string."""
     text = " ".join(str(error).split())
     return text[:300] or type(error).__name__

@@ -38,9 +38,13 @@ class SqliteDriver:
             connection = sqlite3.connect(
                 self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=512
             )
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA foreign_keys=ON")
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA foreign_keys=ON")
+            except BaseException:
+                connection.close()
+                raise
             return connection
         except sqlite3.Error as error:
             raise of_sqlite(error, str(self.path)) or error from error

@@ -3,6 +3,7 @@
 No connection is touched here; `tx` executes what this makes.
 """
 
+import contextlib
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -77,7 +78,7 @@ class Statement:
 
 
 class Statements:
-    """The compiled statements of one dialect, made on first use."""
+    """The compiled statements of one dialect, made on first use; those used longest ago are forgotten."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -103,6 +104,9 @@ class Statements:
             found = self._compiled[key] = build()
             if len(self._compiled) > CACHE_SIZE:
                 self._compiled.popitem(last=False)
+        else:
+            with contextlib.suppress(KeyError):
+                self._compiled.move_to_end(key)
         return found
 
 

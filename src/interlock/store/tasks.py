@@ -25,6 +25,7 @@ MESSAGES, DELIVERABLES = table(TaskMessage), table(Deliverable)
 _t, _d, _tr, _tm, _de = TASKS.c, DEPENDENCIES.c, TRANSITIONS.c, MESSAGES.c, DELIVERABLES.c
 _TIME = UTCDateTime()
 _TASK = sa.select(TASKS).where(_t.id == b("task"))
+_TO_CHANGE = _TASK.with_for_update()
 _UPSTREAM = (
     sa.select(_t.id, _t.status, _t.superseded_by)
     .join_from(DEPENDENCIES, TASKS, _d.depends_on_id == _t.id)
@@ -115,9 +116,9 @@ def advance(tx: Tx, move: Move, now: datetime) -> str:
 
     Raises NotFound, TransitionRefused, and Conflict where somebody else changed the task first.
     """
+    row = tx.one(_TO_CHANGE, {"task": move.task_id})
     if done := tx.one(_TRANSITION, {"key": move.key}):
         return str(done.id)
-    row = tx.one(_TASK, {"task": move.task_id})
     if row is None:
         raise NotFound("task", move.task_id)
     facts = facts_of(tx, row, move)

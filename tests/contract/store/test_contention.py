@@ -1,4 +1,4 @@
-"""Several processes' writers at once lose, double, overlap and reorder nothing; one SQLite writer stands for its home."""
+"""Several processes' writers at once lose, double, overlap and reorder nothing; SQLite has one writer."""
 
 import asyncio
 import contextlib
@@ -173,7 +173,7 @@ async def test_row_that_somebody_keeps_locked_is_one_clear_error(migrated_postgr
         coder = await store.write(agent, "a")
         with psycopg.connect(migrated_postgres_url) as other:
             other.execute("SELECT 1 FROM lanes WHERE agent_id = %s FOR UPDATE", [coder])
-            with pytest.raises(StoreUnavailable, match="did not take the change: .*: try again$"):
+            with pytest.raises(StoreUnavailable, match=r"did not take the change: .*: try again$"):
                 await store.write(mailbox.post, message(coder, "run"), T0)
             other.rollback()
         await store.write(mailbox.post, message(coder, "run"), T0)

@@ -72,8 +72,9 @@ async def test_open_reservations_of_the_dead_are_charged_in_full_and_marked(stor
         await store.write(account, name, 1000)
     spends = spender("run", "mission", "run")
     await store.write(ledger.reserve, spends, step=1, attempt=1, model="m", worst_microusd=300, now=T0)
-    settled = {"step": 1, "attempt": 1, "model": "m", "worst_microusd": 300, "actual_microusd": 100, "now": T0}
-    await store.write(ledger.settle, spends, **settled)
+    await store.write(
+        ledger.settle, spends, step=1, attempt=1, model="m", worst_microusd=300, actual_microusd=100, now=T0
+    )  # fmt: skip
     await store.write(ledger.reserve, spends, step=2, attempt=1, model="m", worst_microusd=250, now=T0)
     await store.write(leases.take_back, "w", after(1))
     await store.write(leases.take_back, "w", after(2))

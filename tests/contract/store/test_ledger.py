@@ -28,8 +28,9 @@ async def reserve(store: Store, spends: Spender, step: int, worst: int, attempt:
 
 
 async def settle(store: Store, spends: Spender, step: int, worst: int, actual: int) -> None:
-    amounts = {"worst_microusd": worst, "actual_microusd": actual}
-    await store.write(ledger.settle, spends, step=step, attempt=1, model="m", now=T0, **amounts)
+    await store.write(
+        ledger.settle, spends, step=step, attempt=1, model="m", worst_microusd=worst, actual_microusd=actual, now=T0
+    )  # fmt: skip
 
 
 async def balance(store: Store, account_id: str) -> tuple[int, int, bool]:

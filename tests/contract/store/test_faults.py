@@ -1,0 +1,89 @@
+"""A database that fails tells it in one line, loses nothing that it acknowledged, and goes on when it can."""
+
+import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from interlock.store.engine import Store
+from interlock.store.errors import StoreUnavailable
+from interlock.store.schema import Meta
+from interlock.store.tx import Tx
+from tests.contract.store.test_engine import keys, put
+
+
+async def test_writer_whose_connection_is_cut_goes_on(migrated_postgres_url: str) -> None:
+    async with Store(migrated_postgres_url) as store:
+        await store.write(put, "before")
+        await store.read(keys)
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        results = await asyncio.gather(*[store.write(put, f"after {i}") for i in range(5)])
+        assert await store.read(keys) == sorted(["before", *results])
+
+
+async def test_connection_cut_within_a_unit_loses_and_doubles_nothing(migrated_postgres_url: str) -> None:
+    async with Store(migrated_postgres_url) as store:
+        cuts = [0]
+
+        def cut_once(tx: Tx) -> None:
+            tx.add(Meta, key="key", value="x")
+            if cuts[0] < 1:
+                cuts[0] += 1
+                tx.run(sa.text("SELECT pg_terminate_backend(pg_backend_pid())"))
+
+        await store.write(cut_once)
+        assert await store.read(keys) == ["key"]
+
+
+async def test_statements_fault_is_told_and_the_writer_goes_on(store: Store) -> None:
+    with pytest.raises(Exception, match=r"(?i)no_such_table"):
+        await store.write(lambda tx: tx.run(sa.text("SELECT * FROM no_such_table")))
+    with pytest.raises(Exception, match=r"(?i)no_such_table"):
+        await store.read(lambda tx: tx.rows(sa.text("SELECT * FROM no_such_table")))
+    assert await store.write(put, "key") == "key"
+    assert await store.read(keys) == ["key"]
+
+
+async def test_full_disk_is_one_clear_error_and_loses_nothing(migrated_sqlite_url: str, tmp_path: Path) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        await store.write(put, "before")
+        await store.write(lambda tx: tx.run(sa.text("PRAGMA max_page_count = 1")))
+        results = await asyncio.gather(
+            *[store.write(put, f"{i}", "x" * 10_000) for i in range(50)], return_exceptions=True
+        )
+        assert any(isinstance(r, StoreUnavailable) for r in results)
+        for fault in (r for r in results if isinstance(r, BaseException)):
+            assert str(fault).startswith(f"no space left for the database `{tmp_path / 'interlock.db'}`: free some")
+        kept = [r for r in results if isinstance(r, str)]
+        await store.write(lambda tx: tx.run(sa.text("PRAGMA max_page_count = 1073741823")))
+        await store.write(put, "after")
+        assert await store.read(keys) == sorted(["before", *kept, "after"])
+
+
+async def test_file_that_another_process_has_locked_is_one_clear_error(
+    migrated_sqlite_url: str, tmp_path: Path
+) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        await store.write(lambda tx: tx.run(sa.text("PRAGMA busy_timeout = 20")))
+        with contextlib.closing(sqlite3.connect(tmp_path / "interlock.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable, match=r"is locked by another process: try again when it is done$"):
+                await store.write(put, "key")
+            assert await store.read(keys) == []
+            other.execute("ROLLBACK")
+        await store.write(put, "key")
+
+
+@pytest.mark.parametrize("url", ["mysql://u:secret@h/d", "interlock.db", "sqlite://"])
+def test_url_of_another_kind_is_one_clear_error(url: str) -> None:
+    with pytest.raises(StoreUnavailable, match="is no database interlock knows: use `sqlite:///PATH`") as told:
+        Store(url)
+    assert "secret" not in str(told.value)

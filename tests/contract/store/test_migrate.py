@@ -1,0 +1,180 @@
+"""Databases come to this version's schema, once; those that are newer, not ours or not there are told in one line."""
+
+import asyncio
+import os
+import socket
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlmodel import SQLModel
+
+import interlock
+from interlock.store.engine import Store
+from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable
+from interlock.store.migrate import HEAD, KNOWN, revision, upgrade
+from tests.contract.store.furniture import agent
+
+UPGRADE = "import asyncio, sys; from interlock.store.migrate import upgrade; asyncio.run(upgrade(sys.argv[1]))"
+
+
+def engine_of(url: str) -> sa.Engine:
+    return sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool)
+
+
+def execute(url: str, statement: str) -> None:
+    """Runs a statement behind the store's back."""
+    with engine_of(url).begin() as connection:
+        connection.exec_driver_sql(statement)
+
+
+async def opened(url: str) -> None:
+    await Store(url).open()
+
+
+def one_line(told: pytest.ExceptionInfo[StoreError]) -> str:
+    assert "\n" not in str(told.value)
+    assert told.value.exit_code == 1
+    return str(told.value)
+
+
+async def test_empty_database_comes_to_the_head_once(database_url: str) -> None:
+    assert revision(database_url) is None
+    assert await upgrade(database_url) is None
+    assert revision(database_url) == HEAD
+    async with Store(database_url) as store:
+        coder = await store.write(agent, "a")
+    assert await upgrade(database_url) == HEAD
+    async with Store(database_url) as store:
+        assert await store.write(agent, "a") == coder
+
+
+async def test_migrated_schema_is_that_of_the_models(database_url: str) -> None:
+    await upgrade(database_url)
+    with engine_of(database_url).connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, SQLModel.metadata) == []
+
+
+async def test_two_processes_that_migrate_at_once_both_succeed(database_url: str) -> None:
+    source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
+    processes = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", UPGRADE, database_url, env=source) for _ in range(2)
+    ]
+    assert [await process.wait() for process in processes] == [0, 0]
+    assert revision(database_url) == HEAD
+
+
+async def test_database_of_a_newer_version_is_refused_and_left_alone(migrated_url: str) -> None:
+    execute(migrated_url, "UPDATE alembic_version SET version_num = '9999'")
+    try:
+        with pytest.raises(StoreTooNew, match=f"at revision `9999`, .* knows up to `{KNOWN[-1]}`: install") as told:
+            await upgrade(migrated_url)
+        assert (told.value.found, told.value.known) == ("9999", HEAD)
+        one_line(told)
+    finally:
+        execute(migrated_url, f"UPDATE alembic_version SET version_num = '{HEAD}'")
+
+
+async def test_database_of_something_else_is_refused_and_left_alone(database_url: str) -> None:
+    execute(database_url, "CREATE TABLE tasks (id INTEGER)")
+    with pytest.raises(
+        StoreError, match=r"is a database of something else: |relation \"tasks\" already exists"
+    ) as told:
+        await upgrade(database_url)
+    one_line(told)
+    with engine_of(database_url).connect() as connection:
+        assert sa.inspect(connection).get_table_names() == ["tasks"]
+
+
+async def test_migration_that_fails_leaves_nothing(database_url: str) -> None:
+    await upgrade(database_url)
+    execute(database_url, "DELETE FROM alembic_version")
+    with pytest.raises(StoreError) as told:
+        await upgrade(database_url)
+    one_line(told)
+    assert revision(database_url) is None
+
+
+async def test_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but some words\n" * 100)
+    for use in (upgrade, opened):
+        with pytest.raises(StoreUnavailable, match="is not an interlock database, or is damaged") as told:
+            await use(f"sqlite:///{path}")
+        one_line(told)
+    assert path.read_text().startswith("not a database")
+
+
+@pytest.mark.parametrize("place", ["a-folder", "no/such/folder/interlock.db"])
+async def test_path_that_cannot_be_opened_is_one_clear_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a-folder").mkdir()
+    for use in (upgrade, opened):
+        with pytest.raises(StoreUnavailable, match=r"cannot open the database `.*`: check the path") as told:
+            await use(f"sqlite:///{tmp_path / place}")
+        one_line(told)
+
+
+async def test_file_that_cannot_be_written_is_one_clear_error(migrated_sqlite_url: str) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        await store.write(lambda tx: tx.run(sa.text("PRAGMA query_only = on")))
+        with pytest.raises(StoreUnavailable, match=r"is read-only: make it writable for this user") as told:
+            await store.write(agent, "a")
+        one_line(told)
+
+
+async def test_odd_characters_in_a_path_are_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "a b%20?c#d&e=f;ü'" / "interlock.db"
+    path.parent.mkdir()
+    url = f"sqlite:///{path}"
+    assert await upgrade(url) is None
+    assert path.exists()
+    assert await upgrade(url) == HEAD
+    async with Store(url) as store:
+        await store.write(agent, "a")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [path.parent.name]
+
+
+def closed_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    "secret", ["s3cret", "s3/cret", "s3@cret", "s3%zzcret", "s3?cret", "s3#cret", "s3:cret", "s3 cret", "s3[cret"]
+)
+async def test_unreachable_postgresql_is_one_clear_error_without_the_password(secret: str) -> None:
+    url = f"postgresql://somebody:{secret}@127.0.0.1:{closed_port()}/interlock"
+    for use in (upgrade, opened):
+        with pytest.raises(StoreUnavailable, match="INTERLOCK_DATABASE_URL") as told:
+            await use(url)
+        assert "s3" not in one_line(told)
+        assert "cret" not in one_line(told)
+
+
+async def test_database_that_does_not_exist_is_one_clear_error(postgres_server: str) -> None:
+    url = f"postgresql://postgres@/nothing?host={postgres_server}"
+    with pytest.raises(StoreUnavailable, match=r"database \"nothing\" does not exist") as told:
+        await upgrade(url)
+    one_line(told)
+
+
+async def test_migration_waits_for_another_that_takes_its_time(postgres_url: str) -> None:
+    from interlock.store.migrate import LOCK_KEY
+
+    with psycopg.connect(postgres_url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+        waiting = asyncio.create_task(upgrade(postgres_url))
+        blocked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        async with asyncio.timeout(20):
+            while other.execute(blocked).fetchone() != (1,):
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.3)
+        assert not waiting.done()
+        other.commit()
+    assert await waiting is None

@@ -1,0 +1,108 @@
+"""What another process commits wakes those who wait for work; a cut connection is made again."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from time import monotonic
+
+import psycopg
+
+import interlock
+from interlock.store import mailbox
+from interlock.store.engine import Store
+from tests.contract.store.furniture import T0, agent, message
+
+POST = """
+import asyncio, sys
+from datetime import UTC, datetime
+from interlock.store import mailbox
+from interlock.store.engine import Store
+from interlock.store.mailbox import Post
+
+async def main(url, agent):
+    async with Store(url) as store:
+        print("ready", flush=True)
+        for line in sys.stdin:
+            post = Post(project_id="demo", agent_id=agent, kind="think", payload={}, idempotency_key=line,
+                        cause_kind="message")
+            await store.write(mailbox.post, post, datetime(2026, 1, 1, tzinfo=UTC))
+            print("posted", flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def settle(store: Store) -> None:
+    """Lets earlier news pass, until waiting for work takes its whole time."""
+    async with asyncio.timeout(20):
+        while True:
+            began = monotonic()
+            await store.wait_for_work(0.5)
+            if monotonic() - began >= 0.5:
+                return
+
+
+async def test_commit_of_another_process_wakes_who_waits_within_a_second(store: Store) -> None:
+    coder = await store.write(agent, "a")
+    source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
+    pipe = asyncio.subprocess.PIPE
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", POST, store.url, coder, stdin=pipe, stdout=pipe, env=source
+    )
+    assert other.stdin is not None
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"ready\n"
+    for key in (b"one\n", b"two\n"):
+        await settle(store)
+        waiting = asyncio.create_task(store.wait_for_work(20))
+        other.stdin.write(key)
+        await other.stdout.readline()
+        async with asyncio.timeout(1):
+            await waiting
+        assert await store.read(mailbox.has_ready, T0)
+    other.stdin.close()
+    assert await other.wait() == 0
+
+
+async def test_post_in_this_process_wakes_who_waits_at_once(store: Store) -> None:
+    coder = await store.write(agent, "a")
+    await settle(store)
+    waiting = asyncio.create_task(store.wait_for_work(20))
+    await asyncio.sleep(0)
+    await store.write(mailbox.post, message(coder, "run"), T0)
+    async with asyncio.timeout(0.15):
+        await waiting
+
+
+async def test_waiting_ends_after_its_time(store: Store) -> None:
+    await settle(store)
+    began = monotonic()
+    await store.wait_for_work(0.05)
+    assert 0.04 < monotonic() - began < 1
+
+
+async def test_listener_whose_connection_is_cut_hears_again(migrated_postgres_url: str) -> None:
+    listening = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+    async with Store(migrated_postgres_url) as store, Store(migrated_postgres_url) as other:
+        coder = await other.write(agent, "a")
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
+
+            async def listeners() -> set[int]:
+                async with asyncio.timeout(20):
+                    while len(found := {row[0] for row in admin.execute(listening)}) < 2:
+                        await asyncio.sleep(0.02)
+                return found
+
+            before = await listeners()
+            for pid in before:
+                admin.execute("SELECT pg_terminate_backend(%s)", [pid])
+            async with asyncio.timeout(20):
+                while {row[0] for row in admin.execute(listening)} & before:
+                    await asyncio.sleep(0.02)
+            assert not await listeners() & before
+        await settle(store)
+        waiting = asyncio.create_task(store.wait_for_work(20))
+        await other.write(mailbox.post, message(coder, "run"), T0)
+        async with asyncio.timeout(1):
+            await waiting
