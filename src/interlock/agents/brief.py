@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
 from interlock.store import approvals, blobs, ledger, lessons, missions, squad, tasks, traces
@@ -10,6 +11,15 @@ from interlock.store.tx import Tx
 
 HISTORY_ROWS = 120
 KINDS_WITH_HISTORY = ("task", "chat")
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An earlier message whose run waits for a person, and for what."""
+
+    text: str
+    waits_for: tuple[str, ...]
+    """Each question as its id and what it is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +42,8 @@ class Brief:
     """Reservations of the step that comes next which were made before (and cut off)."""
     words: TaskBrief | None
     """Of a task: what its agent is told of it."""
-
-    @property
-    def waits_on(self) -> Any | None:
-        """The task whose state shows that this run waits: its own, or its mission's root."""
-        return self.task
+    unfinished: tuple["Unfinished", ...] = ()
+    """Of a fresh chat: the earlier messages of the conversation that wait for a person."""
 
 
 def load(tx: Tx, run_id: str) -> Brief:
@@ -53,7 +60,8 @@ def load(tx: Tx, run_id: str) -> Brief:
     history = []
     if run.kind in KINDS_WITH_HISTORY:
         history = traces.history(
-            tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, most=HISTORY_ROWS
+            tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, most=HISTORY_ROWS,
+            until=messages[0].created_at if messages else None,
         )  # fmt: skip
     open_lines = ledger.attempts(tx, run_id, run.step_count + 1)
     return Brief(
@@ -71,7 +79,17 @@ def load(tx: Tx, run_id: str) -> Brief:
         lessons=lessons.fitting(tx, run.project_id, agent.persona, task.type if task else None),
         attempts=open_lines,
         words=_words(tx, task) if run.kind == "task" and task is not None and not messages else None,
+        unfinished=_unfinished(tx, run) if run.kind == "chat" and not messages else (),
     )
+
+
+def _unfinished(tx: Tx, run: Any) -> tuple[Unfinished, ...]:
+    found = []
+    for row in traces.waiting(tx, run.agent_id, run.seq):
+        asked = [a for a in approvals.of_run(tx, row.id) if a.status == "pending"]
+        waits_for = tuple(f"{a.id} ({one_line(str(a.request.get('summary', a.kind)))})" for a in asked)
+        found.append(Unfinished(str(row.payload.get("text", "")), waits_for))
+    return tuple(found)
 
 
 def _words(tx: Tx, task: Any) -> TaskBrief:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from interlock.core.ids import new_id
+from interlock.core.values import plain
 from interlock.llm.messages import (
     Block,
     Message,
@@ -59,7 +60,7 @@ def lines_of(message: Message, names: dict[str, str] | None = None) -> list[Line
 
     def flush() -> None:
         if loose:
-            text = "\n".join(_words(block) for block in loose)
+            text = plain("\n".join(_words(block) for block in loose))
             lines.append(Line(kind, text, tuple(block_to_json(block) for block in loose)))
             loose.clear()
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from interlock.agents import brief as briefs
 from interlock.agents import conversation, spending, steps
-from interlock.agents.brief import Brief
+from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
 from interlock.agents.prompt import LessonNote, PromptData, build_prompt
+from interlock.agents.quoting import one_line
 from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
 from interlock.agents.steps import Beginning
 from interlock.agents.task_messages import task_message
@@ -26,6 +27,8 @@ from interlock.store.ledger import OverBudget
 from interlock.store.mailbox import Claim
 from interlock.tools.execute import Gate
 
+LONGEST_REMINDER = 500
+"""Characters of an earlier message in a reminder that it waits."""
 NEEDS_TASK = frozenset({HANDS_IN, "post_progress", "post_comment"})
 """Tools that only make sense for a run that works on a task."""
 
@@ -141,7 +144,18 @@ def _first_message(brief: Brief) -> Message:
     if brief.words is not None:
         return task_message(brief.words)
     payload = brief.run.payload
-    return Message("user", (Text(str(payload.get("prompt") or payload.get("text") or "")),))
+    words = Text(str(payload.get("prompt") or payload.get("text") or ""))
+    return Message("user", (*map(_waiting, brief.unfinished), words))
+
+
+def _waiting(earlier: Unfinished) -> Text:
+    """A line for a message whose answer waits for a person. Source: decisions, "Parked chat run"."""
+    waits_for = "; ".join(earlier.waits_for) or "a person"
+    said = one_line(earlier.text, limit=LONGEST_REMINDER)
+    return Text(
+        f'<system_message origin="system">An earlier message is not answered yet: "{said}". '
+        f"Its run is waiting for approval {waits_for}, and goes on by itself.</system_message>"
+    )
 
 
 def _prompt_data(session: Session, now: datetime) -> PromptData:

@@ -3,13 +3,14 @@
 What the reply leads to is the runner's matter; when to try again, `llm.retries`'.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from interlock.agents import spending
 from interlock.agents.session import InFlight, Session
 from interlock.agents.steps import Settlement
-from interlock.llm.messages import Delta, ModelError, ModelFault, Reply
+from interlock.core.values import plain, plain_json
+from interlock.llm.messages import Block, Delta, Message, ModelError, ModelFault, Reply, Text, ToolUse
 
 FREE = frozenset(
     {
@@ -73,7 +74,17 @@ async def _stream(session: Session) -> Reply:
             reply = item
     if reply is None:
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
-    return reply
+    return replace(reply, message=Message(reply.message.role, tuple(map(_plain, reply.message.blocks))))
+
+
+def _plain(block: Block) -> Block:
+    """A block as it can be stored; what a provider has signed stays as it is."""
+    match block:
+        case Text(text):
+            return Text(plain(text))
+        case ToolUse(id, name, args, raw):
+            return ToolUse(plain(id), plain(name), plain_json(args), plain(raw))
+    return block
 
 
 def _cost_of_failure(session: Session, error: ModelError, prompt_tokens: int) -> tuple[int, bool]:

@@ -34,7 +34,7 @@ def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> No
     if row is None:
         return
     if row.run_id is not None:
-        leases.cancel(tx, row.run_id, now, "approval_expired")
+        leases.cancel(tx, row.run_id, now, "nobody answered in time", stop_reason="approval_expired")
     text = f"approval `{row.id}` expired without an answer: {row.request.get('summary', row.kind)}"
     task = tasks.task(tx, row.task_id) if row.task_id else None
     if task is not None and task.status == "NEEDS_APPROVAL":

@@ -72,6 +72,13 @@ _HISTORY = (
     .limit(b("most"))
 )
 
+_HISTORY_THEN = _HISTORY.where(_r.completed_at <= b("until", type_=_TIME))
+_WAITING = (
+    sa.select(_r.id, _r.seq, _r.payload)
+    .where(_r.agent_id == b("agent"), _r.seq < b("before"), _r.status == sa.text("'waiting'"))
+    .order_by(_r.seq)
+)
+
 
 def run(tx: Tx, run_id: str) -> Any | None:
     """One run."""
@@ -183,10 +190,18 @@ def close_calls(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
     tx.run(_DROPPED, {"run_": run_id, "answer": f"not executed: {reason}", "now": now})
 
 
-def history(tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, most: int) -> list[Any]:
-    """Messages of an agent's earlier runs, oldest first."""
+def history(
+    tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, most: int, until: datetime | None = None
+) -> list[Any]:  # fmt: skip
+    """Messages of an agent's earlier runs, oldest first; with `until`, of those that had ended by then."""
     params = {"agent": agent_id, "since": since_seq, "before": before_seq, "most": most}
-    return list(reversed(tx.rows(_HISTORY, params)))
+    found = tx.rows(_HISTORY, params) if until is None else tx.rows(_HISTORY_THEN, {**params, "until": until})
+    return list(reversed(found))
+
+
+def waiting(tx: Tx, agent_id: str, before_seq: int) -> list[Any]:
+    """An agent's earlier runs that wait for a person: id, seq, payload."""
+    return tx.rows(_WAITING, {"agent": agent_id, "before": before_seq})
 
 
 def runs(

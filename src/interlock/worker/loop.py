@@ -5,16 +5,17 @@ What a run does is dispatched by its kind; which workers are dead is judged in `
 
 import asyncio
 import contextlib
+import logging
 import os
 
-from interlock.agents import runner
+from interlock.agents import runner, steps
 from interlock.agents.context import Runtime
 from interlock.agents.runner import Interrupt, Interruption
-from interlock.core.errors import InterlockError
+from interlock.agents.session import later
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
 from interlock.store import leases, mailbox
-from interlock.store.errors import StoreError
+from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
 from interlock.worker import identity
 from interlock.worker.watchkeeping import Watchkeeper
@@ -24,6 +25,9 @@ IDLE_POLL_S = 1.0
 STOP_S = 4.0
 """How long runs may take to hand themselves back when the process stops."""
 STORE_RETRY_S = 1.0
+LONGEST_BACKOFF_S = 300.0
+"""Between tries of a run whose end could not be recorded."""
+_log = logging.getLogger(__name__)
 
 
 class Worker:
@@ -61,13 +65,16 @@ class Worker:
 
     async def _enter(self) -> None:
         runtime = self.runtime
-        now, pid = runtime.clock.now(), os.getpid()
-        process_started = identity.started(pid) or "unknown"
-        await runtime.store.write(leases.register, self.id, identity.host(), pid, process_started, now)
+        await self._register(self.id)
         await Watchkeeper(runtime, self.id, self._lost).take_back_from_the_dead(at_start=True)
         live = await runtime.store.read(leases.running_runs)
         await runtime.workspaces.sweep(live)
         await runtime.store.write(leases.retry_now, runtime.clock.now())
+
+    async def _register(self, worker_id: str) -> None:
+        pid, now = os.getpid(), self.runtime.clock.now()
+        process_started = identity.started(pid) or "unknown"
+        await self.runtime.store.write(leases.register, worker_id, identity.host(), pid, process_started, now)
 
     async def _round(self) -> None:
         store, clock = self.runtime.store, self.runtime.clock
@@ -97,9 +104,25 @@ class Worker:
                 await coordinator.handle(self.runtime, claim)
             else:
                 await runner.handle(self.runtime, claim, interrupt)
-        except InterlockError:
-            # The store could not record how the run ended: its lease brings it back.
-            return
+        except Exception as error:  # noqa: BLE001 (a run never ends its worker: row E5)
+            _log.warning("run %s could not be recorded: %s", claim.run.id, error)
+            await self._give_back(claim, error)
+
+    async def _give_back(self, claim: Claim, error: Exception) -> None:
+        """Puts a run back whose end could not be recorded, as soon as the store takes it."""
+        wait_s = min(2.0**claim.run.attempt, LONGEST_BACKOFF_S)
+        while not self._stopping:
+            now = self.runtime.clock.now()
+            try:
+                await self.runtime.store.write(
+                    steps.hand_back, claim, now, open_microusd=None, due_at=later(now, wait_s), error=str(error),
+                    failed=True,
+                )  # fmt: skip
+                return
+            except LeaseLost:
+                return
+            except StoreError:
+                await asyncio.sleep(STORE_RETRY_S)
 
     async def _heed_controls(self) -> None:
         if not self._runs:
@@ -114,11 +137,14 @@ class Worker:
             interrupt.reason = reason
             task.cancel()
 
-    def _lost(self) -> None:
-        """Another worker took this one for dead: its runs are others' now, and it starts again under a new name."""
+    async def _lost(self) -> str:
+        """Another worker took this one for dead: its runs are others' now, and it goes on under a new name."""
         for run_id in list(self._runs):
             self._interrupt(run_id, Interruption.SHUTDOWN)
-        self.id = new_id("wrk")
+        fresh = new_id("wrk")
+        await self._register(fresh)
+        self.id = fresh
+        return fresh
 
     async def _leave(self) -> None:
         tasks = [task for task, _ in self._runs.values()]

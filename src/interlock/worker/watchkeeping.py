@@ -4,39 +4,44 @@ How a wait ends is `oversight.waiting`'s matter.
 """
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 
 from interlock.agents.context import Runtime
 from interlock.oversight import waiting
 from interlock.store import leases
-from interlock.store.errors import StoreError
 from interlock.worker import identity
 
 ROUND_S = 5.0
+_log = logging.getLogger(__name__)
 
 
 class Watchkeeper:
     """Runs beside a worker until it is cancelled.
 
     A worker of another machine is dead when its beat has not changed for `reassign_s` on this process's monotonic
-    clock, so that no clock's jump can kill it. One of this machine is dead when its process is.
+    clock, so that no clock's jump can kill it. One of this machine is dead when its process is. `lost` is called where
+    this worker itself was taken for dead, and gives the id under which it goes on.
     """
 
-    def __init__(self, runtime: Runtime, worker_id: str, lost: Callable[[], None]) -> None:
+    def __init__(self, runtime: Runtime, worker_id: str, lost: Callable[[], Awaitable[str]]) -> None:
         self.runtime, self.worker_id, self.lost = runtime, worker_id, lost
         self._seen: dict[str, tuple[int, float]] = {}
         self._beaten_at = runtime.clock.monotonic()
 
     async def run(self) -> None:
-        """Keeps watch."""
+        """Keeps watch until it is cancelled."""
         while True:
             await asyncio.sleep(ROUND_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """One round. What fails is tried again in the next one, and keeps nothing else from being done."""
+        for duty in (self._beat, self.take_back_from_the_dead, self._end_waits):
             try:
-                await self._beat()
-                await self.take_back_from_the_dead()
-                await waiting.sweep(self.runtime)
-            except StoreError:
-                continue
+                await duty()
+            except Exception as error:  # noqa: BLE001 (a worker without a beat loses its runs)
+                _log.warning("watchkeeping failed: %s", error)
 
     async def _beat(self) -> None:
         now = self.runtime.clock.monotonic()
@@ -44,7 +49,10 @@ class Watchkeeper:
             return
         self._beaten_at = now
         if not await self.runtime.store.write(leases.beat, self.worker_id, self.runtime.clock.now()):
-            self.lost()
+            self.worker_id = await self.lost()
+
+    async def _end_waits(self) -> None:
+        await waiting.sweep(self.runtime)
 
     async def take_back_from_the_dead(self, *, at_start: bool = False) -> list[str]:
         """Puts the runs of dead workers back into their queues; returns the workers' ids."""

@@ -1,6 +1,7 @@
 """A stage for runs: agents with mailboxes, a person, a clock; rows are made through the doors. No test lives here."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 
 from interlock.agents import runner
 from interlock.agents.context import Runtime
-from interlock.agents.runner import Interrupt
+from interlock.agents.runner import Interrupt, Interruption
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
 from interlock.desk import conversation, signing
@@ -22,7 +23,7 @@ from interlock.store import approvals, audit, ledger, mailbox, squad, tasks, tra
 from interlock.store.engine import Store
 from interlock.store.ledger import Opening
 from interlock.store.mailbox import Claim, Post
-from interlock.store.schema import Approval, LedgerEntry, Mission, table
+from interlock.store.schema import LedgerEntry, Mission, MissionEvent, table
 from interlock.store.squad import Descriptor
 from interlock.store.tasks import Move
 from interlock.store.tx import Tx
@@ -34,7 +35,7 @@ from interlock.tools.workspace import Workspaces
 
 PROJECT = "default"
 WORKER = "worker"
-LEDGER, APPROVALS = table(LedgerEntry), table(Approval)
+LEDGER, EVENTS = table(LedgerEntry), table(MissionEvent)
 
 
 class CountingStore(Store):
@@ -113,6 +114,21 @@ class Stage:
                 assert len(worked) < 50, "the runs do not come to rest"
         return worked
 
+    async def cut(self, claim: Claim, reason: Interruption = Interruption.SHUTDOWN, *, at_request: int = 1) -> None:
+        """Works a claim, which is cut off from outside in the model call of that number, where it must hang."""
+        interrupt = Interrupt()
+        work = asyncio.create_task(runner.handle(self.runtime, claim, interrupt))
+        await until(lambda: len(self.model.requests) >= at_request)
+        interrupt.reason = reason
+        work.cancel()
+        await work
+        self.restart()
+
+    async def news(self, run_id: str) -> list[Any]:
+        """What the coordinator of its mission was told, in order."""
+        query = EVENTS.select().where(EVENTS.c.mission_id == (await self.run(run_id)).mission_id).order_by(EVENTS.c.id)
+        return await self.store.read(lambda tx: tx.rows(query))
+
     async def run(self, run_id: str) -> Any:
         """The row of a run."""
         return await self.store.read(traces.run, run_id)
@@ -171,6 +187,15 @@ class Stage:
         """The one open question."""
         (found,) = await self.pending()
         return found
+
+
+async def until(happened: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Waits until something is so."""
+    while True:
+        found = happened()
+        if found if isinstance(found, bool) else await found:
+            return
+        await asyncio.sleep(0.002)
 
 
 async def staged(

@@ -171,3 +171,14 @@ async def test_results_come_back_in_the_order_of_the_calls(store: CountingStore,
     await stage.work()
     blocks = model.requests[1].messages[-1].blocks
     assert blocks == (ToolResult("1", "slow"), ToolResult("2", "fast"), ToolResult("3", "slow"))
+
+
+async def test_signs_that_no_database_holds_do_not_fail_a_run(store: CountingStore, tmp_path: Path) -> None:
+    odd = "a\x00b\ud800c"
+    model = ScriptedModel([Thinking(odd, "sig"), Text(odd), calls("look", what=odd)], odd)
+    stage = await staged(store, tmp_path, model, [look])
+    run = await stage.think()
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert model.requests[1].messages[1].blocks[0] == Thinking(odd, "sig")
+    assert (await stage.calls(run))[0].args == {"what": "a\ufffdb?c"}

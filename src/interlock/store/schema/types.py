@@ -3,11 +3,12 @@
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlmodel import SQLModel
 
-Json = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
-"""JSON text on SQLite, JSONB on PostgreSQL. A value is replaced whole; a change inside it is not seen."""
+Json = sa.JSON(none_as_null=True)
+"""JSON text, which comes back exactly as it was written: the order of keys is part of what a model is sent again, and
+the form of numbers of what an approval is for. JSONB would change both. A value is replaced whole.
+"""
 
 Counter = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 """A number that the database gives out in order."""

@@ -2,7 +2,6 @@
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
 from sqlmodel.sql import sqltypes
 
 revision = "0001"
@@ -42,9 +41,7 @@ def upgrade() -> None:
         sa.Column("subject", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "data",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -79,24 +76,18 @@ def upgrade() -> None:
         sa.Column("subject", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "request",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("risk", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "rules",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column(
             "reasons",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("asked_by", sqltypes.AutoString(), nullable=False),
@@ -107,9 +98,7 @@ def upgrade() -> None:
         sa.Column("note", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "edited_args",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=True,
         ),
         sa.Column("edited", sa.Boolean(), nullable=False),
@@ -148,9 +137,7 @@ def upgrade() -> None:
         sa.Column("channel", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "value",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("task_path", sqltypes.AutoString(), nullable=False),
@@ -166,16 +153,12 @@ def upgrade() -> None:
         sa.Column("parent_id", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "data",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column(
             "details",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -196,9 +179,7 @@ def upgrade() -> None:
         sa.Column("model", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "accounts",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("amount_microusd", sa.BigInteger(), nullable=False),
@@ -225,16 +206,12 @@ def upgrade() -> None:
         sa.Column("status", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "evidence",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column(
             "labels",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("run_id", sqltypes.AutoString(), nullable=True),
@@ -274,9 +251,7 @@ def upgrade() -> None:
         sa.Column("state", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "capabilities",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("beat", sa.Integer(), nullable=False),
@@ -294,9 +269,7 @@ def upgrade() -> None:
         sa.Column("note", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "args",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=True,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -348,9 +321,7 @@ def upgrade() -> None:
         sa.Column("estimated_minutes", sa.Integer(), nullable=False),
         sa.Column(
             "capabilities",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("deliverable_spec", sqltypes.AutoString(), nullable=False),
@@ -391,9 +362,7 @@ def upgrade() -> None:
         sa.Column("run_id", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "labels",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -413,17 +382,13 @@ def upgrade() -> None:
         sa.Column("descriptor_key", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "descriptor",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("state", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "persona_json",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("history_from_seq", sa.Integer(), nullable=False),
@@ -448,9 +413,7 @@ def upgrade() -> None:
         sa.Column("text", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "data",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=True,
         ),
         sa.Column("path", sqltypes.AutoString(), nullable=True),
@@ -459,18 +422,14 @@ def upgrade() -> None:
         sa.Column("verdict", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "findings",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("risk", sqltypes.AutoString(), nullable=False),
         sa.Column("simulated", sa.Boolean(), nullable=False),
         sa.Column(
             "labels",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -580,9 +539,7 @@ def upgrade() -> None:
         sa.Column("kind", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "payload",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -614,9 +571,7 @@ def upgrade() -> None:
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column(
             "payload",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("idempotency_key", sqltypes.AutoString(), nullable=False),
@@ -635,9 +590,7 @@ def upgrade() -> None:
         sa.Column("simulated", sa.Boolean(), nullable=False),
         sa.Column(
             "labels",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("policy_hash", sqltypes.AutoString(), nullable=True),
@@ -647,9 +600,7 @@ def upgrade() -> None:
         sa.Column("error", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "token_usage",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("cost_microusd", sa.Integer(), nullable=False),
@@ -692,16 +643,12 @@ def upgrade() -> None:
         sa.Column("tool_name", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "tool_input",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=True,
         ),
         sa.Column(
             "blocks",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=True,
         ),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -720,9 +667,7 @@ def upgrade() -> None:
         sa.Column("stop_reason", sqltypes.AutoString(), nullable=True),
         sa.Column(
             "token_usage",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("cost_microusd", sa.Integer(), nullable=False),
@@ -747,9 +692,7 @@ def upgrade() -> None:
         sa.Column("tool_digest", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "args",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=True,
         ),
         sa.Column("raw_args", sqltypes.AutoString(), nullable=True),
@@ -757,16 +700,12 @@ def upgrade() -> None:
         sa.Column("effect", sqltypes.AutoString(), nullable=False),
         sa.Column(
             "rules",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column(
             "reasons",
-            sa.JSON(none_as_null=True).with_variant(
-                postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), "postgresql"
-            ),
+            sa.JSON(none_as_null=True),
             nullable=False,
         ),
         sa.Column("policy_hash", sqltypes.AutoString(), nullable=False),
