@@ -26,6 +26,7 @@ _ACK = (
 
 def note(
     tx: Tx,
+    /,
     action: str,
     actor: Actor,
     now: datetime,
