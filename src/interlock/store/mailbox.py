@@ -59,11 +59,13 @@ _READY = (
     .order_by(_lane.ready_at)
     .limit(b("most"))
     .with_for_update(skip_locked=True)
+    .cte("ready")
 )
+"""A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once."""
 _ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).limit(1)
 _TAKE = (
     sa.update(LANES)
-    .where(_lane.agent_id.in_(_READY))
+    .where(_lane.agent_id.in_(sa.select(_READY.c.agent_id)))
     .values(holder=b("worker"), fence=_lane.fence + 1)
     .returning(_lane.agent_id, _lane.fence)
 )
@@ -82,6 +84,7 @@ _START = (
         fence=b("lease"),
         started_at=sa.func.coalesce(_run.started_at, b("now", type_=_TIME)),
         due_at=None,
+        stop_reason=None,
     )
     .returning(*(c for c in RUNS.columns))
 )
@@ -146,7 +149,7 @@ _AGAIN = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
     .values(status="created", worker_id=None, attempt=_run.attempt + b("tries"), due_at=b("due", type_=_TIME),
-            error=b("fault"))
+            error=b("fault"), stop_reason=b("stop"))
 )  # fmt: skip
 _LOCK = sa.update(LANES).where(_lane.agent_id == b("agent")).values(fence=_lane.fence)
 _WAKE_LANE = (
@@ -332,11 +335,21 @@ def park(tx: Tx, claim: Claim, now: datetime) -> None:
 
 
 def requeue(
-    tx: Tx, claim: Claim, now: datetime, *, due_at: datetime | None, error: str | None, failed: bool = True
+    tx: Tx,
+    claim: Claim,
+    now: datetime,
+    *,
+    due_at: datetime | None,
+    error: str | None,
+    failed: bool = True,
+    stop_reason: str | None = None,
 ) -> None:
-    """Hands a run back to its place at the head of the lane, at once or not before `due_at`."""
+    """Hands a run back to its place at the head of the lane, at once or not before `due_at`.
+
+    A `stop_reason` says that waiting alone will not help it; it is gone when the run is claimed again.
+    """
     tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
-    again = {**claim.params, "due": due_at, "fault": error, "tries": 1 if failed else 0}
+    again = {**claim.params, "due": due_at, "fault": error, "tries": int(failed), "stop": stop_reason}
     tx.must(_AGAIN, again, 1, LeaseLost(claim.run.id))
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
     tx.wake = tx.wake or due_at is None

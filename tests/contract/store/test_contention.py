@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 
 from interlock.agents.steps import park_unless_answered
 from interlock.core.ids import new_id
@@ -14,6 +15,7 @@ from interlock.store import approvals, leases, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost, StoreUnavailable
 from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, after, agent, agents, answer, ask, claimed, done, message
 
 WRITERS = 3
@@ -109,6 +111,18 @@ async def store_of(url: str, act: Callable[[Store], Awaitable[list[Claim]]]) -> 
     """What another process gets."""
     async with Store(url) as store:
         return await act(store)
+
+
+async def test_claim_keeps_to_its_number_however_the_statement_is_planned(migrated_postgres_url: str) -> None:
+    def claim(tx: Tx) -> list[Claim]:
+        for path in ("hashagg", "hashjoin", "mergejoin", "sort", "material", "indexscan", "bitmapscan"):
+            tx.run(sa.text(f"SET LOCAL enable_{path} = off"))
+        return mailbox.claim(tx, "w", 2, T0)
+
+    async with Store(migrated_postgres_url) as store:
+        for name in await store.write(agents, 20):
+            await store.write(mailbox.post, message(name, name), T0)
+        assert len(await store.write(claim)) == 2
 
 
 async def test_answer_and_park_at_once_never_lose_the_wake(stores: list[Store]) -> None:

@@ -175,7 +175,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 async def test_any_sequence_of_calls_keeps_the_limits_and_the_lines(
     migrated_file: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int | None, bool]]
 ) -> None:
