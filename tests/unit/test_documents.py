@@ -54,11 +54,11 @@ def said(text: str) -> list[str]:
 
 
 def command_lines(text: str) -> Iterator[list[str]]:
-    """The words of every `interlock …` that a document shows."""
+    """The words of every `interlock …` that a document shows; the brackets of a synopsis are none of them."""
     for line in said(text):
         for part in line.split("&&"):
             if part.strip().startswith("interlock "):
-                yield shlex.split(part)[1:]
+                yield [word for word in (w.strip("[]").partition("/--")[0] for w in shlex.split(part)[1:]) if word]
 
 
 def fault_of(words: list[str]) -> str | None:
