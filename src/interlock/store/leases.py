@@ -141,5 +141,6 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     tx.run(_DROP, {"run": run_id, "stop": stop_reason, "why": reason, "now": now})
     traces.close_calls(tx, run_id, now, reason)
     tx.run(mailbox.REFRESH, {"agent": found.agent_id, "now": now})
+    tx.wake = True
     approvals.void_of_run(tx, run_id, now, reason)
     return "cancelled"

@@ -164,22 +164,34 @@ class PostgresDriver:
 
         connection = self._writer
         tx = PostgresTx(connection, self.statements)
-        results = []
-        with connection.pipeline() as pipeline:
-            tx.pipeline = pipeline
-            connection.execute("BEGIN")
-            if all(is_relaxed(unit) for unit, _, _ in batch):
-                connection.execute("SET LOCAL synchronous_commit = off")
-            for unit, args, kwargs in batch:
-                results.append(unit(tx, *args, **kwargs))
-            pipeline.sync()
-            tx.verify()
+        results: list[Any] = []
+        failure: Exception | None = None
+        try:
+            with connection.pipeline() as pipeline:
+                tx.pipeline = pipeline
+                try:
+                    self._execute(tx, batch, results)
+                except Exception as error:  # noqa: BLE001 (psycopg logs a warning where one leaves its pipeline)
+                    failure = error
+        except psycopg.Error as error:
+            failure = failure or error
+        if failure is not None:
+            raise failure
         try:
             connection.execute("COMMIT")
         except psycopg.OperationalError as error:
             self.close_writer()
             raise CommitUnknown(f"PostgreSQL went away during a commit: {first_line(error)}") from error
         return results, tx.wake
+
+    def _execute(self, tx: PostgresTx, batch: Sequence[Work], results: list[Any]) -> None:
+        tx.connection.execute("BEGIN")
+        if all(is_relaxed(unit) for unit, _, _ in batch):
+            tx.connection.execute("SET LOCAL synchronous_commit = off")
+        for unit, args, kwargs in batch:
+            results.append(unit(tx, *args, **kwargs))
+        tx.pipeline.sync()
+        tx.verify()
 
     def _rollback(self) -> None:
         import psycopg

@@ -41,10 +41,13 @@ async def test_failing_units_take_nothing_else_with_them(store: Store) -> None:
     assert await store.read(keys) == good
 
 
-async def test_unit_refused_by_the_database_takes_nothing_else_with_it(store: Store) -> None:
+async def test_unit_refused_by_the_database_takes_nothing_else_with_it(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     results = await asyncio.gather(*[store.write(put, f"{i % 50}") for i in range(100)], return_exceptions=True)
     assert sum(isinstance(r, BaseException) for r in results) == 50
     assert len(await store.read(keys)) == 50
+    assert caplog.messages == []
 
 
 async def test_what_was_written_is_read(store: Store) -> None:

@@ -43,13 +43,14 @@ async def test_connection_cut_within_a_unit_loses_and_doubles_nothing(migrated_p
         assert await store.read(keys) == ["key"]
 
 
-async def test_statements_fault_is_told_and_the_writer_goes_on(store: Store) -> None:
+async def test_statements_fault_is_told_and_the_writer_goes_on(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Exception, match=r"(?i)no_such_table"):
         await store.write(lambda tx: tx.run(sa.text("SELECT * FROM no_such_table")))
     with pytest.raises(Exception, match=r"(?i)no_such_table"):
         await store.read(lambda tx: tx.rows(sa.text("SELECT * FROM no_such_table")))
     assert await store.write(put, "key") == "key"
     assert await store.read(keys) == ["key"]
+    assert caplog.messages == []
 
 
 async def test_full_disk_is_one_clear_error_and_loses_nothing(migrated_sqlite_url: str, tmp_path: Path) -> None:
