@@ -42,6 +42,8 @@ class MissionResult:
     approvals: tuple[str, ...]
     """Ids of the questions that wait for a person."""
     cost_usd: float
+    estimate: Mapping[str, Any] | None = None
+    """Of a rehearsal: `cost_usd` and `model`, what it would have cost for real."""
 
 
 class Interlock:
@@ -188,5 +190,5 @@ class Interlock:
             text = (await deliverable(self.runtime, found.deliverable_id)).content.decode("utf-8", "replace")
         return MissionResult(
             mission_id=found.mission_id, status=found.status, standing=found.standing, reason=found.reason,
-            deliverable=text, approvals=found.approvals, cost_usd=whole["cost_usd"],
+            deliverable=text, approvals=found.approvals, cost_usd=whole["cost_usd"], estimate=whole["estimate"],
         )  # fmt: skip

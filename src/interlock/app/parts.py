@@ -7,10 +7,9 @@ from typing import TypeVar
 
 from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
-from interlock.core import strict_yaml
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError
-from interlock.llm.prices import PriceTable
+from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings
 from interlock.oversight import learner
 from interlock.policy.policy_file import policy_from
@@ -119,12 +118,7 @@ def load_prices(path: Path | None) -> PriceTable:
 
     Raises ConfigError with all faults of the file.
     """
-    if path is None:
-        return PriceTable.load()
-    document = strict_yaml.parse(read(path), source=shown(path))
-    if document.data is not None and not isinstance(document.data, dict):
-        raise ConfigError([f"{shown(path)}:1: prices are a mapping with `models` and `unknown`"])
-    return PriceTable.load(document.data, source=shown(path))
+    return PriceTable.load() if path is None else prices_from(read(path), source=shown(path))
 
 
 def shown(path: Path) -> str:

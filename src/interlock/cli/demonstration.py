@@ -82,6 +82,8 @@ async def _tell(box: Interlock, mission_id: str, folder: Path) -> None:
     handed = await deliverable(box.runtime, mission_id)
     path = folder / "deliverable.md"
     path.write_bytes(handed.content)
+    screen.line()
+    screen.line(f"cost {screen.dollars(whole['cost_usd'])}; for real {details.estimated(whole)}")
     screen.heading("The deliverable")
     text = handed.content.decode("utf-8", "replace")
     screen.line("\n".join(text.splitlines()[:16]))

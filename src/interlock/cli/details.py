@@ -13,6 +13,12 @@ LONG = 400
 """Characters of a message or a result in a trace."""
 
 
+def estimated(task: View) -> str | None:
+    """What rehearsed work would cost for real, in words; None where nothing was rehearsed."""
+    found = task["estimate"]
+    return f"about {screen.dollars(found['cost_usd'])} with {found['model']}" if found else None
+
+
 def show_task(task: View, now: datetime) -> None:
     """A task or mission with everything that belongs to it."""
     screen.line(task["title"], style="bold")
@@ -27,6 +33,7 @@ def show_task(task: View, now: datetime) -> None:
             ("type", task["type"]),
             ("priority", task["priority"]),
             ("cost", f"{screen.dollars(task['cost_usd'])} of {screen.dollars(task['budget_usd'])}"),
+            ("rehearsed", estimated(task)),
             ("needs", ", ".join(f"{d['title']} ({d['status']})" for d in task["depends_on"])),
             ("feedback", task["feedback"]),
             ("started", screen.ago(task["created_at"], now)),

@@ -54,6 +54,7 @@ def run(
     """Start a mission from a goal and watch it: ends 0 done, 3 waits for a person, 4 stopped."""
     here = approve or (Approve.ASK if sys.stdin.isatty() and sys.stdout.isatty() and not as_json else Approve.QUEUE)
     ends = None if deadline is None else moment(deadline, SystemClock().now().astimezone())
+    opening.load_everything()
     mission = _Mission(goal, model, budget, ends, project, wait, here is Approve.ASK, as_json)
     raise typer.Exit(opening.run(mission.run()))
 
@@ -179,12 +180,16 @@ async def finish(box: "Interlock", found: "Progress", as_json: bool) -> int:
         screen.line(result.deliverable)
     for ident in found.approvals:
         screen.line(f"interlock approve {ident}    or: interlock deny {ident} --reason …")
-    screen.note(f"cost {screen.dollars(result.cost_usd)}; see `interlock task {found.mission_id}`")
+    spent = f"cost {screen.dollars(result.cost_usd)}"
+    if result.estimate is not None:
+        spent += f", for real about {screen.dollars(result.estimate['cost_usd'])} with {result.estimate['model']}"
+    screen.note(f"{spent}; see `interlock task {found.mission_id}`")
     return code
 
 
 def up() -> None:
     """Execute this home's missions until Ctrl-C or SIGTERM."""
+    opening.load_everything()
     raise typer.Exit(opening.run(_up()))
 
 

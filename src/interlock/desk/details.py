@@ -6,10 +6,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from interlock.core.errors import Conflict
+from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
 from interlock.desk.office import Office
 from interlock.desk.views import View, view, views
+from interlock.settings import Settings
 from interlock.store import approvals, blobs, ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
@@ -21,10 +23,10 @@ async def task(office: Office, ident: str) -> View:
 
     Raises Unknown.
     """
-    return await office.store.read(_task, ident)
+    return await office.store.read(_task, ident, office.settings)
 
 
-def _task(tx: Tx, ident: str) -> View:
+def _task(tx: Tx, ident: str, settings: Settings) -> View:
     task_id = find(tx, "task", ident)
     row = task_store.task(tx, task_id)
     assert row is not None
@@ -33,9 +35,12 @@ def _task(tx: Tx, ident: str) -> View:
     handed_in = task_store.deliverable(tx, row.deliverable_id) if row.deliverable_id else None
     kind = "mission" if row.parent_id is None else "task"
     mission = mission_store.mission(tx, row.mission_id)
+    runs = traces.runs(tx, task_id=task_id)
+    spenders = traces.runs(tx, mission_id=task_id, most=10_000) if kind == "mission" else runs
     return view(
         row,
         **money(ledger.account(tx, f"{kind}:{task_id}")),
+        estimate=estimate(settings, spenders),
         goal=mission.goal if mission else None,
         subtasks=[
             view(t, "id", "key", "title", "persona", "status") for t in others.values() if t.parent_id == task_id
@@ -48,9 +53,7 @@ def _task(tx: Tx, ident: str) -> View:
         transitions=views(task_store.transitions(tx, task_id)),
         thread=_thread(tx, task_id),
         deliverable=None if handed_in is None else view(handed_in),
-        runs=[
-            view(r, "id", "kind", "status", "stop_reason", "cost_microusd") for r in traces.runs(tx, task_id=task_id)
-        ],
+        runs=[view(r, "id", "kind", "status", "stop_reason", "cost_microusd") for r in runs],
         approvals=approvals.pending_of_task(tx, task_id),
     )
 

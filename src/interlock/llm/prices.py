@@ -12,6 +12,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Self
 
+from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 from interlock.core.values import MICRO
 from interlock.llm.messages import ModelRef, Usage
@@ -117,6 +118,17 @@ class PriceTable:
         written = Usage(output_tokens=max_tokens, cache_write_5m_tokens=prompt_tokens)
         plain = Usage(output_tokens=max_tokens, input_tokens=prompt_tokens)
         return max(rate.charge(written), rate.charge(plain))
+
+
+def prices_from(text: bytes, *, source: str) -> PriceTable:
+    """The built-in prices with those of a file on top; an empty file changes nothing.
+
+    Raises ConfigError with all faults of the file.
+    """
+    document = strict_yaml.parse(text, source=source)
+    if document.data is not None and not isinstance(document.data, dict):
+        raise ConfigError([f"{source}:1: prices are a mapping with `models` and `unknown`"])
+    return PriceTable.load(document.data, source=source)
 
 
 def _rates(rows: Any, source: str, faults: list[str]) -> dict[ModelRef, Rate]:

@@ -184,3 +184,14 @@ async def test_a_persona_answers_and_remembers_who_it_talks_to(box: Interlock) -
     assert len({run["agent_id"] for run in runs}) == 1
     with pytest.raises(UsageError, match="no persona `nobody`"):
         await box.chat("nobody", "hello")
+
+
+async def test_a_rehearsal_costs_nothing_and_says_what_the_work_would_cost(box: Interlock) -> None:
+    result = await box.run(GREEN)
+    whole = await task(box.runtime, result.mission_id)
+    runs = await listings.runs(box.runtime, mission=result.mission_id)
+    assert result.cost_usd == 0
+    assert whole["estimate"] == result.estimate
+    assert result.estimate is not None
+    assert result.estimate["model"].startswith("anthropic/")
+    assert 0 < result.estimate["cost_usd"] < 0.05 * len(runs)
