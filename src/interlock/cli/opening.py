@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -26,6 +27,11 @@ def settings(**overrides: Any) -> "Settings":
     from interlock.settings import load_settings
 
     return load_settings(Path.cwd(), os.environ, overrides)
+
+
+def load_everything() -> None:
+    """Imports what executes missions, which takes a second, while Ctrl-C still ends the process at once."""
+    importlib.import_module("interlock.app.box")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
