@@ -39,11 +39,11 @@ async def at_rest(office: Office, mission_id: str) -> Progress:
     return found
 
 
-async def check_books(office: Office) -> dict[str, int]:
+async def check_books(office: Office, *, killed: bool = True) -> dict[str, int]:
     """Checks ledger, accounts, runs and steps against each other; returns micro-dollars, known and estimated.
 
-    A settled reservation is what its step's usage costs by the price table, or, where the process that made the call
-    was killed, the whole reservation, marked estimated.
+    A settled reservation is what its step's usage costs by the price table, or, where the call was cut off, an
+    estimate within the reservation: all of it where the process that made the call was killed.
     """
     lines = [line for line in await rows(office, LedgerEntry) if line.kind in ("reserve", "settle")]
     steps = {(s.run_id, s.step_number): s for s in await rows(office, RunStep)}
@@ -54,7 +54,8 @@ async def check_books(office: Office) -> dict[str, int]:
     known, estimated = 0, 0
     for ident, line in settled.items():
         if line.estimated:
-            assert line.amount_microusd == reserved[ident].amount_microusd
+            assert 0 < line.amount_microusd <= reserved[ident].amount_microusd
+            assert line.amount_microusd == reserved[ident].amount_microusd or not killed
             estimated += line.amount_microusd
         elif line.amount_microusd:
             assert line.amount_microusd == _cost_of(steps.pop((line.run_id, line.step_number)))

@@ -1,0 +1,166 @@
+"""Being told to stop at any moment, and people who do the same thing twice: clean ends, and nothing is lost."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from interlock.desk import signing
+from interlock.desk.details import deliverable
+from interlock.desk.office import Office, Person
+from interlock.testing.messages_script import Ending, Scripted
+from tests.e2e.books import at_rest, check_books, check_rest, questions
+from tests.e2e.conftest import World
+from tests.e2e.home import Home, Started, until
+from tests.e2e.story import GOAL, Asked, answer
+
+STOPS_WITHIN_S = 5.0
+ADDRESSES = ("ana@example.com", "ben@example.com")
+
+
+async def test_up_ends_cleanly_while_a_model_call_streams(world: World) -> None:
+    hanging = hang(world, "facts:0")
+    mission = await begin(world.home)
+    up = await world.home.up()
+    await hanging()
+    await told_to_stop(up, signal.SIGTERM)
+    await goes_on_to_its_end(world, mission)
+
+
+async def test_up_ends_cleanly_while_a_run_waits_for_a_person(world: World) -> None:
+    mission = await begin(world.home)
+    up = await world.home.up()
+    async with world.home.desk() as (office, _):
+        await questions(office, 2)
+    await told_to_stop(up, signal.SIGINT)
+    await goes_on_to_its_end(world, mission)
+
+
+async def test_effect_that_is_under_way_when_up_is_stopped_is_brought_to_its_end(world: World) -> None:
+    sending, stopped = asyncio.Event(), asyncio.Event()
+
+    async def before() -> bool:
+        sending.set()
+        await stopped.wait()
+        return True
+
+    world.post.before[ADDRESSES[0]] = before
+    mission = await begin(world.home)
+    up = await world.home.up()
+    async with world.home.desk() as (office, person):
+        await answer_letters(office, person)
+        await sending.wait()
+        up.signal(signal.SIGTERM)
+        stopped.set()
+        assert (await up.ended(STOPS_WITHIN_S)).code == 0
+        assert [card["kind"] for card in await signing.approvals(office)] == []
+    await goes_on_to_its_end(world, mission, letters_are_answered=True)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+async def test_stopped_run_says_in_one_line_how_to_go_on(world: World, how: signal.Signals) -> None:
+    hanging = hang(world, "plan:0")
+    run = await world.home.start("run", GOAL)
+    await hanging()
+    run.signal(how)
+    ended = await run.ended(STOPS_WITHIN_S)
+    [line] = ended.err.splitlines()
+    assert ended.code == 4
+    assert "`interlock up`" in line
+    mission = next(word.rstrip(":") for word in line.split() if word.startswith("mis_"))
+    await goes_on_to_its_end(world, mission)
+
+
+@pytest.mark.parametrize("loading", ["typer", "interlock.settings", "sqlmodel", "langgraph.graph"])
+async def test_stopped_while_it_loads_no_command_shows_a_traceback(world: World, loading: str) -> None:
+    started = await world.home.start("up", PYTHONVERBOSE="1")
+    await until(lambda: f"import '{loading}" in started.err, f"{loading} to be loaded")
+    started.signal(signal.SIGINT)
+    assert (await started.ended(STOPS_WITHIN_S)).code in (0, 130, -signal.SIGINT)
+
+
+async def test_second_up_on_a_home_says_that_another_one_executes_it(world: World) -> None:
+    await world.home.up()
+    second = await world.home.run("up")
+    [line] = second.err.splitlines()
+    assert second.code == 1
+    assert "another process executes" in line
+
+
+async def test_of_two_terminals_that_answer_at_once_one_wins_and_the_other_is_told_who(world: World) -> None:
+    await begin(world.home)
+    await world.home.up()
+    async with world.home.desk() as (office, _):
+        ident = (await questions(office, 2))[0]
+    both = await asyncio.gather(
+        world.home.run("approve", ident), world.home.run("deny", ident, "--reason", "not this one")
+    )  # fmt: skip
+    winner, loser = sorted(both, key=lambda ran: ran.code)
+    assert (winner.code, loser.code) == (0, 1)
+    [line] = loser.err.splitlines()
+    assert ident in line
+    async with world.home.desk() as (office, person):
+        card = await signing.approval(office, ident)
+        assert card["decided_by_name"] == person.name
+        assert person.name in line
+
+
+async def test_parked_run_goes_on_soon_after_its_last_answer_from_another_process(world: World) -> None:
+    await begin(world.home)
+    await world.home.up()
+    async with world.home.desk() as (office, person):
+        await answer_letters(office, person)
+        await until(lambda: len(world.post.letters) == 2, "the letters to leave", within_s=5)
+
+
+def hang(world: World, name: str) -> Callable[[], Awaitable[None]]:
+    """Lets one stream stop on its way; the result waits until it has."""
+    numbers: list[int] = []
+
+    async def interfere(asked: Asked) -> Scripted:
+        numbers.append(asked.number)
+        whole = answer(asked)
+        return type(whole)(whole.blocks, usage=whole.usage, ending=Ending.HANG, events_before_ending=6)
+
+    world.story.interferences[name] = interfere
+
+    async def hanging() -> None:
+        await world.api.until(lambda api: bool(numbers) and numbers[0] in api.hanging)
+
+    return hanging
+
+
+async def begin(home: Home) -> str:
+    """Starts the mission without executing it; returns its id."""
+    return str((await home.run("run", GOAL, "--no-wait", "--json")).json["mission_id"])
+
+
+async def told_to_stop(up: Started, how: signal.Signals) -> None:
+    """Ends `up` as it should end."""
+    up.signal(how)
+    ended = await up.ended(STOPS_WITHIN_S)
+    assert (ended.code, ended.err) == (0, "")
+    assert "goes on at the next start" in ended.out.splitlines()[-1]
+
+
+async def answer_letters(office: Office, person: Person) -> None:
+    """Approves both letters."""
+    for ident in await questions(office, 2):
+        await signing.approve(office, person, ident)
+
+
+async def goes_on_to_its_end(world: World, mission: str, *, letters_are_answered: bool = False) -> None:
+    """The next start ends the mission, with each effect once and the books right."""
+    up = await world.home.up()
+    async with world.home.desk() as (office, person):
+        if not letters_are_answered:
+            await answer_letters(office, person)
+        [review] = await questions(office)
+        assert (await signing.approve(office, person, review))["kind"] == "TASK_REVIEW"
+        await at_rest(office, mission)
+        assert (await deliverable(office, mission)).content.decode().startswith("# Decision")
+        await told_to_stop(up, signal.SIGTERM)
+        await check_rest(office)
+        await check_books(office, killed=False)
+    assert [world.post.taken(address) for address in ADDRESSES] == [1, 1]
