@@ -3,7 +3,7 @@
 What happens in the run is the runner's matter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -145,7 +145,15 @@ def _first_message(brief: Brief) -> Message:
         return task_message(brief.words)
     payload = brief.run.payload
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
-    return Message("user", (*map(_waiting, brief.unfinished), words))
+    return Message("user", (*map(_waiting, brief.unfinished), words, *_attached(payload.get("attachments") or ())))
+
+
+def _attached(files: Sequence[Mapping[str, Any]]) -> tuple[Text, ...]:
+    """Where the files are that came with a message; their content is read with file_read."""
+    if not files:
+        return ()
+    listed = "\n".join(f"- `{file['path']}` ({file['size']:,} bytes)" for file in files)
+    return (Text(f"Attached, in the workspace:\n{listed}"),)
 
 
 def _waiting(earlier: Unfinished) -> Text:

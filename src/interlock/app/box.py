@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from interlock.agents.context import Runtime
 from interlock.app.local import local_person, open_store
 from interlock.app.parts import load_parts
 from interlock.core.clock import Clock, SystemClock
-from interlock.desk import conversation
+from interlock.desk import attachments, conversation
 from interlock.desk.conversation import Reply
 from interlock.desk.details import deliverable, task
 from interlock.desk.goals import submit
@@ -154,12 +154,26 @@ class Interlock:
         found = await self.settled(mission_id)
         return await self.result(found)
 
-    async def chat(self, persona: str, text: str, *, project: str | None = None, model: str | None = None) -> Reply:
+    async def chat(
+        self,
+        persona: str,
+        text: str,
+        *,
+        files: Sequence[Path] = (),
+        project: str | None = None,
+        model: str | None = None,
+    ) -> Reply:
         """Says something to a persona and returns its reply, or what it waits for. One conversation for each person.
 
-        Raises UsageError for an empty text, a model that cannot be, or a persona that there is not.
+        `files` are attached: stored once, and there for the persona to read.
+
+        Raises UsageError for an empty text, a file that cannot be read, a model that cannot be, or a persona that
+        there is not.
         """
-        run_id = await conversation.say(self.runtime, self.person, persona, text, project=project, model=model)
+        attached = await asyncio.to_thread(attachments.read, files)
+        run_id = await conversation.say(
+            self.runtime, self.person, persona, text, project=project, model=model, files=attached
+        )
         await self.start()
         while (reply := await conversation.reply_of(self.runtime, run_id)) is None:
             self.check()

@@ -1,5 +1,6 @@
 """Talking to a persona: a message into the mailbox of the agent that a person talks to, and its reply."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,6 +9,7 @@ from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
+from interlock.desk.attachments import Attachment, keep
 from interlock.desk.goals import model_for
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
@@ -48,6 +50,7 @@ async def say(
     project: str | None = None,
     model: str | None = None,
     idempotency_key: str | None = None,
+    files: Sequence[Attachment] = (),
 ) -> str:
     """Posts a message for the agent that this person talks to on this surface; returns the run's id.
 
@@ -64,7 +67,7 @@ async def say(
     spoken = str(model_for(runtime, model)) if model else None
     return await runtime.store.write(
         _post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
-        idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(),
+        idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(), files,
     )  # fmt: skip
 
 
@@ -79,14 +82,16 @@ def _post(
     key: str,
     run_id: str,
     now: datetime,
+    files: Sequence[Attachment],
 ) -> str:
     squad.ensure_project(tx, project, timezone, now)
     parts = {"connector": person.surface, "channel": "direct", "user": person.id}
     agent = squad.ensure_agent(
         tx, Descriptor("user", project, persona.name, parts), persona.to_json(), persona.trust, now
     )  # fmt: skip
+    payload = {"text": text, "from": person.name, "attachments": keep(tx, project, files, now)}
     message = Post(
-        project_id=project, agent_id=agent.id, kind="chat", payload={"text": text, "from": person.name},
+        project_id=project, agent_id=agent.id, kind="chat", payload=payload,
         idempotency_key=key, cause_kind="message", cause_id=person.id, model=model, run_id=run_id,
     )  # fmt: skip
     return mailbox.post(tx, message, now)[0]
