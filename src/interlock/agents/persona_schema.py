@@ -15,15 +15,14 @@ from pydantic_core import ErrorDetails
 
 from interlock.agents.tool_names import FIXED_TOOLS
 from interlock.llm.messages import ModelRef
+from interlock.policy.budgets import AGENT_DAY, CHAT_RUN, RUN, USD
 
 SCHEMA_VERSION: Literal[1] = 1
 Trust = Literal["intern", "specialist", "lead"]
 Risk = Literal["GREEN", "YELLOW", "RED"]
 TaskType = Literal["content", "social", "email", "research", "seo", "engineering", "docs", "ops", "other"]
 BUDGETS_USD: Mapping[str, Mapping[str, float]] = {
-    "intern": {"daily_usd": 2, "run_usd": 0.25},
-    "specialist": {"daily_usd": 5, "run_usd": 0.75},
-    "lead": {"daily_usd": 12, "run_usd": 1.50},
+    str(trust): {"daily_usd": daily / USD, "run_usd": RUN[trust] / USD} for trust, daily in AGENT_DAY.items()
 }
 """Dollars where a persona names none. Source: numbers, "Budgets"."""
 TEMPLATE_NAMES = ("name", "title", "role", "project")
@@ -104,7 +103,7 @@ class Budget(Schema):
 
     daily_usd: Usd
     run_usd: Usd
-    chat_run_usd: Usd = 0.10
+    chat_run_usd: Usd = CHAT_RUN / USD
 
     @check_all(mode="after")
     def _fits(self) -> Self:

@@ -6,10 +6,11 @@ The arithmetic is `policy.budgets`'; the rows are the ledger's.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from interlock.llm.messages import ModelRef, Usage
 from interlock.llm.prices import PriceTable
-from interlock.policy.budgets import LEAST_MAX_TOKENS, day_key
+from interlock.policy.budgets import LEAST_MAX_TOKENS, affordable_tokens, day_key
 from interlock.store import ledger
 from interlock.store.ledger import Opening, Shortage, Spender
 from interlock.store.tx import Tx
@@ -62,23 +63,10 @@ class Quote:
     worst_microusd: int
 
 
-def quote(prices: PriceTable, ref: ModelRef, prompt_tokens: int, max_tokens: int) -> Quote:
-    """The worst case of a call: every prompt token written to the cache, the answer as long as it may be."""
-    return Quote(max_tokens, prices.worst_case(ref, prompt_tokens, max_tokens))
-
-
 def lowered(prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int, room_microusd: int) -> Quote | None:
     """The longest answer that fits into what is left; None where that is below the least worth asking for."""
-    low, high = LEAST_MAX_TOKENS, wanted
-    if high < low or prices.worst_case(ref, prompt_tokens, low) > room_microusd:
-        return None
-    while low < high:
-        middle = (low + high + 1) // 2
-        if prices.worst_case(ref, prompt_tokens, middle) <= room_microusd:
-            low = middle
-        else:
-            high = middle - 1
-    return Quote(low, prices.worst_case(ref, prompt_tokens, low))
+    fits = affordable_tokens(partial(prices.worst_case, ref, prompt_tokens), max_tokens=wanted, left=room_microusd)
+    return None if fits is None else Quote(fits, prices.worst_case(ref, prompt_tokens, fits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,11 @@ from typing import Any
 
 from interlock.agents.persona import Persona
 from interlock.agents.task_messages import PRIORITIES, TASK_TYPES
-from interlock.core.values import MICRO, usd
+from interlock.core.values import usd
 from interlock.graph.plan_json import Fields, find_object, shown
+from interlock.policy.budgets import TASK
 
 MOST_TASKS = 7
-TASK_BUDGETS_MICROUSD: Mapping[str, int] = {
-    kind: dollars * MICRO
-    for kind, dollars in {
-        "content": 6, "social": 2, "email": 4, "research": 5, "seo": 4, "engineering": 8, "docs": 3, "ops": 3,
-        "other": 4,
-    }.items()
-}  # fmt: skip
-"""What a task of each type may cost. Source: numbers, "Budgets"."""
 _KEYS = (
     "key", "title", "description", "persona", "type", "priority", "estimated_minutes", "capabilities", "deliverable",
     "budget_share", "depends_on", "reviews",
@@ -79,7 +72,7 @@ class PlanLimits:
     budget_microusd: int
     available_microusd: int | None = None
     most_tasks: int = MOST_TASKS
-    task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK_BUDGETS_MICROUSD)
+    task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
 
 
 def parse_plan(text: str, personas: Mapping[str, Persona], limits: PlanLimits) -> Plan | list[str]:

@@ -1,10 +1,9 @@
-"""The arithmetic of budgets in micro-dollars: default limits, worst cases, what still fits, days in a time zone.
+"""The arithmetic of budgets in micro-dollars: default limits, what still fits, days in a time zone.
 
 Accounts and reservations are the ledger's; prices of models are the models'.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -12,7 +11,6 @@ from interlock.core.errors import UsageError
 from interlock.policy.risk import Trust
 
 USD = 1_000_000
-PER_MILLION = 1_000_000
 
 AGENT_DAY: Mapping[Trust, int] = {Trust.INTERN: 2 * USD, Trust.SPECIALIST: 5 * USD, Trust.LEAD: 12 * USD}
 RUN: Mapping[Trust, int] = {Trust.INTERN: 250_000, Trust.SPECIALIST: 750_000, Trust.LEAD: 1_500_000}
@@ -21,30 +19,8 @@ TASK: Mapping[str, int] = {
     "engineering": 8 * USD, "docs": 3 * USD, "ops": 3 * USD, "other": 4 * USD,
 }  # fmt: skip
 CHAT_RUN = 100_000
-MISSION = 20 * USD
-PROJECT_DAY = 50 * USD
-CHAT_RUN_CALLS = 5
-"""Model calls of a chat run."""
-TASK_RUN_CALLS = 10
-"""Model calls of a task run."""
 LEAST_MAX_TOKENS = 256
 """A call whose answer would have to be shorter than this is refused. Source: numbers, "Budgets"."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
-    """What a model costs, in micro-dollars per million tokens."""
-
-    input: int
-    output: int
-    cache_read: int = 0
-    cache_write_5m: int = 0
-    cache_write_1h: int = 0
-
-    @property
-    def highest_input(self) -> int:
-        """The most that a token of the prompt can cost, whatever becomes of the cache."""
-        return max(self.input, self.cache_read, self.cache_write_5m, self.cache_write_1h)
 
 
 def task_limit(task_type: str | None) -> int:
@@ -52,23 +28,21 @@ def task_limit(task_type: str | None) -> int:
     return TASK.get(task_type or "other", TASK["other"])
 
 
-def worst_case(rates: Rates, *, input_tokens: int, max_tokens: int) -> int:
-    """The most that a call can cost, rounded up: each prompt token at the highest input price, the longest answer."""
-    if input_tokens < 0 or max_tokens < 0:
-        raise ValueError("token counts are not negative")
-    return _ceil(input_tokens * rates.highest_input + max_tokens * rates.output)
-
-
-def affordable_tokens(rates: Rates, *, input_tokens: int, max_tokens: int, left: int) -> int | None:
+def affordable_tokens(worst_case: Callable[[int], int], *, max_tokens: int, left: int) -> int | None:
     """The longest answer, up to `max_tokens`, whose worst case is at most `left`; None where it is not worth asking.
 
-    Lowered answers are at least `LEAST_MAX_TOKENS`; a call that wanted less from the start may have its wish.
+    `worst_case` gives the most that a call with an answer of so many tokens can cost, and only grows. Lowered answers
+    are at least `LEAST_MAX_TOKENS`; a call that wanted less from the start may have its wish.
     """
-    if worst_case(rates, input_tokens=input_tokens, max_tokens=max_tokens) <= left:
+    if worst_case(max_tokens) <= left:
         return max_tokens
-    room = left * PER_MILLION - input_tokens * rates.highest_input
-    fits = room // rates.output if rates.output and room > 0 else 0
-    return min(fits, max_tokens) if fits >= LEAST_MAX_TOKENS else None
+    low, high = LEAST_MAX_TOKENS, max_tokens
+    if high < low or worst_case(low) > left:
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if worst_case(middle) <= left else (low, middle - 1)
+    return low
 
 
 def zone(name: str) -> tzinfo:
@@ -94,7 +68,3 @@ def day_end(now: datetime, timezone: str) -> datetime:
     here = zone(timezone)
     tomorrow = now.astimezone(here).date() + timedelta(days=1)
     return datetime.combine(tomorrow, time.min, tzinfo=here).astimezone(UTC)
-
-
-def _ceil(micro_millionths: int) -> int:
-    return -(-micro_millionths // PER_MILLION)

@@ -51,9 +51,7 @@ _ASK = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'runni
 _DROP = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status.in_(("created", "waiting")))
-    .values(
-        status="cancelled", stop_reason=b("stop"), error=b("why"), completed_at=b("now", type_=_TIME), control=None
-    )
+    .values(status="cancelled", stop_reason=b("stop"), error=b("why"), completed_at=b("now", type_=_TIME), control=None)
 )
 _UNPARK = (
     sa.update(LANES)
