@@ -21,8 +21,10 @@ from interlock.agents.steps import Beginning
 from interlock.agents.task_messages import task_message
 from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
+from interlock.policy.budgets import day_key
 from interlock.policy.decide import Caller
 from interlock.policy.risk import Trust
+from interlock.store import ledger
 from interlock.store.ledger import OverBudget
 from interlock.store.mailbox import Claim
 from interlock.tools.execute import Gate
@@ -42,6 +44,7 @@ async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
     session = await _session(runtime, claim, brief)
     if brief.messages:
         _resume(session)
+        await _open_today(session)
         return session
     return session if await _begin(session) else None
 
@@ -218,6 +221,13 @@ def _resume(session: Session) -> None:
     denied = [a for a in brief.approvals.values() if a.kind == "BUDGET" and a.status in ("denied", "expired")]
     if denied:
         session.budget_denied = f"a person did not raise the budget: {denied[-1].note or 'no reason given'}"
+
+
+async def _open_today(session: Session) -> None:
+    """Makes the accounts of a day that began after the run did."""
+    zone, began = session.brief.project.timezone, session.brief.messages[0].created_at
+    if day_key(began, zone) != day_key(session.now(), zone):
+        await session.write(ledger.open_accounts, session.openings, session.now())
 
 
 def _ends_run(session: Session, name: str) -> bool:

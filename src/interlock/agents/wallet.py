@@ -78,20 +78,23 @@ async def _without(session: Session, found: NoRoom) -> Parked:
     short = found.binding
     if short.kind == "agent_day":
         resumes = day_end(session.now(), session.brief.project.timezone)
-        await session.write(_pause_member, session.claim, session.brief.member, short, resumes, session.now())
+        need = found.need_microusd
+        await session.write(_pause_member, session.claim, session.brief.member, short, need, resumes, session.now())
         return Parked()
     hold = _ask_for_more(session, short, found.need_microusd)
     await session.write(_ask_and_park, session.claim, hold, session.now())
     return Parked()
 
 
-def _pause_member(tx: Tx, claim: Claim, member: Any, short: Shortage, resumes: datetime, now: datetime) -> None:
+def _pause_member(
+    tx: Tx, claim: Claim, member: Any, short: Shortage, need_microusd: int, resumes: datetime, now: datetime
+) -> None:  # fmt: skip
     text = (
         f"{member.persona} has spent {usd(short.settled_microusd)} of {usd(short.limit_microusd)} today and is paused "
         f"until {resumes:%Y-%m-%d %H:%M} UTC: `interlock budget raise {short.account_id} USD` lets it go on now"
     )
     steps.hand_back(tx, claim, now, open_microusd=0, due_at=None, error=text, failed=False)
-    squad.set_state(tx, member.id, "PAUSED", f"budget:{short.account_id}")
+    squad.pause_for_budget(tx, member.id, short.account_id, need_microusd)
     audit.alert(
         tx, now, project_id=member.project_id, severity="warning", kind="BUDGET", text=text, key=short.account_id,
         subject=member.persona,

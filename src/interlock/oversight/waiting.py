@@ -86,19 +86,20 @@ def escalate(tx: Tx, task_id: str, expires_at: datetime, now: datetime) -> None:
 def resume_paid(tx: Tx, member_id: str, now: datetime) -> None:
     """Lets a member that ran out of its daily money go on: a new day has begun, or its limit was raised."""
     member = squad.member(tx, member_id)
-    if member is None or member.state != "PAUSED" or not (member.state_reason or "").startswith("budget:"):
-        return
-    account_id = member.state_reason.removeprefix("budget:")
-    if _is_over(tx, member, account_id, now):
+    pause = squad.budget_pause(member) if member is not None else None
+    if member is not None and pause is not None and _is_over(tx, member, *pause, now):
         squad.set_state(tx, member.id, "ACTIVE", None)
         for mission_id in missions.without_agent(tx, member.project_id):
             missions.notify(tx, mission_id, "tick", {}, now)
 
 
-def _is_over(tx: Tx, member: Any, account_id: str, now: datetime) -> bool:
+def _is_over(tx: Tx, member: Any, account_id: str, need_microusd: int, now: datetime) -> bool:
     project = squad.project(tx, member.project_id)
     if account_id.rpartition(":")[2] != day_key(now, project.timezone if project else "UTC"):
         return True
     account = ledger.account(tx, account_id)
-    used = account.settled_microusd + account.reserved_microusd if account is not None else 0
-    return account is not None and not account.frozen and account.limit_microusd - used > account.limit_microusd // 20
+    return (
+        account is not None
+        and not account.frozen
+        and account.settled_microusd + need_microusd <= account.limit_microusd
+    )  # fmt: skip

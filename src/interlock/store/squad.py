@@ -198,6 +198,20 @@ def set_state(tx: Tx, member_id: str, state: str, reason: str | None) -> None:
     tx.wake = True
 
 
+def pause_for_budget(tx: Tx, member_id: str, account_id: str, need_microusd: int) -> None:
+    """Pauses a member until its account has that much left; `budget_pause` reads it again."""
+    set_state(tx, member_id, "PAUSED", f"budget:{need_microusd}:{account_id}")
+
+
+def budget_pause(member: Any) -> tuple[str, int] | None:
+    """The account that a paused member waits for, and how much it needs; None where it is not paused for money."""
+    kind, _, rest = (member.state_reason or "").partition(":")
+    if member.state != "PAUSED" or kind != "budget":
+        return None
+    need, _, account_id = rest.partition(":")
+    return account_id, int(need)
+
+
 def paused_for_budget(tx: Tx) -> list[Any]:
     """Members that wait for a new day or a higher limit: their ids."""
     return tx.rows(_OUT_OF_MONEY)

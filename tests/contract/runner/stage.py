@@ -154,6 +154,10 @@ class Stage:
         """The task that it works on."""
         return await self.store.read(tasks.task, (await self.run(run_id)).task_id)
 
+    async def member(self) -> Any:
+        """Of operations, in this project."""
+        return await self.store.read(squad.member_of, PROJECT, "operations")
+
     async def ledger(self, run_id: str) -> list[Any]:
         """The lines of the ledger that it caused, in order."""
         query = sa.select(LEDGER).where(LEDGER.c.run_id == run_id).order_by(LEDGER.c.created_at, LEDGER.c.id)
