@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.agents.runner import Interrupt, handle
+from interlock.agents.interruption import Interrupt
+from interlock.agents.runner import handle
 from interlock.app.box import Interlock
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import Message, ModelRef, ModelRequest, Reply, StopReason, StreamItem, Text, ToolUse, Usage

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.agents import steps
+from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import CallState, Session, later
 from interlock.agents.steps import Hold, Results
 from interlock.core.ids import new_id
@@ -166,7 +167,7 @@ async def settle(session: Session) -> Settled:
     for batch in [work] if _all_green(work) else [[call] for call in work]:
         jobs = [asyncio.create_task(_run(session, call)) for call in batch]
         try:
-            await _in_time(jobs)
+            await _in_time(jobs, session.interrupt)
         except asyncio.CancelledError:
             await _keep_what_ended(session, settled, jobs)
             raise
@@ -177,16 +178,16 @@ async def settle(session: Session) -> Settled:
     return settled
 
 
-async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> None:
+async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]", interrupt: Interrupt) -> None:
     """Waits for calls. When one fails or the waiter is cancelled, no call goes on behind the run's back.
 
-    A cancelled run gives its calls a moment to end by themselves.
+    They get a moment to end by themselves, unless a person wants the run stopped.
     """
     try:
         if jobs:
             await asyncio.wait(jobs, return_when=asyncio.FIRST_EXCEPTION)
     except asyncio.CancelledError:
-        await asyncio.wait(jobs, timeout=GRACE_S)
+        await asyncio.wait(jobs, timeout=0 if interrupt.reason is Interruption.CONTROL else GRACE_S)
         raise
     finally:
         late = [job for job in jobs if not job.done()]

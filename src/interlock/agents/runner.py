@@ -6,13 +6,13 @@ What each transaction writes is in `steps`; what a call may do, in `tools.execut
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from enum import Enum, auto
 
 from interlock.agents import calls, steps
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
+from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.opening import open_session
 from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
@@ -37,22 +37,6 @@ OUTAGE_WAITS_S = (15.0, 60.0, 180.0, 300.0, 600.0, 600.0)
 KEY_WAIT_S = 600.0
 
 
-class Interruption(Enum):
-    """Why the work on a run is cut off from outside."""
-
-    SHUTDOWN = auto()
-    """The process ends; the run goes on at the next start."""
-    CONTROL = auto()
-    """A person cancelled it."""
-
-
-@dataclass(slots=True)
-class Interrupt:
-    """Set before a run's task is cancelled, to tell it why."""
-
-    reason: Interruption | None = None
-
-
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
     """Works a claimed run until it has ended, is parked, or is handed back. Raises nothing for what the run does.
 
@@ -64,6 +48,7 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
         session = await open_session(runtime, claim)
         if session is not None:
             held.append(session)
+            session.interrupt = interrupt
             await _until_deadline(session)
     except LeaseLost:
         if await _is_controlled(runtime, claim):

@@ -12,6 +12,7 @@ from interlock.agents import spending
 from interlock.agents.brief import Brief
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
+from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona
 from interlock.agents.steps import Reservation, Results, StepRecord
 from interlock.core.values import Actor, ActorKind
@@ -106,6 +107,7 @@ class Session:
     """Accounts that must exist before the first reservation."""
     owes_answers: bool = False
     """Whether the model has not been told yet what came of the last step's calls."""
+    interrupt: Interrupt = field(default_factory=Interrupt)
     owes_nudge: bool = False
     """Whether the model has not been told yet that it ended too early."""
     tokens: int = 0

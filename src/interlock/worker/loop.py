@@ -10,7 +10,7 @@ import os
 
 from interlock.agents import runner, steps
 from interlock.agents.context import Runtime
-from interlock.agents.runner import Interrupt, Interruption
+from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import later
 from interlock.core.ids import new_id
 from interlock.graph import coordinator

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from interlock.agents import runner
 from interlock.agents.context import Runtime
-from interlock.agents.runner import Interrupt, Interruption
+from interlock.agents.interruption import Interrupt, Interruption
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
 from interlock.desk import conversation, signing

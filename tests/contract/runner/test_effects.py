@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock.agents import runner
-from interlock.agents.runner import Interrupt
+from interlock.agents.interruption import Interrupt
 from interlock.llm.messages import ToolResult
 from interlock.store import leases, traces
 from interlock.testing.scripted import ScriptedModel, calls

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock.agents import runner
-from interlock.agents.runner import Interrupt
+from interlock.agents.interruption import Interrupt
 from interlock.llm.messages import Text, ToolResult
 from interlock.oversight import waiting
 from interlock.policy.rules import Policy, Rule

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.agents import runner
-from interlock.agents.runner import Interrupt
+from interlock.agents.interruption import Interrupt
 from interlock.llm.messages import ModelRequest, Usage
 from interlock.oversight import waiting
 from interlock.store import ledger, squad

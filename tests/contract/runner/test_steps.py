@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.agents import runner
-from interlock.agents.runner import Interrupt, Interruption
+from interlock.agents.interruption import Interrupt, Interruption
 from interlock.llm.messages import Block, Message, StopReason, Text, Thinking, ToolResult, Usage
 from interlock.testing.scripted import ScriptedModel, calls, reply_of
 from interlock.tools.registry import tool
