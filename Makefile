@@ -24,7 +24,7 @@ demo: $(RUNTIME) ## Run one whole mission offline, from goal to signed-off deliv
 	@$(BIN)/interlock demo
 
 test: $(TOOLS) ## Run every test; ARGS="-k approval" narrows
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m scripts.run_tests $(ARGS)
 
 lint: $(TOOLS) ## Run every static check and report all faults at once
 	@failed=0; \
