@@ -20,7 +20,8 @@ LONGEST_RULE = 600
 def take_up(tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
     """Enters the lessons of a Learner's run, in the transaction that ends it.
 
-    A lesson that is malformed, or whose evidence is of nothing that exists, is left out and counted.
+    A lesson that is malformed, or whose evidence is of nothing that exists, is left out and counted; so is one that
+    is known, to which its evidence is added.
     """
     found = _lessons_in(answer or "")
     kept, left_out = 0, 0

@@ -34,7 +34,12 @@ _APPLIED = (
     .where(_l.id == b("lesson"))
     .values(applied_count=_l.applied_count + 1, updated_at=b("now", type_=_TIME))
 )
-_SAME = sa.select(_l.id).where(_l.rule_digest == b("same"))
+_SAME = sa.select(_l.id, _l.evidence).where(_l.rule_digest == b("same"))
+_MERGE = (
+    sa.update(LESSONS)
+    .where(_l.id == b("lesson"))
+    .values(evidence=b("cited", type_=_l.evidence.type), updated_at=b("now", type_=_TIME))
+)
 
 
 def fitting(tx: Tx, project_id: str, persona: str, task_type: str | None) -> list[Any]:
@@ -62,9 +67,11 @@ def add(
     run_id: str,
     labels: list[str],
 ) -> bool:
-    """Enters a lesson on probation; False where the same rule is there already."""
+    """Enters a lesson on probation; False where the same rule is there already, whose evidence then grows."""
     same = digest({"rule": " ".join(rule.lower().split()), "type": task_type, "persona": persona})
-    if tx.one(_SAME, {"same": same}) is not None:
+    known = tx.one(_SAME, {"same": same})
+    if known is not None:
+        tx.run(_MERGE, {"lesson": known.id, "cited": list(dict.fromkeys([*known.evidence, *evidence])), "now": now})
         return False
     tx.add(
         Lesson, id=new_id("les"), project_id=project_id, kind=kind, rule=rule, rule_digest=same, task_type=task_type,
