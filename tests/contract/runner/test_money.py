@@ -141,7 +141,7 @@ async def test_member_out_of_its_daily_money_pauses(store: CountingStore, tmp_pa
     assert await stage.claim() == []
     if by == "midnight":
         stage.clock.advance(86_400)
-        await store.write(_allow, f"agent_day:{member.id}:2026-01-02", member.id, stage.clock.now())
+        await store.write(_allow, f"agent_day:{member.id}:2026-01-02", member.id, 5_000_000, stage.clock.now())
     else:
         await store.write(ledger.raise_limit, account, 1_000_000, stage.ada.id, stage.clock.now())
     await store.write(ledger.raise_limit, f"run:{run}", 1_000_000, stage.ada.id, stage.clock.now())
@@ -151,8 +151,8 @@ async def test_member_out_of_its_daily_money_pauses(store: CountingStore, tmp_pa
     assert await stage.ended(run) == ("completed", "end_turn")
 
 
-def _allow(tx: Any, account: str, member: str, now: Any) -> None:
-    ledger.open_accounts(tx, [ledger.Opening(account, "agent_day", member, "default", 5_000_000)], now)
+def _allow(tx: Any, account: str, owner: str, limit: int, now: Any) -> None:
+    ledger.open_accounts(tx, [ledger.Opening(account, account.partition(":")[0], owner, "default", limit)], now)
 
 
 async def test_run_that_waits_overnight_spends_from_the_new_day(store: CountingStore, tmp_path: Path) -> None:
@@ -170,15 +170,18 @@ async def test_run_that_waits_overnight_spends_from_the_new_day(store: CountingS
     ]  # fmt: skip
 
 
-async def test_run_waits_for_what_others_have_set_aside(store: CountingStore, tmp_path: Path) -> None:
-    stage = await staged(store, tmp_path, ScriptedModel(hand_in(), "done"))
-    run = await stage.task(budget_microusd=200_000)
-    task = (await stage.task_of(run)).id
-    other = Spender("other", "agent", task, None, "default", (f"task:{task}",))
-    place: dict[str, Any] = {"step": 1, "attempt": 1, "model": "m", "worst_microusd": 190_000}
+@pytest.mark.parametrize("left", [-1, 1_000 * OUTPUT_MICROUSD])
+async def test_run_waits_for_what_others_have_set_aside(store: CountingStore, tmp_path: Path, left: int) -> None:
+    prompt = await prompt_cost(store, tmp_path)
+    limit = prompt + 4096 * OUTPUT_MICROUSD + 50_000
+    stage = await staged(store, tmp_path, ScriptedModel("done"))
+    run = await stage.think(**budget(limit))
+    account = f"run:{run}"
+    await store.write(_allow, account, run, limit, stage.clock.now())
+    other = Spender("other", "agent", None, None, "default", (account,))
+    place: dict[str, Any] = {"step": 1, "attempt": 1, "model": "m", "worst_microusd": limit - prompt - left}
     await store.write(ledger.reserve, other, **place, now=stage.clock.now())
-    (claim,) = await stage.claim()
-    await runner.handle(stage.runtime, claim, Interrupt())
+    await stage.work()
     assert stage.model.requests == []
     assert await stage.ended(run) == ("created", None)
     assert await stage.pending() == []
@@ -187,7 +190,7 @@ async def test_run_waits_for_what_others_have_set_aside(store: CountingStore, tm
     stage.clock.advance(2)
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")
-    assert {request.max_tokens for request in stage.model.requests} == {4096}
+    assert [request.max_tokens for request in stage.model.requests] == [4096]
 
 
 async def test_many_runs_at_once_never_pass_a_common_limit(store: CountingStore, tmp_path: Path) -> None:
