@@ -4,6 +4,7 @@ What each transaction writes is in `steps`; what a call may do, in `tools.execut
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
 from interlock.agents.turn import Failed, Turn, attempt
 from interlock.agents.wallet import Parked, secure
-from interlock.core.errors import InterlockError
+from interlock.core.errors import Conflict, InterlockError
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind, plain
 from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
@@ -32,6 +33,9 @@ from interlock.tools.execute import CallStatus, Proposal
 
 MISTAKES_ALLOWED = 3
 """Turns in a row in which no call was valid."""
+CONFLICTS_ALLOWED = 5
+"""Times that a run steps aside for somebody who changed its task first."""
+ASIDE_S = 1.0
 OUTAGE_WAITS_S = (15.0, 60.0, 180.0, 300.0, 600.0, 600.0)
 """Between tries of a run whose provider cannot be used."""
 KEY_WAIT_S = 600.0
@@ -59,6 +63,8 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
         await asyncio.shield(_cut_off(runtime, claim, held, interrupt.reason))
     except StoreError:
         raise
+    except Conflict as error:
+        await _step_aside(runtime, claim, held, error)
     except InterlockError as error:
         await _fail(runtime, claim, held, "error", str(error))
     except _PastDeadline:
@@ -100,7 +106,9 @@ async def _loop(session: Session) -> None:
     while True:
         if session.claim.steps >= session.max_turns:
             used = f"all {session.max_turns} model calls are used up"
-            await _end(session, Ending(status="failed", stop_reason="max_steps", error=used))
+            is_done = session.needs_deliverable and session.handed_in
+            status, why = ("completed", None) if is_done else ("failed", used)
+            await _end(session, Ending(status=status, stop_reason="max_steps", error=why))
             return
         secured = await secure(session)
         if isinstance(secured, Parked):
@@ -312,6 +320,18 @@ async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: 
         )
     except LeaseLost:
         return
+
+
+async def _step_aside(runtime: Runtime, claim: Claim, held: list[Session], error: Conflict) -> None:
+    """Somebody changed what the run was about to change: it goes on from the rows as they are now, a moment later."""
+    if claim.run.attempt >= CONFLICTS_ALLOWED:
+        await _fail(runtime, claim, held, "error", str(error))
+        return
+    now, cost = runtime.clock.now(), held[0].open_microusd if held else 0
+    with contextlib.suppress(LeaseLost):
+        await runtime.store.write(
+            steps.hand_back, claim, now, open_microusd=cost, due_at=later(now, ASIDE_S), error=str(error), failed=True
+        )
 
 
 async def _finish_anyway(runtime: Runtime, claim: Claim, ending: Ending) -> None:

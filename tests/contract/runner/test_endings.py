@@ -56,6 +56,14 @@ async def test_calls_end_where_the_turns_are_used_up(store: CountingStore, tmp_p
     assert (await stage.run(run)).step_count == len(stage.model.requests) == 3
 
 
+async def test_work_that_was_handed_in_with_the_last_turn_is_done(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(hand_in(), hand_in()))
+    run = await stage.task(limits={"max_turns": 2})
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "max_steps")
+    assert (await stage.task_of(run)).status == "REVIEW"
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

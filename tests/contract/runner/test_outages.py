@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from interlock.core.errors import Conflict
 from interlock.llm.messages import ModelError, ModelFault, Usage
 from interlock.store import leases
-from interlock.testing.scripted import ScriptedModel
+from interlock.store.tx import Tx
+from interlock.testing.scripted import ScriptedModel, calls
+from interlock.tools.registry import Outcome, tool, write
 from tests.contract.runner.stage import CountingStore, Stage, staged
 
 
@@ -93,3 +96,27 @@ async def test_request_that_the_provider_refuses_fails_the_run(store: CountingSt
     await stage.work()
     assert await stage.ended(run) == ("failed", "error")
     assert await lines(stage, run) == [(1, False, False)]
+
+
+async def test_run_that_somebody_was_ahead_of_steps_aside_and_goes_on(store: CountingStore, tmp_path: Path) -> None:
+    tries: list[int] = []
+
+    def busy(_: Tx) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise Conflict("task was changed by somebody else: look again")
+
+    @tool(risk="GREEN", idempotent=True, outside=False)
+    async def touch() -> Outcome:
+        """Touches what others touch too."""
+        return Outcome("touched", writes=(write(busy),))
+
+    stage = await staged(store, tmp_path, ScriptedModel(calls("touch"), "done"), [touch])
+    run = await stage.think()
+    await stage.work()
+    assert (await stage.ended(run), (await stage.run(run)).attempt) == (("created", None), 1)
+    stage.clock.advance(2)
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert await stage.statuses(run) == ["done"]
+    assert len(tries) == 2
