@@ -5,7 +5,7 @@ Each is one unit of the store, fenced by the run's lease. When which is written 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents import conversation
@@ -243,12 +243,13 @@ def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
     """Puts questions into the queue and the task into NEEDS_APPROVAL."""
     run = claim.run
     task_id = run.task_id or run.mission_id
-    for hold in holds:
+    for order, hold in enumerate(holds):
         if hold.replaces is not None:
             approvals.void(tx, hold.replaces, "what was approved has changed")
         approvals.ask(
             tx, project_id=run.project_id, mission_id=run.mission_id, task_id=task_id, run_id=run.id,
-            tool_call_id=hold.call_id, subject=hold.subject, asked_by=run.agent_id, created_at=now, **hold.approval,
+            tool_call_id=hold.call_id, subject=hold.subject, asked_by=run.agent_id,
+            created_at=now + timedelta(microseconds=order), **hold.approval,
         )  # fmt: skip
         if hold.call_id is not None:
             traces.hold(tx, hold.call_id, hold.call_status, hold.approval["id"], hold.subject, hold.args)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from interlock.desk.progress import Progress
 
 STOPPED = 4
+ALERTS_S = 2.0
+"""How often `up` looks for what a person should know."""
 EXITS = {"done": 0, "waiting": 3, "stopped": STOPPED, "failed": 1}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
@@ -193,6 +195,21 @@ def up() -> None:
     raise typer.Exit(opening.run(_up()))
 
 
+async def _tell_alerts(box: "Interlock") -> None:
+    """Prints each alert once, those that are open at the start included; ends when it is cancelled."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    told: set[str] = set()
+    while True:
+        with contextlib.suppress(InterlockError):
+            for alert in reversed(await listings.alerts(box.runtime)):
+                if alert["id"] not in told:
+                    told.add(alert["id"])
+                    screen.line(f"{alert['severity']}: {alert['text']}")
+        await asyncio.sleep(ALERTS_S)
+
+
 async def _up() -> int:
     from interlock.app.box import Interlock
     from interlock.cli import screen
@@ -207,12 +224,13 @@ async def _up() -> int:
                 )
             screen.line(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
             ended, stop = asyncio.create_task(box.executed()), asyncio.create_task(asked.wait())
+            telling = asyncio.create_task(_tell_alerts(box))
             try:
-                await asyncio.wait({ended, stop}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({ended, stop, telling}, return_when=asyncio.FIRST_COMPLETED)
                 box.check()
             finally:
-                for each in (ended, stop):
+                for each in (ended, stop, telling):
                     each.cancel()
-                await asyncio.gather(ended, stop, return_exceptions=True)
+                await asyncio.gather(ended, stop, telling, return_exceptions=True)
     screen.line("stopped; what was running goes on at the next start")
     return 0
