@@ -114,8 +114,10 @@ def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
     for message in run["messages"]:
         if message["message_type"] == "system_message" and not prompt:
             continue
-        screen.heading(message["message_type"].replace("_", " "))
-        screen.line(message["content"] if prompt else cut(message["content"]))
+        tool = message["tool_name"]
+        screen.heading(message["message_type"].replace("_", " ") + (f": {screen.plain(tool)}" if tool else ""))
+        text = message["content"] or (one_line(message["tool_input"]) if message["tool_input"] else "")
+        screen.line(text if prompt else cut(text))
     if run["tool_calls"]:
         screen.heading("Tool calls")
         rows = [
@@ -169,16 +171,17 @@ def show_card(card: View, now: datetime) -> None:
     )  # fmt: skip
     args = card["edited_args"] if card["edited"] else card["args"]
     if isinstance(args, dict) and args:
-        screen.facts(
-            [(f"  {name}", value if isinstance(value, str) else one_line(value)) for name, value in args.items()]
-        )
+        screen.facts([(f"  {name}", whole(value)) for name, value in args.items()])
     elif card["tool"] is None:
         rest = {k: v for k, v in card["request"].items() if k not in ("summary", "tool", "args", "deliverable")}
-        screen.facts(
-            [(f"  {name}", value if isinstance(value, str) else one_line(value)) for name, value in rest.items()]
-        )
-    if ident := card["request"].get("deliverable"):
-        screen.facts([("read it", f"interlock deliverable {ident}")])
+        screen.facts([(f"  {name}", whole(value)) for name, value in rest.items()])
+    deliverable, run = card["request"].get("deliverable"), card["run_id"]
+    screen.facts(
+        [
+            ("read it", f"interlock deliverable {deliverable}" if deliverable else None),
+            ("look back", f"interlock trace {run}" if run else None),
+        ]
+    )
 
 
 def show_answered(cards: Sequence[View], now: datetime) -> None:
@@ -199,9 +202,13 @@ def show_answered(cards: Sequence[View], now: datetime) -> None:
 
 def headline(card: View) -> str:
     """One line for what is asked."""
-    return screen.plain(
-        card["summary"] or card["tool"] or card["request"].get("question") or card["kind"], one_line=True
-    )
+    kind = card["kind"].replace("_", " ").lower()
+    return screen.plain(card["summary"] or card["tool"] or card["request"].get("question") or kind, one_line=True)
+
+
+def whole(value: object) -> str:
+    """A value of which nothing is left out, not even that it is empty."""
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
 def one_line(value: object) -> str:

@@ -161,7 +161,7 @@ def alerts(
     if as_json:
         return screen.data(rows)
     screen.table(
-        ("ID", "SEVERITY", "KIND", "RAISED", "~WHAT"),
+        ("ID", "SEVERITY", "KIND", "RAISED", "+WHAT"),
         [(r["id"], screen.state(r["severity"]), r["kind"], screen.ago(r["created_at"], now), r["text"]) for r in rows],
         empty="no alerts",
     )

@@ -13,10 +13,12 @@ from pathlib import PurePath
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 PIPE_WIDTH = 4_000
+LEAST_ROOM = 24
+"""Columns that a text needs beside others."""
+OWN_LINE = "  "
 STYLES: Mapping[str, str] = {
     "DONE": "green", "completed": "green", "approved": "green", "used": "green", "GREEN": "green", "ok": "green",
     "IN_PROGRESS": "cyan", "running": "cyan", "ASSIGNED": "blue", "REVIEW": "magenta",
@@ -25,7 +27,10 @@ STYLES: Mapping[str, str] = {
     "critical": "bold red", "unknown": "red", "CANCELED": "dim", "cancelled": "dim", "expired": "dim", "void": "dim",
     "INBOX": "dim", "idle": "dim",
 }  # fmt: skip
-_STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_STEERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\U000e0000-\U000e007f]"
+)
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -74,35 +79,82 @@ def dollars(amount: float | None) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
-    """Prints aligned columns; a column whose name begins with `>` is aligned right, with `~` may be cut.
+    """Prints aligned columns; a column whose name begins with `>` is aligned right.
 
-    Without rows, `empty` is printed instead.
+    The last one may be cut on a terminal if its name begins with `~`, and wrapped with `+`; it gets a line of its own
+    where the terminal is narrow. No other is ever cut, nor anything in a pipe. Without rows, `empty` is printed.
     """
     out = console()
     if not rows:
         out.print(Text(empty, style="dim"))
         return
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in columns:
-        cut = name.startswith("~")
-        grid.add_column(
-            name.lstrip(">~"), justify="right" if name.startswith(">") else "left", no_wrap=True,
-            overflow="ellipsis" if cut else "fold", ratio=1 if cut and out.is_terminal else None,
-            min_width=None if cut else len(name),
-        )  # fmt: skip
-    for row in rows:
-        grid.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell, one_line=True)) for cell in row))
-    out.print(grid)
+    heads = [Text(name.lstrip(">~+"), style="bold") for name in columns]
+    grid = [heads, *([_cell(value) for value in row] for row in rows)]
+    widths = [max(row[n].cell_len for row in grid) for n in range(len(columns))]
+    right = [name.startswith(">") for name in columns]
+    last = columns[-1][0] if out.is_terminal and columns[-1][0] in "~+" else ""
+    wanted = min(widths[-1], LEAST_ROOM)
+    gap = 2 if not out.is_terminal or _span(widths, 2) + wanted <= out.width else 1
+    room = out.width - _span(widths, gap)
+    for row in grid:
+        head = Text()
+        for cell, width, is_right in zip(row[:-1], widths, right, strict=False):
+            spare = " " * (width - cell.cell_len)
+            head.append(spare if is_right else "").append(cell).append(("" if is_right else spare) + " " * gap)
+        tail = row[-1]
+        if not last:
+            tail = Text(" " * (widths[-1] - tail.cell_len) if right[-1] else "").append(tail)
+        elif room < wanted:
+            _put(out, head)
+            head, tail = Text(OWN_LINE), _fitted(out, last, tail, out.width - len(OWN_LINE), len(OWN_LINE))
+        else:
+            tail = _fitted(out, last, tail, room, out.width - room)
+        _put(out, head.append(tail))
+
+
+def _cell(value: object) -> Text:
+    return value if isinstance(value, Text) else Text(plain(value, one_line=True))
+
+
+def _span(widths: Sequence[int], gap: int) -> int:
+    return sum(widths[:-1]) + gap * (len(widths) - 1)
+
+
+def _fitted(out: Console, how: str, text: Text, room: int, indent: int) -> Text:
+    if how == "+":
+        return _hanging(out, text, room, indent)
+    text.truncate(max(room, 1), overflow="ellipsis")
+    return text
+
+
+def _hanging(out: Console, text: Text, room: int, indent: int) -> Text:
+    """A text whose every line but the first is indented; wrapped into `room` on a terminal."""
+    wrapped = (
+        text.wrap(out, max(room, LEAST_ROOM), overflow="fold") if out.is_terminal else text.split(allow_blank=True)
+    )
+    return Text("\n" + " " * indent).join(wrapped)
+
+
+def _put(out: Console, text: Text) -> None:
+    text.rstrip()
+    out.print(text, soft_wrap=True)
 
 
 def facts(pairs: Sequence[tuple[str, object]]) -> None:
-    """Prints `name  value` lines, aligned; pairs without a value are left out."""
+    """Prints `name  value` lines, aligned; pairs without a value are left out.
+
+    Further lines of a value stay in its column, so that no value can look like another pair.
+    """
     out = console()
-    shown = [(name, value) for name, value in pairs if value not in (None, "", [], {})]
-    width = max((len(name) for name, _ in shown), default=0)
+    shown = [
+        (Text(" ".join(plain(name).splitlines())), value) for name, value in pairs if value not in (None, "", [], {})
+    ]
+    width = max((name.cell_len for name, _ in shown), default=0)
     for name, value in shown:
         text = value if isinstance(value, Text) else Text(plain(value))
-        out.print(Text.assemble((name.ljust(width), "dim"), "  ", text))
+        name.stylize("dim")
+        name.pad_right(width + 2 - name.cell_len)
+        _put(out, name.append(_hanging(out, text, out.width - width - 2, width + 2)))
 
 
 def heading(text: str) -> None:

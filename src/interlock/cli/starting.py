@@ -41,7 +41,7 @@ def doctor(as_json: Json = False) -> None:
         screen.data(findings)
     else:
         screen.table(
-            ("CHECK", "STATE", "~FOUND"), [(f.check, screen.state(f.state), f.found) for f in findings], empty=""
+            ("CHECK", "STATE", "+FOUND"), [(f.check, screen.state(f.state), f.found) for f in findings], empty=""
         )
     raise typer.Exit(1 if any(f.state == "error" for f in findings) else 0)
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 160
 """Characters of a reason in a line of progress."""
-ANSWERS = "[a]pprove  [d]eny  [e]dit the arguments  [s]kip"
+ANSWERS = "[a]pprove  [d]eny  [s]kip"
+ANSWERS_TO_A_CALL = "[a]pprove  [d]eny  [e]dit the arguments  [s]kip"
 
 
 class Board(Protocol):
@@ -193,8 +194,9 @@ class Asking:
         card = await signing.approval(self.office, ident)
         screen.line()
         details.show_card(card, self.office.clock.now())
+        answers = ANSWERS if card["tool"] is None else ANSWERS_TO_A_CALL
         while ident not in self.skipped:
-            answer = await typed(f"{ANSWERS} > ")
+            answer = await typed(f"{answers} > ")
             try:
                 await self._act(ident, answer)
             except InterlockError as error:

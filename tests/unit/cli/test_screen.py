@@ -1,6 +1,8 @@
 """How things look: times, money, JSON, and text that must not steer a terminal."""
 
+import io
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -75,6 +77,61 @@ def test_json_has_utc_times_and_plain_values(capsys: pytest.CaptureFixture[str])
         "some": ["a", "b"],
         "content": "café",
     }
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what it is shown."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Terminal]:
+    """A terminal of so many columns in place of the standard output."""
+
+    def of(columns: int) -> Terminal:
+        found = Terminal()
+        for name, value in (("COLUMNS", str(columns)), ("LINES", "24"), ("NO_COLOR", "1"), ("TERM", "dumb")):
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr("sys.stdout", found)
+        return found
+
+    return of
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 100, 200])
+def test_no_column_but_the_last_is_ever_cut(terminal: Callable[[int], Terminal], columns: int) -> None:
+    shown = terminal(columns)
+    row = ("mis_1m8080e4xrpcfxbdnm", "IN_PROGRESS", "system:coordinator", "$1,020.00", "word " * 60)
+    screen.table(("ID", "STATE", "WHO", ">COST", "~GOAL"), [row], empty="none")
+    assert all(cell in shown.getvalue() for cell in row[:-1])
+    assert shown.getvalue().rstrip().endswith("…")
+
+
+def test_what_may_be_wrapped_is_whole_and_stays_in_its_column(terminal: Callable[[int], Terminal]) -> None:
+    shown = terminal(60)
+    screen.table(("CHECK", "+FOUND"), [("model", "set this or try that " * 8)], empty="none")
+    lines = shown.getvalue().splitlines()[1:]
+    assert " ".join(" ".join(lines).split()) == "model " + ("set this or try that " * 8).strip()
+    assert all(len(line) <= 60 for line in lines)
+    assert all(line.startswith(" " * 7) for line in lines[1:])
+
+
+@given(value=st.text(st.sampled_from("ab \n\t\r"), min_size=1), columns=st.sampled_from([40, 80, 120]))
+def test_no_value_can_look_like_another_pair(value: str, columns: int) -> None:
+    shown = Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        patch.setenv("TERM", "dumb")
+        patch.setattr("sys.stdout", shown)
+        screen.facts([("  body", value), ("id\nrisk", "x")])
+    assert [line[:8].strip() for line in shown.getvalue().split("\n") if line[:8].strip()] == ["body", "id risk"]
+
+
+def test_a_name_cannot_steer_the_terminal_either(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.facts([("\x1b[2Jto", "x")])
+    assert capsys.readouterr().out == "\\x1b[2Jto  x\n"
 
 
 def test_facts_leave_out_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
