@@ -75,12 +75,20 @@ def arguments(text: str) -> dict[str, Any]:
     Raises UsageError where they are not a JSON object.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the arguments are not JSON: {error}") from error
     if not isinstance(value, dict):
         raise UsageError('the arguments are not a JSON object: write them like `{"to": "a@example.com"}`')
     return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which every key stands once, so that nobody signs another value than they read."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands in it twice")
+    return found
 
 
 def _answered(card: dict[str, Any], as_json: bool) -> None:

@@ -122,8 +122,21 @@ def _answer(
 
 
 def _subject(row: Any, args: Mapping[str, Any]) -> str:
-    """The digest of the call with a person's arguments in place of the agent's. Source: row C4."""
+    """The digest of the call with a person's arguments in place of the agent's. Source: row C4.
+
+    Raises UsageError where they do not fit a tool that comes with Interlock; others are known only where they run.
+    """
     asked = row.request
     if row.kind != "TOOL_CALL" or row.run_id is None:
         raise UsageError(f"approval `{row.id}` is a {row.kind} question without arguments to edit: answer without them")
+    if row.status == "pending" and (errors := _faults(asked["tool_digest"], args)):
+        raise UsageError(f"the arguments do not fit `{asked['tool']}`: {'; '.join(errors)}")
     return subject_hash(row.run_id, asked["call_id"], asked["tool_digest"], dict(args), asked.get("files") or {})
+
+
+def _faults(tool_digest: str, args: Mapping[str, Any]) -> list[str]:
+    from interlock.tools.builtin import builtin_tools
+    from interlock.tools.schema import ArgumentCheck
+
+    found = next((tool for tool in builtin_tools() if tool.digest == tool_digest), None)
+    return ArgumentCheck(found.name, found.input_schema).errors(dict(args)) if found else []

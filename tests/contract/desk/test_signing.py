@@ -94,6 +94,13 @@ async def test_edited_arguments_are_what_runs(box: Interlock) -> None:
     assert call["approval_id"] == card["id"]
 
 
+async def test_arguments_that_do_not_fit_the_tool_are_refused_and_the_question_stays_open(box: Interlock) -> None:
+    _, card = await held(box)
+    with pytest.raises(UsageError, match="do not fit `send_email`"):
+        await signing.approve(box.runtime, box.person, card["id"], args={"to": "ana@example.com"})
+    assert (await signing.approval(box.runtime, card["id"]))["status"] == "pending"
+
+
 async def test_only_a_call_has_arguments_to_edit(box: Interlock) -> None:
     first, card = await held(box)
     await signing.approve(box.runtime, box.person, card["id"])
