@@ -18,6 +18,7 @@ from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 
 FILE = "interlock.yaml"
+POLICY = "policy.yaml"
 PREFIX = "INTERLOCK_"
 KEY_VARIABLES: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY"}
 """Of each provider that needs a key, the variable that holds it; any other's is `NAME_API_KEY`."""
@@ -26,6 +27,7 @@ OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "BRAVE_API_KEY": ("brave", "api_key"),
     "POSTAL_API_KEY": ("postal", "api_key"),
 }
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
 
 
@@ -44,8 +46,9 @@ def _http(value: str) -> str:
 
 def _database(value: str) -> str:
     if not value.startswith(SCHEMES):
-        scheme = re.split(r"[:/@]", value)[0]
-        raise ValueError(f"`{scheme}` is no database interlock knows: use `sqlite:///PATH` or `postgresql://…`")
+        scheme, found, _ = value.partition("://")
+        what = f"`{scheme}` is no database interlock knows" if found else "it is no URL"
+        raise ValueError(f"{what}: use `sqlite:///PATH` or `postgresql://…`")
     if value == "sqlite:///":
         raise ValueError("the path of the file is missing: use `sqlite:///PATH`")
     try:
@@ -59,6 +62,12 @@ def _model_name(value: str) -> str:
     provider, _, name = value.partition("/")
     if not provider or not name:
         raise ValueError(f"`{value}` names no model: write `provider/model`, such as `rehearsal/offline`")
+    return value
+
+
+def _project_name(value: str) -> str:
+    if not _PROJECT.fullmatch(value):
+        raise ValueError(f"`{value}` is no name of a project: write lower-case letters, digits, - or _ (63 at most)")
     return value
 
 
@@ -149,7 +158,7 @@ class Settings(Part):
     home: Path
     database_url: Annotated[str, AfterValidator(_database)] = Field(repr=False)
     model: ModelName | None = None
-    project: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")
+    project: Annotated[str, AfterValidator(_project_name)] = "default"
     timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
     policy: Path | None = None
     personas: tuple[Path, ...] = ()
@@ -198,6 +207,7 @@ def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any
     data: dict[str, Any] = {}
     origin: dict[tuple[str, ...], str] = {}
     faults: list[str] = []
+    faults += _misnamed(cwd)
     _read_file(cwd / FILE, data, origin, faults)
     _read_env(env, data, origin, faults)
     for key, value in overrides.items():
@@ -212,6 +222,14 @@ def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any
     if faults:
         raise ConfigError(faults)
     return settings
+
+
+def _misnamed(cwd: Path) -> Iterator[str]:
+    """Files that look as if they were read and are not."""
+    for name in (FILE, POLICY):
+        other = Path(name).with_suffix(".yml")
+        if os.path.lexists(cwd / other) and not os.path.lexists(cwd / name):
+            yield f"{other}: is not read under this name: call it `{name}`"
 
 
 def _read_file(path: Path, data: dict[str, Any], origin: dict[tuple[str, ...], str], faults: list[str]) -> None:
@@ -277,14 +295,14 @@ def _complete(cwd: Path, data: dict[str, Any], env: Mapping[str, str]) -> None:
     data["home"] = home
     if isinstance(home, Path):
         data.setdefault("database_url", f"sqlite:///{home / 'interlock.db'}")
-    for name, default in (("policy", cwd / "policy.yaml"), ("prices", None)):
+    for name, default in (("policy", cwd / POLICY), ("prices", None)):
         if data.get(name) is not None:
             data[name] = _absolute(cwd, data[name])
-        elif default is not None and default.is_file():
+        elif default is not None and os.path.lexists(default):
             data[name] = default
     given = data.get("personas")
     if given is None:
-        data["personas"] = (cwd / "personas",) if (cwd / "personas").is_dir() else ()
+        data["personas"] = (cwd / "personas",) if os.path.lexists(cwd / "personas") else ()
     elif isinstance(given, (list, tuple, str, Path)):
         folders = [given] if isinstance(given, (str, Path)) else given
         data["personas"] = tuple(_absolute(cwd, folder) for folder in folders)

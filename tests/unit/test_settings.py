@@ -97,7 +97,7 @@ def test_faults_of_variables_and_flags_name_them(tmp_path: Path) -> None:
     ("url", "says"),
     [
         ("mysql://x/y", "`mysql` is no database interlock knows"),
-        ("nonsense", "`nonsense` is no database interlock knows"),
+        ("hunter2", "it is no URL: use `sqlite:///PATH`"),
         ("sqlite:///", "path of the file is missing"),
         ("postgresql://me:pw@host:port/db", "port of the URL is not a number"),
         ("postgresql://[::1/db", "is not a number"),
@@ -128,6 +128,19 @@ def test_a_bad_value_is_one_fault_with_its_line(tmp_path: Path, text: str, says:
     assert len(told) == 1
     assert told[0].startswith("interlock.yaml:")
     assert says in told[0]
+
+
+@pytest.mark.parametrize("name", ["policy.yml", "interlock.yml"])
+def test_a_file_that_only_looks_as_if_it_were_read_is_a_fault(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("version: 1\n")
+    with pytest.raises(ConfigError, match=f"^{name}: is not read under this name: call it `{name[:-3]}yaml`$"):
+        load_settings(tmp_path, {}, {})
+
+
+@pytest.mark.parametrize(("name", "says"), [("policy.yaml", "there is no file"), ("personas", "there is no folder")])
+def test_rules_that_lead_nowhere_are_a_fault_and_not_the_defaults(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "not-mounted")
+    assert says in faults(tmp_path, "")[0]
 
 
 def test_settings_cannot_be_changed(tmp_path: Path) -> None:
