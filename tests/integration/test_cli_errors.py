@@ -19,7 +19,8 @@ OFFLINE = ("--model", "rehearsal/offline")
         (("run", "x", "--model", "nobody/x"), 2, "provider `nobody` is not supported"),
         (("run", "x", "--deadline", "soon", *OFFLINE), 2, "`soon` is no time"),
         (("run", "x", "--budget", "0", *OFFLINE), 2, "`0` is no budget"),
-        (("run", "x", "--budget", "much", *OFFLINE), 2, "invalid value for `--budget`"),
+        (("run", "x", "--budget", "much", *OFFLINE), 2, "invalid value for `--budget`: it should be a number"),
+        (("run", "x", "--project", "A b", *OFFLINE), 2, "`A b` is no name of a project: write lower-case"),
         (("run",), 2, "missing argument `GOAL`"),
         (("runn", "x"), 2, "no such command `runn`"),
         (("tasks",), 1, "start a mission with `interlock run`"),
@@ -27,6 +28,7 @@ OFFLINE = ("--model", "rehearsal/offline")
         (("deny", "apr_x"), 2, "missing option `--reason`"),
         (("approve", "apr_x", "--args", "{"), 2, "the arguments are not JSON"),
         (("approve", "apr_x", "--args", "[]"), 2, "not a JSON object"),
+        (("approve", "apr_x", "--args", '{"to": "a", "to": "b"}'), 2, "a key stands in it twice"),
         (("policy", "check", "nowhere.yaml"), 2, "nowhere.yaml:1: cannot be read"),
         (("policy", "explain"), 2, "give one call as JSON, or `--stdin`"),
         (("policy", "explain", "{"), 2, "the call is not JSON"),
@@ -49,6 +51,7 @@ def test_a_wrong_command_is_one_line_that_says_what_to_do(
         ({"INTERLOCK_DATABASE_URL": "mysql://x/y"}, "`mysql` is no database interlock knows"),
         ({"INTERLOCK_DATABASE_URL": "postgresql://me:hush@127.0.0.1:1/x"}, "127.0.0.1"),
         ({"INTERLOCK_CONCURRENCY": "many"}, "INTERLOCK_CONCURRENCY: `concurrency`"),
+        ({"INTERLOCK_DATABASE_URL": "hush"}, "it is no URL"),
         ({"INTERLOCK_HOME": "/proc/nowhere"}, "/proc/nowhere"),
     ],
 )
@@ -60,6 +63,20 @@ def test_a_setting_that_cannot_work_is_named_without_its_secrets(
     assert len(done.err.splitlines()) == 1
     assert says in done.err
     assert "hush" not in done.err
+
+
+def test_a_question_to_the_policy_tells_what_it_did_not_understand(cli: Cli) -> None:
+    done = cli("policy", "explain", '{"tool": "file_read", "persona": "nobody", "tsk": {}}')
+    assert (done.code, done.out.count("\n")) == (0, 1)
+    assert "key `tsk` is ignored: did you mean `task`" in done.err
+    assert "there is no persona `nobody`: it is judged as a specialist" in done.err
+
+
+def test_doctor_finds_a_home_that_is_a_file(cli: Cli) -> None:
+    (cli.folder / "file").write_text("x")
+    done = cli("doctor", "--json", INTERLOCK_HOME="file")
+    assert done.code == 1
+    assert "home" in [finding["check"] for finding in done.json() if finding["state"] == "error"]
 
 
 def test_every_fault_of_the_settings_is_told_at_once(cli: Cli) -> None:

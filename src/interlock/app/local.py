@@ -31,8 +31,11 @@ async def open_office(settings: Settings, *, surface: str) -> AsyncIterator[tupl
     Raises InterlockError where the home has no database yet, and what opening a store raises.
     """
     if not is_there(settings):
+        where, variable = settings.home, "INTERLOCK_HOME"
+        if database_file(settings).parent != settings.home:
+            where, variable = database_file(settings), "INTERLOCK_DATABASE_URL"
         raise InterlockError(
-            f"there is nothing at `{settings.home}` yet: start a mission with `interlock run`, or set INTERLOCK_HOME"
+            f"there is nothing at `{where}` yet: start a mission with `interlock run`, or set {variable}"
         )
     async with open_store(settings) as store:
         clock = SystemClock()
@@ -41,7 +44,12 @@ async def open_office(settings: Settings, *, surface: str) -> AsyncIterator[tupl
 
 def is_there(settings: Settings) -> bool:
     """Whether the home has a database already; a server's counts as there."""
-    return not settings.is_embedded or Path(settings.database_url.removeprefix("sqlite:///")).exists()
+    return not settings.is_embedded or database_file(settings).exists()
+
+
+def database_file(settings: Settings) -> Path:
+    """The file of an embedded database."""
+    return Path(settings.database_url.removeprefix("sqlite:///"))
 
 
 @contextlib.asynccontextmanager

@@ -1,8 +1,9 @@
 """`policy` and `persona`: configuration checked and asked before anything runs by it."""
 
+import difflib
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,10 @@ from interlock.core.errors import ConfigError, UsageError
 if TYPE_CHECKING:
     from interlock.policy.decide import Decision
 
+PACKAGE = Path(__file__).parents[1]
+QUESTION_KEYS = (
+    "tool", "args", "description", "input_schema", "declared_risk", "persona", "trust", "task", "project"
+)  # fmt: skip
 File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Instead of the one in the settings.")]
 
 
@@ -82,6 +87,8 @@ def policy_explain(
             if stdin:
                 screen.data_line({"error": str(error)})
         else:
+            for doubt in _doubts(question, trust):
+                screen.note(f"{where}: {doubt}")
             screen.data_line(explanation(answer(found, question, trust, declared)))
     if faults:
         raise UsageError("\n".join(faults))
@@ -116,6 +123,16 @@ def _question(where: str, text: str) -> dict[str, Any]:
     return value
 
 
+def _doubts(question: Mapping[str, Any], trust: Mapping[str, str]) -> Iterable[str]:
+    """What is answered otherwise than its writer may think."""
+    for key in sorted(question.keys() - set(QUESTION_KEYS)):
+        near = difflib.get_close_matches(key, QUESTION_KEYS, n=1)
+        yield f"key `{key}` is ignored" + (f": did you mean `{near[0]}`" if near else "")
+    persona = question.get("persona")
+    if persona and "trust" not in question and persona not in trust:
+        yield f"there is no persona `{persona}`: it is judged as a specialist"
+
+
 def persona_list(as_json: Json = False) -> None:
     """The personas that would work here, and where each comes from."""
     from interlock.app import parts
@@ -127,7 +144,7 @@ def persona_list(as_json: Json = False) -> None:
     screen.table(
         ("NAME", "TITLE", "TRUST", "RISK", "FROM", "~DOES"),
         [
-            (p.name, p.title, p.trust, screen.state(p.risk_profile), Path(found.sources[name]).parent.name, p.role)
+            (p.name, p.title, p.trust, screen.state(p.risk_profile), _origin(Path(found.sources[name])), p.role)
             for name, p in found.personas.items()
         ],
         empty="no persona loaded: see `interlock persona check`",
@@ -135,6 +152,12 @@ def persona_list(as_json: Json = False) -> None:
     for fault in found.faults:
         screen.note(fault)
     return None
+
+
+def _origin(source: Path) -> str:
+    from interlock.app import parts
+
+    return "built-in" if source.is_relative_to(PACKAGE) else parts.shown(source.parent)
 
 
 def persona_check(file: File = None) -> None:

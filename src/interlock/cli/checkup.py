@@ -83,11 +83,17 @@ def _model(settings: Settings) -> Iterator[Finding]:
     for name in sorted(settings.providers):
         key = settings.key(name)
         if key is not None:
-            yield Finding("key", "ok", f"{name}: set, {len(key)} characters, ends in …{key[-2:]}")
+            yield _key(name, key)
     try:
         yield Finding("model", "ok", str(Models(parts.providers_of(settings)).resolve(settings.model)))
     except InterlockError as error:
         yield Finding("model", "warning", str(error))
+
+
+def _key(provider: str, key: str) -> Finding:
+    if any(c.isspace() or not c.isprintable() for c in key):
+        return Finding("key", "error", f"{provider}: it has a space or line break in it: set it again, without")
+    return Finding("key", "ok", f"{provider}: set, {len(key)} characters")
 
 
 def _clock(settings: Settings) -> Iterator[Finding]:

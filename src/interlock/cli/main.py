@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from interlock.core.errors import InterlockError
 
 USAGE = 2
 INTERRUPTED = 130
+_NOT_A_NUMBER = re.compile(r"Input should be a valid (number|integer), unable to parse string as an? \1")
 
 
 def version(asked: bool) -> None:
@@ -86,7 +88,8 @@ def run(args: Sequence[str]) -> int:
     except InterlockError as error:
         return _say(str(error), error.exit_code)
     except typer.TyperException as error:
-        message = error.format_message().strip().rstrip(".").replace("'", "`")
+        message = error.format_message().strip().rstrip(".").replace("'", "`").replace("Value error, ", "")
+        message = _NOT_A_NUMBER.sub("it should be a number", message)
         return _say(f"{message[:1].lower()}{message[1:]}: see `interlock --help`" if message else "", USAGE)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
@@ -117,5 +120,5 @@ def _write_down(error: Exception) -> str:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as log:
             log.write(f"$ interlock {' '.join(sys.argv[1:2])}\n{details}\n")
     except OSError:
-        return str(error)
+        return scrub(str(error))
     return f"the details are in {path}, please report them"

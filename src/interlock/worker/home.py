@@ -46,7 +46,7 @@ class HomeLock:
                     text = file.read().strip()
                     return int(text) if text.isdigit() else 0
                 return None
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def release(self) -> None:
