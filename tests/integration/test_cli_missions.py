@@ -142,8 +142,8 @@ def test_policy_explain_answers_one_line_for_each_call(cli: Cli) -> None:
 
 def test_up_tells_what_a_person_should_know(cli: Cli) -> None:
     dead = {
-        "ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "INTERLOCK_RETRY__MAX_ATTEMPTS": "1",
-        "INTERLOCK_MODEL": "anthropic/claude-sonnet-5-5",
+        "ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "INTERLOCK_RETRY__MAX_ATTEMPTS": "1", "INTERLOCK_MODEL": "anthropic/claude-sonnet-5-5",
     }  # fmt: skip
     assert cli("run", "Compare A and B", "--no-wait", **dead).code == 0
     with cli.running("up", **dead) as up:
