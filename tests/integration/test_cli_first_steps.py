@@ -45,6 +45,21 @@ def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) 
     assert [f["check"] for f in wrong.json() if f["state"] == "error"] == ["policy"]
 
 
+def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> None:
+    def found(check: str, **variables: str) -> tuple[str, str]:
+        finding = next(each for each in cli("doctor", "--json", **variables).json() if each["check"] == check)
+        return finding["state"], finding["found"]
+
+    assert "set BRAVE_API_KEY" in found("search")[1]
+    assert found("search", BRAVE_API_KEY="hush") == ("ok", "by Brave")
+    assert "not set up" in found("e-mail")[1]
+    host = {"INTERLOCK_SMTP__HOST": "mail.example.com"}
+    assert found("e-mail", **host) == ("warning", "it has no sender: set `smtp.sender` in interlock.yaml")
+    assert found("e-mail", **host, INTERLOCK_SMTP__SENDER="a@example.com") == ("ok", "by smtp as a@example.com")
+    postal = {"INTERLOCK_POSTAL__BASE_URL": "https://p.example.com", "INTERLOCK_POSTAL__SENDER": "a@example.com"}
+    assert found("e-mail", **postal) == ("warning", "Postal needs a key: set POSTAL_API_KEY")
+
+
 def test_the_demo_goes_from_goal_to_signed_deliverable(cli: Cli, tmp_path: Path) -> None:
     home = tmp_path / "demo"
     done = cli("demo", "--home", str(home), INTERLOCK_MODEL="nobody/x", ANTHROPIC_API_KEY="unused")

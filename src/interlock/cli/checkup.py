@@ -39,7 +39,7 @@ async def examine() -> list[Finding]:
     except ConfigError as error:
         return [*findings, *(Finding("settings", "error", fault) for fault in error.faults)]
     findings.append(Finding("settings", "ok", f"home {settings.home}"))
-    for check in (_home, _disk, _policy, _personas, _model, _clock, _executing):
+    for check in (_home, _disk, _policy, _personas, _model, _email, _search, _clock, _executing):
         findings += check(settings)
     findings.append(await _database(settings))
     return findings
@@ -94,6 +94,25 @@ def _key(provider: str, key: str) -> Finding:
     if any(c.isspace() or not c.isprintable() for c in key):
         return Finding("key", "error", f"{provider}: it has a space or line break in it: set it again, without")
     return Finding("key", "ok", f"{provider}: set, {len(key)} characters")
+
+
+def _email(settings: Settings) -> Iterator[Finding]:
+    postal, smtp = settings.postal, settings.smtp
+    if postal.base_url is None and smtp.host is None:
+        yield Finding("e-mail", "ok", "not set up, so `send_email` fails: set `smtp` or `postal` in interlock.yaml")
+        return
+    way, sender = ("postal", postal.sender) if postal.base_url is not None else ("smtp", smtp.sender)
+    if not sender:
+        yield Finding("e-mail", "warning", f"it has no sender: set `{way}.sender` in interlock.yaml")
+    elif way == "postal" and postal.api_key is None:
+        yield Finding("e-mail", "warning", "Postal needs a key: set POSTAL_API_KEY")
+    else:
+        yield Finding("e-mail", "ok", f"by {way} as {sender}")
+
+
+def _search(settings: Settings) -> Iterator[Finding]:
+    missing = settings.brave.api_key is None
+    yield Finding("search", "ok", "not set up, so `web_search` fails: set BRAVE_API_KEY" if missing else "by Brave")
 
 
 def _clock(settings: Settings) -> Iterator[Finding]:

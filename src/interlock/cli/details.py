@@ -122,8 +122,8 @@ def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
         screen.heading("Tool calls")
         rows = [
             (
-                c["step_number"], c["tool"], screen.state(c["risk"]), screen.state(c["status"]),
-                ", ".join(c["rules"]), one_line(c["args"]),
+                c["step_number"], c["tool"], screen.state(c["risk"] if c["reasons"] else "–"),
+                screen.state(c["status"]), ", ".join(c["rules"]), one_line(c["args"]),
             )
             for c in run["tool_calls"]
         ]  # fmt: skip
@@ -174,7 +174,7 @@ def show_card(card: View, now: datetime) -> None:
         screen.facts([(f"  {name}", whole(value)) for name, value in args.items()])
     elif card["tool"] is None:
         rest = {k: v for k, v in card["request"].items() if k not in ("summary", "tool", "args", "deliverable")}
-        screen.facts([(f"  {name}", whole(value)) for name, value in rest.items()])
+        screen.facts([money(f"  {name}", value) for name, value in rest.items()])
     deliverable, run = card["request"].get("deliverable"), card["run_id"]
     screen.facts(
         [
@@ -204,6 +204,13 @@ def headline(card: View) -> str:
     """One line for what is asked."""
     kind = card["kind"].replace("_", " ").lower()
     return screen.plain(card["summary"] or card["tool"] or card["request"].get("question") or kind, one_line=True)
+
+
+def money(name: str, value: object) -> tuple[str, str]:
+    """A pair, with micro-dollars as dollars."""
+    if name.endswith("_microusd") and isinstance(value, int):
+        return name.removesuffix("_microusd"), dollars(value / 1_000_000)
+    return name, whole(value)
 
 
 def whole(value: object) -> str:
