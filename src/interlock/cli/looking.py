@@ -179,11 +179,11 @@ def budget(
     if as_json:
         return screen.data(rows)
     screen.table(
-        ("ACCOUNT", ">LIMIT", ">SPENT", ">SET ASIDE", ">LEFT", "FROZEN"),
+        ("ACCOUNT", ">LIMIT", ">SPENT", ">SET ASIDE", ">LEFT", "FROZEN", "~FOR"),
         [
             (
                 r["id"], *(screen.dollars(r[k]) for k in ("limit_usd", "settled_usd", "reserved_usd", "left_usd")),
-                "frozen" if r["frozen"] else "",
+                "frozen" if r["frozen"] else "", r["whose"] or "",
             )
             for r in rows
         ],

@@ -9,6 +9,7 @@ from interlock.desk.finding import find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.store import audit, ledger, squad
+from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
 KINDS = ("project_day", "agent_day", "mission", "task", "run")
@@ -18,8 +19,22 @@ MOST_RAISE_USD = 100_000.0
 
 async def budget(office: Office, *, every: bool = False, most: int = 100) -> list[View]:
     """Accounts, newest first: limit, spent, set aside and left, in USD; with `every`, those of tasks and runs too."""
-    rows = await office.store.read(ledger.accounts, kinds=KINDS if every else LISTED)
-    return [_account(row) for row in rows[:most]]
+    return await office.store.read(_accounts, KINDS if every else LISTED, most)
+
+
+def _accounts(tx: Tx, kinds: tuple[str, ...], most: int) -> list[View]:
+    return [{**_account(row), "whose": _whose(tx, row)} for row in ledger.accounts(tx, kinds=kinds)[:most]]
+
+
+def _whose(tx: Tx, row: Any) -> str | None:
+    """Who or what an account is for, in words: a persona, a goal, a title."""
+    if row.kind == "agent_day":
+        member = squad.member(tx, row.owner_id)
+        return member.persona if member is not None else None
+    if row.kind in ("mission", "task"):
+        task = task_store.task(tx, row.owner_id)
+        return task.title if task is not None else None
+    return row.project_id if row.kind == "project_day" else None
 
 
 def _account(row: Any) -> View:

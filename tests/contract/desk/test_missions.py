@@ -120,7 +120,10 @@ async def test_a_raised_budget_is_on_record_and_allows_more(box: Interlock) -> N
     account = f"mission:{mission_id}"
     raised = await money.raise_budget(box.runtime, box.person, account, 1.5)
     assert (raised["limit_usd"], raised["left_usd"]) == (3.5, 3.5)
-    assert {a["id"]: a["limit_usd"] for a in await money.budget(box.runtime)}[account] == 3.5
+    listed = {a["id"]: a for a in await money.budget(box.runtime)}
+    assert listed[account]["limit_usd"] == 3.5
+    assert {a["kind"]: bool(a["whose"]) for a in listed.values()} == {a["kind"]: True for a in listed.values()}
+    assert {a["whose"] for a in listed.values() if a["kind"] == "agent_day"} <= set(box.runtime.personas.personas)
     told = [a for a in (await progress(box.runtime, mission_id)).activities if a["action"] == "BUDGET_RAISED"]
     assert [(a["subject"], a["actor_id"], a["data"]["amount_microusd"]) for a in told] == [
         (account, box.person.id, 1_500_000)
