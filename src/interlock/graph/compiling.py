@@ -44,7 +44,7 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
         return []
     if tries and tries[-1].status == "completed" and (tries[-1].result or "").strip():
         return _handed_in(view, done, tries[-1].result or "", tries[-1])
-    if len(tries) < MOST_TRIES:
+    if len(tries) < MOST_TRIES and not (tries and tries[-1].denied_money):
         results = [Material(t.id, t.title, view.texts.get(t.result.id, "")) for t in done if t.result]
         prompt = compile_message(goal_with_notes(view.goal, notes), results, _missing(view)).text
         return [effects.think(view, f"{about}:{len(tries) + 1}", prompt)]

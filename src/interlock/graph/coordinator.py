@@ -19,7 +19,7 @@ from langsmith.run_helpers import tracing_context
 
 from interlock.agents.persona import Persona
 from interlock.core.clock import Clock
-from interlock.core.errors import Conflict
+from interlock.core.errors import Conflict, InterlockError
 from interlock.graph import effects
 from interlock.graph.applying import Applier, Waits
 from interlock.graph.checkpointer import BufferedSaver
@@ -128,7 +128,8 @@ class Coordinator:
 
     async def _put_off(self, claim: Claim, error: Exception) -> None:
         try:
-            await self.store.write(self._again, claim, f"{type(error).__name__}: {error}")
+            told = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
+            await self.store.write(self._again, claim, told)
         except LeaseLost:
             _log.info("run %s was given to another worker", claim.run.id)
 

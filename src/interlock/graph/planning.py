@@ -58,7 +58,7 @@ def check(state: State, runtime: Step) -> State:
     outcome = _judged(view, last)
     if isinstance(outcome, Plan):
         return {**begun, "effects": _adopted(view, outcome, "model", tries, []), "route": "delegate"}
-    if len(tries) < MOST_TRIES:
+    if len(tries) < MOST_TRIES and not last.denied_money:
         inputs = {"run": last.id, "errors": outcome}
         sent_back = effects.decide("plan", "the plan cannot be used and is asked for once more", inputs)
         problems = outcome if last.status == "completed" else []

@@ -78,6 +78,13 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
     if run.status == "cancelled":
         reason = f"its run was cancelled: {run.error or 'no reason given'}"
         return [counted, *_ask_again(view, task, "OPERATOR", reason)]
+    if run.denied_money:
+        reason = run.trouble
+        return [
+            counted,
+            effects.decide("resolution", reason, inputs, task),
+            *_ask_again(view, task, "BUDGET", reason),
+        ]
     if tries % TRIES:
         reason = f"try {tries} failed and is made again: {run.trouble}"
         again = effects.work(view, task, attempt=tries, delay_s=BACKOFF_S[tries % TRIES - 1])

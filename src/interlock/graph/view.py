@@ -42,6 +42,11 @@ class RunView:
         return self.status in LIVE
 
     @property
+    def denied_money(self) -> bool:
+        """Whether it ended because a person gave it no more money; trying again would only ask again."""
+        return self.status == "failed" and self.stop_reason == "budget"
+
+    @property
     def trouble(self) -> str:
         """What went wrong, in words."""
         if self.status == "completed":

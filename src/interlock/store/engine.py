@@ -132,6 +132,11 @@ class Store:
             return
         self._wake.clear()
 
+    def check(self) -> None:
+        """Raises StoreGone where the open database is no longer the one that its URL leads to."""
+        if isinstance(self.driver, SqliteDriver):
+            self.driver.check()
+
     def wake(self) -> None:
         """Makes `wait_for_work` return."""
         self._wake.set()

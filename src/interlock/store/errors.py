@@ -13,6 +13,13 @@ class StoreUnavailable(StoreError):
     """The database cannot be used now: locked, full, read-only, unreachable."""
 
 
+class StoreGone(StoreError):
+    """The database's file was deleted or replaced while it was open; what is written to it now, nobody will see."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"the database `{path}` was deleted or replaced while it was in use: start again")
+
+
 class StoreTooNew(StoreError):
     """A newer version of Interlock has migrated this database."""
 

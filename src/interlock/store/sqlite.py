@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.dialects import sqlite as dialect
 
 from interlock.core.text import storable_json
-from interlock.store.errors import StoreUnavailable, of_sqlite
+from interlock.store.errors import StoreGone, StoreUnavailable, of_sqlite
 from interlock.store.statements import Statements
 from interlock.store.tx import SqliteTx, is_relaxed
 
@@ -32,6 +32,7 @@ class SqliteDriver:
         self.statements = Statements(dialect.dialect(paramstyle="qmark", json_serializer=storable_json))
         self._writer: sqlite3.Connection | None = None
         self._is_relaxed = False
+        self._file: tuple[int, int] | None = None
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -52,6 +53,19 @@ class SqliteDriver:
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
         self._writer = self._connect()
+        self._file = self._identity()
+
+    def check(self) -> None:
+        """Raises StoreGone where the path leads to another file than the one that is open, or to none."""
+        if self._identity() != self._file:
+            raise StoreGone(str(self.path))
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def close_writer(self) -> None:
         """Disconnects the writer."""
@@ -75,6 +89,7 @@ class SqliteDriver:
                 if tx.connection.in_transaction:
                     tx.connection.execute("COMMIT")
         except sqlite3.Error as error:
+            self.check()
             raise of_sqlite(error, str(self.path)) or error from error
 
     def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:

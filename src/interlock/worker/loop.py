@@ -43,12 +43,13 @@ class Worker:
     async def run(self) -> None:
         """Works until `stop` is called; then hands running runs back, to go on at the next start.
 
-        Raises StoreError where the database cannot be used at the start.
+        Raises StoreError where the database cannot be used at the start, StoreGone where it is taken away.
         """
         await self._enter()
         keeper = asyncio.create_task(Watchkeeper(self.runtime, self.id, self._lost).run(), name="watchkeeper")
         try:
             while not self._stopping:
+                self.runtime.store.check()
                 try:
                     await self._round()
                 except StoreError:

@@ -94,13 +94,13 @@ class Driver:
         assert len(keys) == 1, (wanted, list(self.held))
         return self.held.pop(keys[0])
 
-    async def think(self, purpose: str, text: str | None, error: str | None = None) -> None:
+    async def think(self, purpose: str, text: str | None, error: str | None = None, *, stop: str = "error") -> None:
         """Ends a thought of the coordinator."""
-        await self._end(self.held_for(f":{purpose}:"), text, error)
+        await self._end(self.held_for(f":{purpose}:"), text, error, stop)
 
-    async def fail(self, key: str, error: str = "the model went away") -> None:
+    async def fail(self, key: str, error: str = "the model went away", *, stop: str = "error") -> None:
         """Lets a task's run fail."""
-        await self._end(self.held_for(await self.id_of(key)), None, error)
+        await self._end(self.held_for(await self.id_of(key)), None, error, stop)
 
     async def deliver(
         self, key: str, text: str = "the result", *, verdict: str | None = None, risk: str = "GREEN"
@@ -115,10 +115,10 @@ class Driver:
         await self.store.write(tasks.hand_in, deliverable, self.clock.now())
         await self._end(claim, text, None)
 
-    async def _end(self, claim: Claim, text: str | None, error: str | None) -> None:
+    async def _end(self, claim: Claim, text: str | None, error: str | None, stop: str = "error") -> None:
         if claim.run.task_id:
             await self.store.write(_started, claim, self.clock.now())
-        await self.store.write(_ended, claim, text, error, self.clock.now())
+        await self.store.write(_ended, claim, text, error, stop, self.clock.now())
         await self.settle()
 
     async def answer(self, kind: str, verdict: str, note: str | None = None) -> None:
@@ -228,8 +228,8 @@ def _started(tx: Tx, claim: Claim, now: datetime) -> None:
         tasks.advance(tx, move, now)
 
 
-def _ended(tx: Tx, claim: Claim, text: str | None, error: str | None, now: datetime) -> None:
-    status, stop = ("completed", "end_turn") if error is None else ("failed", "error")
+def _ended(tx: Tx, claim: Claim, text: str | None, error: str | None, why: str, now: datetime) -> None:
+    status, stop = ("completed", "end_turn") if error is None else ("failed", why)
     mailbox.finish(tx, claim, status, stop, now, result=text, error=error)
     ending = Ending(status=status, stop_reason=stop, result=text, error=error)
     steps.close(tx, claim, ending, Actor(ActorKind.AGENT, claim.run.agent_id), now)

@@ -50,6 +50,27 @@ async def test_third_failure_blocks_the_task_and_asks_the_operator(database_url:
         assert (await mission.member("research")).failed_count == 1
 
 
+async def test_run_that_was_denied_money_is_not_tried_again_unasked(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", TWO)
+        await mission.fail("facts", "a person did not raise the budget: enough", stop="budget")
+        task = await mission.task("facts")
+        assert (task.status, task.block_kind, task.attempt) == ("BLOCKED", "BUDGET", 1)
+        [asked] = await mission.store.read(approvals.approvals)
+        assert (asked.kind, "enough" in asked.reasons[0]) == ("ESCALATION", True)
+        await mission.answer("ESCALATION", "deny")
+        assert (await mission.task("facts")).status == "CANCELED"
+
+
+async def test_plan_that_was_denied_money_is_made_without_a_model(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", None, "a person did not raise the budget: enough", stop="budget")
+        [decision] = await mission.decisions("plan")
+        assert "fallback" in decision["reason"]
+
+
 async def test_operator_has_a_failed_task_tried_again(database_url: str) -> None:
     async with driven(database_url) as mission:
         await mission.begin()
