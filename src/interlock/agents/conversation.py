@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from interlock.core.ids import new_id
-from interlock.core.values import plain
 from interlock.llm.messages import (
     Block,
     Message,
@@ -60,7 +59,7 @@ def lines_of(message: Message, names: dict[str, str] | None = None) -> list[Line
 
     def flush() -> None:
         if loose:
-            text = plain("\n".join(_words(block) for block in loose))
+            text = "\n".join(_words(block) for block in loose)
             lines.append(Line(kind, text, tuple(block_to_json(block) for block in loose)))
             loose.clear()
 

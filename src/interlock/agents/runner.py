@@ -21,7 +21,7 @@ from interlock.agents.turn import Failed, Turn, attempt
 from interlock.agents.wallet import Parked, secure
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.ids import new_id
-from interlock.core.values import Actor, ActorKind, plain
+from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
 from interlock.llm.retries import RetryPolicy, delay_s
 from interlock.store import audit, ledger, mailbox, traces
@@ -302,7 +302,7 @@ async def _end(
 
 async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason: str, why: str) -> None:
     ending = Ending(
-        status="failed", stop_reason=stop_reason, error=plain(why), open_microusd=held[0].open_microusd if held else 0
+        status="failed", stop_reason=stop_reason, error=why, open_microusd=held[0].open_microusd if held else 0
     )
     await _finish_anyway(runtime, claim, ending)
 

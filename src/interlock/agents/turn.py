@@ -9,7 +9,7 @@ from datetime import datetime
 from interlock.agents import spending
 from interlock.agents.session import InFlight, Session
 from interlock.agents.steps import Settlement
-from interlock.core.values import plain, plain_json
+from interlock.core.text import storable, storable_value
 from interlock.llm.messages import Block, Delta, Message, ModelError, ModelFault, Reply, Text, ToolUse
 
 FREE = frozenset(
@@ -74,16 +74,16 @@ async def _stream(session: Session) -> Reply:
             reply = item
     if reply is None:
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
-    return replace(reply, message=Message(reply.message.role, tuple(map(_plain, reply.message.blocks))))
+    return replace(reply, message=Message(reply.message.role, tuple(map(_storable, reply.message.blocks))))
 
 
-def _plain(block: Block) -> Block:
+def _storable(block: Block) -> Block:
     """A block as it can be stored; what a provider has signed stays as it is."""
     match block:
         case Text(text):
-            return Text(plain(text))
+            return Text(storable(text))
         case ToolUse(id, name, args, raw):
-            return ToolUse(plain(id), plain(name), plain_json(args), plain(raw))
+            return ToolUse(storable(id), storable(name), storable_value(args), storable(raw))
     return block
 
 

@@ -20,6 +20,18 @@ def storable(text: str) -> str:
     return text if text.isascii() and "\x00" not in text else _UNFIT.sub("\ufffd", text)
 
 
+def storable_value(value: Any) -> Any:
+    """A JSON value with every text in it made `storable`."""
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            return {storable(key): storable_value(inner) for key, inner in value.items()}
+        case list():
+            return [storable_value(inner) for inner in value]
+    return value
+
+
 def storable_json(value: Any) -> str:
     """A JSON value as text that every database stores.
 

@@ -30,23 +30,6 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def plain(text: str) -> str:
-    """The text as every database can hold it: NUL and lone surrogates are replaced."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def plain_json(value: Any) -> Any:
-    """A JSON value with every text in it made `plain`."""
-    match value:
-        case str():
-            return plain(value)
-        case dict():
-            return {plain(key): plain_json(inner) for key, inner in value.items()}
-        case list():
-            return [plain_json(inner) for inner in value]
-    return value
-
-
 def digest(value: Any) -> str:
     """SHA-256 in hex of bytes, text, or the canonical JSON of anything else."""
     if isinstance(value, bytes):

@@ -13,7 +13,8 @@ from typing import Any
 
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.ids import new_id
-from interlock.core.values import canonical_json, plain
+from interlock.core.text import storable
+from interlock.core.values import canonical_json
 from interlock.llm.messages import ToolUse
 from interlock.policy.binding import subject_hash
 from interlock.policy.decide import ApprovedBinding, Call, Caller, Decision, decide
@@ -290,7 +291,7 @@ def _ended(call: Any, status: CallStatus, content: str, begun: datetime, *, simu
 
 def clean(text: str) -> str:
     """A result as it may be stored and shown: without secrets, NUL bytes, or more than the model should read."""
-    text = plain(scrub(text))
+    text = storable(scrub(text))
     if len(text) > RESULT_LIMIT:
         left_out = len(text) - RESULT_LIMIT
         text = f"{text[:RESULT_LIMIT]}\n[cut: {left_out:,} more characters]"
