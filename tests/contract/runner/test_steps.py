@@ -181,4 +181,4 @@ async def test_signs_that_no_database_holds_do_not_fail_a_run(store: CountingSto
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")
     assert model.requests[1].messages[1].blocks[0] == Thinking(odd, "sig")
-    assert (await stage.calls(run))[0].args == {"what": "a\ufffdb?c"}
+    assert (await stage.calls(run))[0].args == {"what": "a\ufffdb\ufffdc"}
