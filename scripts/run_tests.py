@@ -1,4 +1,4 @@
-"""Runs every test in two pytest processes side by side, so that two processors are both at work: `make test`.
+"""Runs every test in three pytest processes side by side, so that two processors are always at work: `make test`.
 
 With arguments, one pytest takes them all instead.
 """
@@ -13,9 +13,10 @@ from typing import IO
 ROOT = Path(__file__).resolve().parent.parent
 SHARES: dict[str, tuple[str, ...]] = {
     "in process": ("unit", "contract", "migration"),
-    "whole processes": ("integration", "e2e", "chaos"),
+    "from outside": ("integration",),
+    "whole processes": ("e2e", "chaos"),
 }
-"""The folders of each process, fast ones first; those of the second start and kill processes of their own."""
+"""The folders of each process, fast ones first; those of the last start and kill processes of their own."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 
