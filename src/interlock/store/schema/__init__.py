@@ -1,5 +1,7 @@
 """The tables, as SQLModel classes; statements over them live in the modules that own each table."""
 
+from interlock.store.schema.chat import Conversation, Incoming, Outgoing
+from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion
 from interlock.store.schema.record import (
     Account,
     Activity,
@@ -38,16 +40,25 @@ __all__ = [
     "Blob",
     "Checkpoint",
     "CheckpointWrite",
+    "Control",
+    "Conversation",
     "Deliverable",
+    "Firing",
     "Identity",
+    "Incident",
+    "Incoming",
     "Json",
     "Lane",
+    "Leader",
     "LedgerEntry",
     "Lesson",
+    "LessonUse",
+    "LessonVersion",
     "Member",
     "Meta",
     "Mission",
     "MissionEvent",
+    "Outgoing",
     "Person",
     "Project",
     "Run",

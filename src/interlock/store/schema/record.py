@@ -123,6 +123,8 @@ class Approval(SQLModel, table=True):
     expires_at: datetime | None = None
     answered_at: datetime | None = None
     used_at: datetime | None = None
+    reminded_at: datetime | None = None
+    """When people were last reminded of it."""
 
 
 class ApprovalAnswer(SQLModel, table=True):

@@ -34,6 +34,7 @@ class Person(SQLModel, table=True):
     id: str = Field(primary_key=True)
     name: str
     role: str
+    """viewer, operator or admin."""
     created_at: datetime
 
 

@@ -231,5 +231,10 @@ class Lesson(SQLModel, table=True):
     evidence: list[str] = Field(sa_type=Json)
     labels: list[str] = Field(default_factory=list, sa_type=Json)
     run_id: str | None = None
+    version: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
+    """Of its text, confidence and status; the earlier ones are in `lesson_versions`."""
+    contradicts: list[str] | None = Field(default=None, sa_type=Json)
+    """Ids of lessons that say the opposite. Source: row H9."""
+    last_applied_at: datetime | None = None
     created_at: datetime
     updated_at: datetime

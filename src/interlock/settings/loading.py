@@ -1,21 +1,19 @@
-"""What a user can set, as one frozen model read once: file, then environment, then flags.
+"""Reading settings: file, then environment, then flags, with every fault told at once and where it is.
 
-What personas, policies and prices may hold is checked where they are loaded.
+What can be set is in `model`; what personas, policies and prices may hold is checked where they are loaded.
 """
 
 import difflib
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import ValidationError
 
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
+from interlock.settings.model import ProviderSettings, Settings
 
 FILE = "interlock.yaml"
 POLICY = "policy.yaml"
@@ -26,175 +24,12 @@ OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
     "BRAVE_API_KEY": ("brave", "api_key"),
     "POSTAL_API_KEY": ("postal", "api_key"),
+    "SENTRY_DSN": ("sentry", "dsn"),
+    "SLACK_APP_TOKEN": ("slack", "app_token"),
+    "SLACK_BOT_TOKEN": ("slack", "bot_token"),
+    "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
+    "TELEGRAM_BOT_TOKEN": ("telegram", "bot_token"),
 }
-_PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
-
-
-def _no_bool(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("expected a number")
-    return value
-
-
-def _http(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("expected a URL such as `https://example.com`")
-    return value.rstrip("/")
-
-
-def _database(value: str) -> str:
-    if not value.startswith(SCHEMES):
-        scheme, found, _ = value.partition("://")
-        what = f"`{scheme}` is no database interlock knows" if found else "it is no URL"
-        raise ValueError(f"{what}: use `sqlite:///PATH` or `postgresql://…`")
-    if value == "sqlite:///":
-        raise ValueError("the path of the file is missing: use `sqlite:///PATH`")
-    try:
-        urlsplit(value).port  # noqa: B018 (raises where it is no number)
-    except ValueError as error:
-        raise ValueError("the port of the URL is not a number from 1 to 65535") from error
-    return value
-
-
-def _model_name(value: str) -> str:
-    provider, _, name = value.partition("/")
-    if not provider or not name:
-        raise ValueError(f"`{value}` names no model: write `provider/model`, such as `rehearsal/offline`")
-    return value
-
-
-def _project_name(value: str) -> str:
-    if not _PROJECT.fullmatch(value):
-        raise ValueError(f"`{value}` is no name of a project: write lower-case letters, digits, - or _ (63 at most)")
-    return value
-
-
-def _zone(value: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (LookupError, ValueError, OSError) as error:
-        raise ValueError(f"`{value}` is no time zone: write one such as `Europe/Berlin` or `UTC`") from error
-    return value
-
-
-Amount = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
-Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
-Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
-Url = Annotated[str, AfterValidator(_http)]
-ModelName = Annotated[str, AfterValidator(_model_name)]
-
-
-class Part(BaseModel):
-    """A frozen group of settings; an unknown key is a fault."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ProviderSettings(Part):
-    """A model provider: where it is and the key for it."""
-
-    base_url: Url | None = None
-    api_key_env: str | None = None
-    """The variable that holds the key, where it is not the provider's usual one."""
-    api_key: SecretStr | None = None
-
-
-class BraveSettings(Part):
-    """Web search."""
-
-    base_url: Url = "https://api.search.brave.com"
-    api_key: SecretStr | None = None
-
-
-class PostalSettings(Part):
-    """E-mail by a Postal server; used where `base_url` is set."""
-
-    base_url: Url | None = None
-    api_key: SecretStr | None = None
-    sender: str | None = None
-
-
-class SmtpSettings(Part):
-    """E-mail by SMTP; used where `host` is set."""
-
-    host: str | None = None
-    port: Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)] = 587
-    username: str | None = None
-    password: SecretStr | None = None
-    starttls: bool = True
-    sender: str | None = None
-
-
-class Times(Part):
-    """How long things may take, in seconds.
-
-    Source: numbers, "Time" and "Other defaults".
-    """
-
-    heartbeat_s: Seconds = 30.0
-    reassign_s: Seconds = 120.0
-    blocked_escalation_s: Seconds = 3600.0
-    model_call_s: Seconds = 300.0
-    task_run_s: Seconds = 1800.0
-    chat_run_s: Seconds = 300.0
-
-
-class Retry(Part):
-    """How a failed model call is tried again: a wait that doubles from `base_s` up to `cap_s`.
-
-    `max_attempts` counts the first call too; after them the run keeps its place and waits longer.
-    """
-
-    max_attempts: Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=20)] = 4
-    base_s: Seconds = 1.0
-    cap_s: Seconds = 30.0
-
-
-class Settings(Part):
-    """Everything that can be set, checked; secrets and the database's password are never printed."""
-
-    home: Path
-    database_url: Annotated[str, AfterValidator(_database)] = Field(repr=False)
-    model: ModelName | None = None
-    project: Annotated[str, AfterValidator(_project_name)] = "default"
-    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
-    policy: Path | None = None
-    personas: tuple[Path, ...] = ()
-    prices: Path | None = None
-    providers: Mapping[str, ProviderSettings] = {}
-    brave: BraveSettings = BraveSettings()
-    postal: PostalSettings = PostalSettings()
-    smtp: SmtpSettings = SmtpSettings()
-    concurrency: Count = 16
-    """How many runs one worker process has in hand at once."""
-    mission_budget_usd: Amount = 20.0
-    project_day_usd: Amount = 50.0
-    approval_expires_s: Seconds = 86_400.0
-    times: Times = Times()
-    retry: Retry = Retry()
-
-    @property
-    def database_name(self) -> str:
-        """The database for people: its URL without user and password."""
-        scheme, _, rest = self.database_url.partition("://")
-        head, at, tail = rest.partition("@")
-        return f"{scheme}://{tail if at else head}".partition("?")[0]
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the database is an SQLite file, so that one process executes."""
-        return self.database_url.startswith("sqlite:")
-
-    def provider(self, name: str) -> ProviderSettings:
-        """What is set for a provider, its key included."""
-        return self.providers.get(name, ProviderSettings())
-
-    def key(self, provider: str) -> str | None:
-        """The key of a provider in clear, for the adapter that sends it; None where there is none."""
-        found = self.provider(provider).api_key
-        return found.get_secret_value() if found is not None else None
 
 
 def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:

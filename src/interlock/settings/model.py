@@ -1,0 +1,224 @@
+"""What a user can set, as one frozen model; where it is read from is `loading`'s matter."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from interlock.settings.values import (
+    Amount,
+    Attempts,
+    Count,
+    DatabaseUrl,
+    ModelName,
+    Port,
+    ProjectName,
+    Seconds,
+    Share,
+    Url,
+    Zone,
+)
+
+
+class Part(BaseModel):
+    """A frozen group of settings; an unknown key is a fault."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProviderSettings(Part):
+    """A model provider: where it is and the key for it."""
+
+    base_url: Url | None = None
+    api_key_env: str | None = None
+    """The variable that holds the key, where it is not the provider's usual one."""
+    api_key: SecretStr | None = None
+
+
+class BraveSettings(Part):
+    """Web search."""
+
+    base_url: Url = "https://api.search.brave.com"
+    api_key: SecretStr | None = None
+
+
+class PostalSettings(Part):
+    """E-mail by a Postal server; used where `base_url` is set."""
+
+    base_url: Url | None = None
+    api_key: SecretStr | None = None
+    sender: str | None = None
+
+
+class SmtpSettings(Part):
+    """E-mail by SMTP; used where `host` is set."""
+
+    host: str | None = None
+    port: Port = 587
+    username: str | None = None
+    password: SecretStr | None = None
+    starttls: bool = True
+    sender: str | None = None
+
+
+class SlackSettings(Part):
+    """Slack: a bot token, and either a signing secret (Slack calls `/slack/events`) or an app token (Socket Mode)."""
+
+    base_url: Url = "https://slack.com/api"
+    bot_token: SecretStr | None = None
+    signing_secret: SecretStr | None = None
+    app_token: SecretStr | None = None
+    channel: str | None = None
+    """The id of the channel that gets alerts and the threads of missions that were started elsewhere."""
+
+
+class TelegramSettings(Part):
+    """Telegram: a bot token; long polling, or a webhook where `webhook_url` is set."""
+
+    base_url: Url = "https://api.telegram.org"
+    bot_token: SecretStr | None = None
+    chat: str | None = None
+    """The id of the chat that gets alerts and the threads of missions that were started elsewhere."""
+    webhook_url: Url | None = None
+    """The public address of `/telegram/webhook`."""
+    webhook_secret: SecretStr | None = None
+    """What Telegram sends in its header; 1 to 256 of A-Z, a-z, 0-9, _ and -."""
+
+
+class SentrySettings(Part):
+    """Telemetry; nothing is sent and nothing loaded without `dsn`."""
+
+    dsn: SecretStr | None = None
+    environment: str | None = None
+    traces_sample_rate: Share = 1.0
+
+
+class HttpSettings(Part):
+    """Where `serve` and `up` listen."""
+
+    host: str = "127.0.0.1"
+    port: Port = 8400
+
+
+class Loops(Part):
+    """When work counts as going round in circles.
+
+    Source: numbers, "Loops".
+    """
+
+    comments: Count = 20
+    """More than these in `comments_s`."""
+    comments_s: Seconds = 1800.0
+    review_cycles: Count = 3
+    """More than these."""
+    failed_calls: Count = 5
+    """These, within the last `failed_calls_runs` runs of a task."""
+    failed_calls_runs: Count = 10
+    transitions: Count = 6
+    """These in `transitions_s`, of which one pair of states makes up half."""
+    transitions_s: Seconds = 3600.0
+    messages: Count = 8
+    """These between one pair of agents in `messages_s`."""
+    messages_s: Seconds = 600.0
+
+
+class Retention(Part):
+    """When lessons are promoted, archived and pruned.
+
+    Source: numbers, "Memory".
+    """
+
+    promote_confidence: Share = 0.8
+    """Above it, and applied `promote_applied` times."""
+    promote_applied: Count = 3
+    prune_confidence: Share = 0.3
+    """Below it, and not applied for `prune_days`."""
+    prune_days: Count = 90
+    archive_confidence: Share = 0.5
+    """Below it, and never applied in `archive_days`."""
+    archive_days: Count = 60
+
+
+class Times(Part):
+    """How long things may take, in seconds.
+
+    Source: numbers, "Time" and "Other defaults".
+    """
+
+    heartbeat_s: Seconds = 30.0
+    stuck_s: Seconds = 60.0
+    """Without a beat: an alert."""
+    graceful_stop_s: Seconds = 90.0
+    reassign_s: Seconds = 120.0
+    """Without a beat: forced stop, and another agent takes over."""
+    leader_takeover_s: Seconds = 45.0
+    """Without a sign of the leader: another process leads."""
+    loop_sweep_s: Seconds = 900.0
+    approval_reminder_s: Seconds = 1800.0
+    learner_s: Seconds = 3600.0
+    blocked_escalation_s: Seconds = 3600.0
+    model_call_s: Seconds = 300.0
+    task_run_s: Seconds = 1800.0
+    chat_run_s: Seconds = 300.0
+
+
+class Retry(Part):
+    """How a failed model call is tried again: a wait that doubles from `base_s` up to `cap_s`.
+
+    `max_attempts` counts the first call too; after them the run keeps its place and waits longer.
+    """
+
+    max_attempts: Attempts = 4
+    base_s: Seconds = 1.0
+    cap_s: Seconds = 30.0
+
+
+class Settings(Part):
+    """Everything that can be set, checked; secrets and the database's password are never printed."""
+
+    home: Path
+    database_url: DatabaseUrl = Field(repr=False)
+    model: ModelName | None = None
+    project: ProjectName = "default"
+    timezone: Zone = "UTC"
+    policy: Path | None = None
+    personas: tuple[Path, ...] = ()
+    prices: Path | None = None
+    providers: Mapping[str, ProviderSettings] = {}
+    brave: BraveSettings = BraveSettings()
+    postal: PostalSettings = PostalSettings()
+    smtp: SmtpSettings = SmtpSettings()
+    slack: SlackSettings = SlackSettings()
+    telegram: TelegramSettings = TelegramSettings()
+    sentry: SentrySettings = SentrySettings()
+    http: HttpSettings = HttpSettings()
+    concurrency: Count = 16
+    """How many runs one worker process has in hand at once."""
+    mission_budget_usd: Amount = 20.0
+    project_day_usd: Amount = 50.0
+    approval_expires_s: Seconds = 86_400.0
+    times: Times = Times()
+    retry: Retry = Retry()
+    loops: Loops = Loops()
+    lessons: Retention = Retention()
+
+    @property
+    def database_name(self) -> str:
+        """The database for people: its URL without user and password."""
+        scheme, _, rest = self.database_url.partition("://")
+        head, at, tail = rest.partition("@")
+        return f"{scheme}://{tail if at else head}".partition("?")[0]
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the database is an SQLite file, so that one process executes."""
+        return self.database_url.startswith("sqlite:")
+
+    def provider(self, name: str) -> ProviderSettings:
+        """What is set for a provider, its key included."""
+        return self.providers.get(name, ProviderSettings())
+
+    def key(self, provider: str) -> str | None:
+        """The key of a provider in clear, for the adapter that sends it; None where there is none."""
+        found = self.provider(provider).api_key
+        return found.get_secret_value() if found is not None else None

@@ -1,0 +1,72 @@
+"""The types of settings: numbers, URLs, names and zones, each with what is told where one is wrong; no setting."""
+
+import re
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("expected a number")
+    return value
+
+
+def _http(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("expected a URL such as `https://example.com`")
+    return value.rstrip("/")
+
+
+def _database(value: str) -> str:
+    if not value.startswith(SCHEMES):
+        scheme, found, _ = value.partition("://")
+        what = f"`{scheme}` is no database interlock knows" if found else "it is no URL"
+        raise ValueError(f"{what}: use `sqlite:///PATH` or `postgresql://…`")
+    if value == "sqlite:///":
+        raise ValueError("the path of the file is missing: use `sqlite:///PATH`")
+    try:
+        urlsplit(value).port  # noqa: B018 (raises where it is no number)
+    except ValueError as error:
+        raise ValueError("the port of the URL is not a number from 1 to 65535") from error
+    return value
+
+
+def _model_name(value: str) -> str:
+    provider, _, name = value.partition("/")
+    if not provider or not name:
+        raise ValueError(f"`{value}` names no model: write `provider/model`, such as `rehearsal/offline`")
+    return value
+
+
+def _project_name(value: str) -> str:
+    if not _PROJECT.fullmatch(value):
+        raise ValueError(f"`{value}` is no name of a project: write lower-case letters, digits, - or _ (63 at most)")
+    return value
+
+
+def _zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (LookupError, ValueError, OSError) as error:
+        raise ValueError(f"`{value}` is no time zone: write one such as `Europe/Berlin` or `UTC`") from error
+    return value
+
+
+Amount = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
+Url = Annotated[str, AfterValidator(_http)]
+ModelName = Annotated[str, AfterValidator(_model_name)]
+ProjectName = Annotated[str, AfterValidator(_project_name)]
+Zone = Annotated[str, AfterValidator(_zone)]
+DatabaseUrl = Annotated[str, AfterValidator(_database)]
+Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]
+Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
+Attempts = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=20)]
