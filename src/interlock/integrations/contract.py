@@ -1,0 +1,77 @@
+"""What the outbox asks of a surface: post a message, edit it, and look for one whose fate is unknown.
+
+Order, retries and what became of a message are `delivery`'s matter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from interlock.core.errors import InterlockError
+from interlock.desk.cards import Card
+
+
+class Later(InterlockError):
+    """The surface does not take it now; not before `seconds` from now, where it said so."""
+
+    def __init__(self, why: str, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        super().__init__(why)
+
+
+class Undeliverable(InterlockError):
+    """The surface will never take it as it is."""
+
+
+class Unheard(InterlockError):
+    """The request left and no answer came: nobody knows whether the message is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message as it is to be seen now."""
+
+    key: str
+    """The same at every attempt; a surface that can carry it along finds the message by it."""
+    kind: str
+    channel: str
+    address: Mapping[str, Any]
+    """Of the conversation: `thread`, `user`."""
+    card: Card | None
+    """None for a letter."""
+    payload: Mapping[str, Any]
+    """`response_url`, `message_id` of a reply; the letter."""
+    root: str | None = None
+    """What the surface calls the first message of the thread that this one belongs to."""
+    ref: str | None = None
+    """What the surface calls this message, once it has been posted."""
+
+
+class Sender(Protocol):
+    """A surface that messages go out to."""
+
+    surface: str
+    """slack, telegram or email."""
+    repeats: bool
+    """Whether a message of unknown fate that `find` does not find may be posted once more."""
+
+    async def post(self, message: Message) -> str:
+        """Posts it; returns what the surface calls it.
+
+        Raises Later, Undeliverable, Unheard.
+        """
+
+    async def edit(self, message: Message) -> None:
+        """Makes the posted message (`ref`) say what the card says now.
+
+        Raises Later, Undeliverable, Unheard.
+        """
+
+    async def find(self, message: Message) -> str | None:
+        """What the surface calls a message that an earlier attempt may have posted; None where it is not there.
+
+        Raises Later.
+        """
+
+    async def close(self) -> None:
+        """Lets go of connections."""
