@@ -1,5 +1,8 @@
 """The door of the command line, `interlock` or `python -m interlock.cli`: quiet even when it is left at once."""
 
+import contextlib
+import os
+import signal
 import sys
 
 INTERRUPTED = 130
@@ -7,11 +10,20 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
-    try:
-        from interlock.cli import main as command_line
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    signal.signal(signal.SIGINT, _leave)
+    from interlock.cli import main as command_line
+
     command_line.main()
+
+
+def _leave(*_: object) -> None:
+    """Ends the process where it is. An exception could be taken for a fault by whatever is being imported just then.
+
+    What is on record is on record, as after a kill; who has to end in order takes the signal over.
+    """
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":
