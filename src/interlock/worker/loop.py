@@ -14,10 +14,9 @@ from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import later
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
-from interlock.store import leases, mailbox
+from interlock.store import leases, mailbox, processes
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
-from interlock.worker import identity
 from interlock.worker.watchkeeping import Watchkeeper
 
 IDLE_POLL_S = 1.0
@@ -74,8 +73,8 @@ class Worker:
 
     async def _register(self, worker_id: str) -> None:
         pid, now = os.getpid(), self.runtime.clock.now()
-        process_started = identity.started(pid) or "unknown"
-        await self.runtime.store.write(leases.register, worker_id, identity.host(), pid, process_started, now)
+        process_started = processes.started(pid) or "unknown"
+        await self.runtime.store.write(leases.register, worker_id, processes.host(), pid, process_started, now)
 
     async def _round(self) -> None:
         store, clock = self.runtime.store, self.runtime.clock

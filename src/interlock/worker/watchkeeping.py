@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from interlock.agents.context import Runtime
 from interlock.oversight import waiting
-from interlock.store import leases
-from interlock.worker import identity
+from interlock.store import leases, processes
 
 ROUND_S = 5.0
 _log = logging.getLogger(__name__)
@@ -66,8 +65,8 @@ class Watchkeeper:
     def _is_dead(self, worker: "leases.LiveWorker", at_start: bool) -> bool:
         if at_start and self.runtime.settings.is_embedded:
             return True
-        if worker.host == identity.host():
-            return identity.started(worker.pid) != worker.process_started
+        if worker.host == processes.host():
+            return processes.started(worker.pid) != worker.process_started
         now = self.runtime.clock.monotonic()
         beat, since = self._seen.get(worker.id, (worker.beat, now))
         if beat != worker.beat:

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from interlock.store import leases
+from interlock.store import leases, processes
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import tool
-from interlock.worker import identity
 from interlock.worker.loop import Worker
 from interlock.worker.watchkeeping import Watchkeeper
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
@@ -152,14 +151,14 @@ async def nobody() -> str:
     [
         (2**22 + 1, "1", True),
         (os.getpid(), "another start", True),
-        (os.getpid(), identity.started(os.getpid()) or "", False),
+        (os.getpid(), processes.started(os.getpid()) or "", False),
     ],
 )
 async def test_process_of_this_machine_is_known_to_be_dead(
     store: CountingStore, tmp_path: Path, pid: int, started: str, taken: bool
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
-    run = await held_by(stage, "other", host=identity.host(), pid=pid, started=started)
+    run = await held_by(stage, "other", host=processes.host(), pid=pid, started=started)
     gone = await Watchkeeper(stage.runtime, "me", nobody).take_back_from_the_dead()
     assert (gone, (await stage.run(run)).status) == ((["other"], "created") if taken else ([], "running"))
 

@@ -1,4 +1,4 @@
-"""Which process this is, and whether another one of this machine is still alive."""
+"""Which process this is, and whether another one of this machine is still alive. Nothing is written down here."""
 
 import contextlib
 import os
@@ -40,3 +40,8 @@ def started(pid: int) -> str | None:
     except PermissionError:
         pass
     return "alive"
+
+
+def is_dead(there: str, pid: int, process_started: str) -> bool:
+    """Whether a process is known to be gone; of another machine (`there`) nothing is known."""
+    return there == host() and started(pid) != process_started
