@@ -1,0 +1,146 @@
+"""The HTTP door: a small server for health checks and for the services that call us; what they say is not read here."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from interlock.core.errors import InterlockError
+
+MOST_BYTES = 1 << 20
+"""Of a body; the services that call us send a few kilobytes."""
+BACKLOG = 512
+STOP_S = 2.0
+"""How long open requests may take when the server stops."""
+
+
+class Answered(Protocol):
+    """What a hook says to who called it."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Header lines."""
+
+    @property
+    def body(self) -> bytes:
+        """The body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A path that a service posts to. `handle` gets the body as it came, and headers with lower-case names."""
+
+    path: str
+    handle: Callable[[bytes, Mapping[str, str]], Awaitable[Answered]]
+
+
+def application(hooks: Sequence[Hook], ready: Callable[[], Awaitable[object]]) -> Starlette:
+    """The ASGI application: `/healthz`, `/readyz` and the hooks. `ready` raises where nothing could be done here.
+
+    Source: interfaces, "HTTP".
+    """
+
+    async def healthz(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(_: Request) -> Response:
+        try:
+            await ready()
+        except InterlockError as error:
+            return problem(503, str(error))
+        return JSONResponse({"status": "ready"})
+
+    routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
+    return Starlette(routes=[*routes, *(Route(hook.path, _taking(hook), methods=["POST"]) for hook in hooks)])
+
+
+def _taking(hook: Hook) -> Callable[[Request], Awaitable[Response]]:
+    async def take(request: Request) -> Response:
+        try:
+            body = await _body(request)
+        except ClientDisconnect:
+            return problem(400, "the request ended before its body did")
+        if body is None:
+            return problem(413, f"the body is larger than {MOST_BYTES:,} bytes")
+        answered = await hook.handle(body, dict(request.headers))
+        return Response(answered.body, answered.status, dict(answered.headers))
+
+    return take
+
+
+async def _body(request: Request) -> bytes | None:
+    """The whole body, None where it is too large; no more of it than that is kept."""
+    found = bytearray()
+    async for chunk in request.stream():
+        found += chunk
+        if len(found) > MOST_BYTES:
+            return None
+    return bytes(found)
+
+
+def problem(status: int, detail: str) -> Response:
+    """An error as problem+json."""
+    body = {"type": "about:blank", "status": status, "detail": detail}
+    return JSONResponse(body, status, media_type="application/problem+json")
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the process that it is a part of."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 lets the system choose.
+
+    Raises InterlockError where the address cannot be had.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InterlockError(f"`{host}` is no address of this machine: give another `--host`") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        told = (error.strerror or str(error)).lower()
+        raise InterlockError(f"cannot listen on {host}:{port}: {told}: give another `--port` or `--host`") from error
+    listening.setblocking(False)
+    return listening
+
+
+@contextlib.asynccontextmanager
+async def serving(app: Starlette, listening: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serves on a socket as long as the context lasts; the task ends early only where the server broke."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", server_header=False, ws="none",
+        timeout_graceful_shutdown=int(STOP_S), backlog=BACKLOG,
+    )  # fmt: skip
+    server = _Server(config)
+    working = asyncio.create_task(server.serve(sockets=[listening]), name="http")
+    try:
+        yield working
+    finally:
+        server.should_exit = True
+        await asyncio.wait({working}, timeout=STOP_S + 1)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        listening.close()

@@ -1,0 +1,83 @@
+"""The HTTP door takes what services post, no more than it should, and says in one line where it cannot listen."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+import pytest
+
+from interlock.core.errors import InterlockError
+from interlock.web.http import MOST_BYTES, Hook, application, listen, serving
+
+
+@dataclass
+class Answer:
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"content-type": "text/plain"})
+    body: bytes = b"taken"
+
+
+@dataclass
+class World:
+    client: httpx2.AsyncClient
+    taken: list[tuple[bytes, Mapping[str, str]]]
+    faults: list[str]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    taken: list[tuple[bytes, Mapping[str, str]]] = []
+    faults: list[str] = []
+
+    async def take(body: bytes, headers: Mapping[str, str]) -> Answer:
+        taken.append((body, headers))
+        return Answer()
+
+    async def ready() -> None:
+        if faults:
+            raise InterlockError(faults[0])
+
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    app = application([Hook("/slack/events", take)], ready)
+    async with serving(app, listening), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        yield World(client, taken, faults)
+
+
+async def test_hook_gets_the_body_and_the_headers_as_they_came(world: World) -> None:
+    found = await world.client.post("/slack/events", content=b"a=%41", headers={"X-Slack-Signature": "v0=1"})
+    assert (found.status_code, found.text) == (200, "taken")
+    [(body, headers)] = world.taken
+    assert body == b"a=%41"
+    assert headers["x-slack-signature"] == "v0=1"
+
+
+async def test_body_that_is_too_large_is_refused_unread(world: World) -> None:
+    found = await world.client.post("/slack/events", content=b"x" * (MOST_BYTES + 1))
+    assert found.status_code == 413
+    assert world.taken == []
+
+
+async def test_nothing_is_read_from_a_get_or_another_path(world: World) -> None:
+    assert (await world.client.get("/slack/events")).status_code == 405
+    assert (await world.client.post("/slack/other")).status_code == 404
+    assert world.taken == []
+
+
+async def test_readiness_says_what_is_missing(world: World) -> None:
+    assert (await world.client.get("/healthz")).json() == {"status": "ok"}
+    assert (await world.client.get("/readyz")).status_code == 200
+    world.faults.append("the database cannot be reached")
+    found = await world.client.get("/readyz")
+    assert found.status_code == 503
+    assert found.headers["content-type"] == "application/problem+json"
+    assert found.json()["detail"] == "the database cannot be reached"
+    assert (await world.client.get("/healthz")).status_code == 200
+
+
+def test_port_that_is_taken_is_told_in_one_line() -> None:
+    first = listen("127.0.0.1", 0)
+    port = first.getsockname()[1]
+    with pytest.raises(InterlockError, match=rf"cannot listen on 127.0.0.1:{port}: .*--port"):
+        listen("127.0.0.1", port)
+    first.close()
