@@ -1,10 +1,10 @@
-"""What the outbox asks of a surface: post a message, edit it, and look for one whose fate is unknown.
+"""What the outbox asks of a surface: post a message, edit it, look for one whose fate is unknown; what a hook answers.
 
 Order, retries and what became of a message are `delivery`'s matter.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from interlock.core.errors import InterlockError
@@ -25,6 +25,15 @@ class Undeliverable(InterlockError):
 
 class Unheard(InterlockError):
     """The request left and no answer came: nobody knows whether the message is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a surface says to the service that posted to its hook."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
