@@ -79,13 +79,18 @@ class Incoming(SQLModel, table=True):
 
     __tablename__ = "inbox"
     __table_args__ = (
-        sa.Index("ix_inbox_new", "created_at", sqlite_where=sa.text("status = 'new'"),
+        sa.Index("ix_inbox_new", "identity", "created_at", sqlite_where=sa.text("status = 'new'"),
                  postgresql_where=sa.text("status = 'new'")),
     )  # fmt: skip
     key: str = Field(primary_key=True)
     """Of the surface: `slack:<trigger>`, `telegram:<update>`."""
     surface: str
+    identity: str
+    """Whose it is; what one person said is worked in order."""
     payload: dict[str, Any] = Field(sa_type=Json)
     status: str = "new"
+    holder: str | None = None
+    """The process that works it."""
+    taken_at: datetime | None = None
     created_at: datetime
     done_at: datetime | None = None
