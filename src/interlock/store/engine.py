@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakSet
 
 from interlock.store.errors import StoreUnavailable
 from interlock.store.postgres import PostgresDriver
@@ -38,6 +39,26 @@ def driver_for(url: str) -> Driver:
     raise StoreUnavailable(f"`{scheme}` is no database interlock knows: use `sqlite:///PATH` or `postgresql://…`")
 
 
+class Listener:
+    """Hears that something may have changed; what it was not waiting for, it hears at the next wait."""
+
+    def __init__(self) -> None:
+        self._heard = asyncio.Event()
+
+    def tell(self) -> None:
+        """Ends the wait, or the next one."""
+        self._heard.set()
+
+    async def wait(self, timeout_s: float) -> None:
+        """Returns when something may have changed since the last wait, or after `timeout_s`."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._heard.wait()
+        except TimeoutError:
+            return
+        self._heard.clear()
+
+
 class Store:
     """An open database. One object a process; close it, or use it as an async context."""
 
@@ -48,7 +69,8 @@ class Store:
         self._room = asyncio.Semaphore(ROOM)
         self._local = threading.local()
         self._readers: list[Any] = []
-        self._wake = asyncio.Event()
+        self._wake = Listener()
+        self._listeners = WeakSet({self._wake})
         self._closed = True
 
     @property
@@ -75,7 +97,7 @@ class Store:
             await asyncio.to_thread(self._thread.join)
             self._pool.shutdown()
             raise
-        self._watcher = asyncio.create_task(watch(self.driver, self._wake.set), name="store-watch")
+        self._watcher = asyncio.create_task(watch(self.driver, self.wake), name="store-watch")
         return self
 
     async def close(self) -> None:
@@ -125,12 +147,13 @@ class Store:
 
     async def wait_for_work(self, timeout_s: float) -> None:
         """Returns when something may have become ready, here or in another process, or after `timeout_s`."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._wake.wait()
-        except TimeoutError:
-            return
-        self._wake.clear()
+        await self._wake.wait(timeout_s)
+
+    def listener(self) -> "Listener":
+        """A wait of its own for who needs to hear of every change; `wait_for_work` is the worker's."""
+        made = Listener()
+        self._listeners.add(made)
+        return made
 
     def check(self) -> None:
         """Raises StoreGone where the open database is no longer the one that its URL leads to."""
@@ -138,8 +161,9 @@ class Store:
             self.driver.check()
 
     def wake(self) -> None:
-        """Makes `wait_for_work` return."""
-        self._wake.set()
+        """Makes `wait_for_work` and every listener's wait return."""
+        for listener in list(self._listeners):
+            listener.tell()
 
     def _release(self, done: asyncio.Future[Any]) -> None:
         self._room.release()
@@ -197,4 +221,4 @@ class Store:
             else:
                 done.set_exception(error)
         if wake:
-            self._wake.set()
+            self.wake()

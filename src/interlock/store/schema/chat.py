@@ -18,12 +18,16 @@ class Conversation(SQLModel, table=True):
     """
 
     __tablename__ = "conversations"
+    __table_args__ = (
+        sa.Index("ix_conversations_room", "project_id", sqlite_where=sa.text("role = 'room'"),
+                 postgresql_where=sa.text("role = 'room'")),
+    )  # fmt: skip
     id: str = Field(primary_key=True)
     """Its one spelling, such as `slack:C1`, `slack:C1/msn_…`, `telegram:-100`, `email:<token>`."""
     surface: str
     """slack, telegram or email."""
     role: str
-    """room, mission, reply or letter."""
+    """room, mission, reply, letter, or closed (a room before another was named)."""
     channel: str
     """Of the surface: a channel's or chat's id."""
     address: dict[str, Any] = Field(default_factory=dict, sa_type=Json)

@@ -35,6 +35,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_conversations")),
     )
     op.create_index(op.f("ix_conversations_mission_id"), "conversations", ["mission_id"], unique=False)
+    op.create_index(
+        "ix_conversations_room",
+        "conversations",
+        ["project_id"],
+        unique=False,
+        sqlite_where=sa.text("role = 'room'"),
+        postgresql_where=sa.text("role = 'room'"),
+    )
     op.create_table(
         "firings",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

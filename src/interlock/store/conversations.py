@@ -1,0 +1,131 @@
+"""Where people are spoken to: the rooms they have named, the thread of each mission in them, places of replies.
+
+What is said there is in `outbox`; what a channel or a thread is, each surface's matter.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlalchemy.dialects.postgresql import insert
+from sqlmodel import UTCDateTime
+
+from interlock.state_machine.table import TERMINAL
+from interlock.store.schema import Conversation, Task, table
+from interlock.store.tx import Tx
+
+CONVERSATIONS, TASKS = table(Conversation), table(Task)
+_c, _t = CONVERSATIONS.c, TASKS.c
+_TIME = UTCDateTime()
+_NAMES = ("id", "surface", "role", "channel", "address", "project_id", "mission_id", "created_at")
+_NEW = {name: b(f"new_{name}", type_=_c[name].type) for name in _NAMES}
+_ADD = insert(CONVERSATIONS).values(_NEW).on_conflict_do_nothing()
+_NAME_ROOM = (
+    insert(CONVERSATIONS)
+    .values(_NEW)
+    .on_conflict_do_update(index_elements=[_c.id], set_={"role": "room", "project_id": b("new_project_id")})
+)
+_CLOSE = (
+    sa.update(CONVERSATIONS)
+    .where(_c.surface == b("of"), _c.project_id == b("project"), _c.role == "room", _c.id != b("but"))
+    .values(role="closed")
+)
+_ROOM = sa.select(_c.role, _c.project_id).where(_c.id == b("conversation"))
+_CONVERSATION = sa.select(CONVERSATIONS).where(_c.id == b("conversation"))
+_other = CONVERSATIONS.alias("other")
+
+
+def hears(project: Any) -> sa.ColumnElement[bool]:
+    """Whether a conversation is a room that hears of a project: one of its own, or any where it has none."""
+    own = sa.exists().where(_other.c.role == sa.text("'room'"), _other.c.project_id == project)
+    return sa.and_(_c.role == sa.text("'room'"), sa.or_(_c.project_id == project, sa.not_(own)))
+
+
+def _threads(mission: Any, project: Any) -> sa.Select[Any]:
+    return sa.select(
+        _c.id + "/" + mission, _c.surface, sa.text("'mission'"), _c.channel, sa.literal({}, _c.address.type),
+        project, mission, b("now", type_=_TIME),
+    )  # fmt: skip
+
+
+_OF_MISSION, _PROJECT = b("mission", type_=sa.String()), b("project", type_=sa.String())
+_THREADS = (
+    insert(CONVERSATIONS)
+    .from_select(_NAMES, _threads(_OF_MISSION, _PROJECT).where(hears(_PROJECT)), include_defaults=False)
+    .on_conflict_do_nothing()
+)
+_CATCH_UP = (
+    insert(CONVERSATIONS)
+    .from_select(
+        _NAMES,
+        _threads(_t.id, _t.project_id)
+        .join_from(CONVERSATIONS, TASKS, sa.true())
+        .where(
+            _c.id == b("conversation"),
+            hears(_t.project_id),
+            _t.parent_id.is_(None),
+            _t.status.not_in([str(state) for state in sorted(TERMINAL)]),
+        ),
+        include_defaults=False,
+    )
+    .on_conflict_do_nothing()
+)
+
+
+def room(tx: Tx, surface: str, channel: str | None, project_id: str, now: datetime) -> bool:
+    """Makes a channel the room of a project on a surface, in place of an earlier one; None leaves it without.
+
+    Returns whether it is new as that: then it has a thread for every mission that has not ended, and whoever
+    names it lets `outbox.catch_up` fill them.
+    """
+    ident = f"{surface}:{channel}"
+    tx.run(_CLOSE, {"of": surface, "project": project_id, "but": ident})
+    if channel is None:
+        return False
+    before = tx.one(_ROOM, {"conversation": ident})
+    tx.run(_NAME_ROOM, _new(ident, surface, "room", channel, {}, project_id, None, now))
+    if before is not None and before.role == "room" and before.project_id == project_id:
+        return False
+    tx.run(_CATCH_UP, {"conversation": ident, "now": now})
+    return True
+
+
+def of_mission(
+    tx: Tx, mission_id: str, surface: str, channel: str, thread: str | None, project_id: str, now: datetime
+) -> str:
+    """The thread of a mission where it was started, inside `thread` if that was one already; returns its id."""
+    ident, address = f"{surface}:{channel}/{mission_id}", {} if thread is None else {"thread": thread}
+    tx.run(_ADD, _new(ident, surface, "mission", channel, address, project_id, mission_id, now))
+    return ident
+
+
+def threads_in_rooms(tx: Tx, mission_id: str, project_id: str, now: datetime) -> None:
+    """Gives a mission a thread in each room that hears of its project, but for the one it was started in."""
+    tx.run(_THREADS, {"mission": mission_id, "project": project_id, "now": now})
+
+
+def reply_place(
+    tx: Tx, surface: str, channel: str, user: str | None, thread: str | None, project_id: str, now: datetime
+) -> str:
+    """Where replies to one person go, each after the one before; returns the conversation's id."""
+    ident = f"{surface}:{channel}/{thread or ''}@{user or ''}"
+    address = {name: value for name, value in (("thread", thread), ("user", user)) if value is not None}
+    tx.run(_ADD, _new(ident, surface, "reply", channel, address, project_id, None, now))
+    return ident
+
+
+def of_letter(tx: Tx, token: str, project_id: str, now: datetime) -> str:
+    """A conversation for one e-mail, so that none waits for another; returns its id."""
+    ident = f"email:{token}"
+    tx.run(_ADD, _new(ident, "email", "letter", token, {}, project_id, None, now))
+    return ident
+
+
+def conversation(tx: Tx, ident: str) -> Any | None:
+    """One conversation."""
+    return tx.one(_CONVERSATION, {"conversation": ident})
+
+
+def _new(*values: Any) -> dict[str, Any]:
+    return {f"new_{name}": value for name, value in zip(_NAMES, values, strict=True)}

@@ -1,0 +1,219 @@
+"""The outbox: what leaves for people, written in the transaction of the change that it tells of.
+
+Writing costs statements that nobody waits for, and nothing else where no conversation listens. Taking rows out again
+is in `dispatch`; what they say is drawn up when they are delivered.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlalchemy.dialects.postgresql import insert
+from sqlmodel import UTCDateTime
+
+from interlock.store import conversations
+from interlock.store.conversations import CONVERSATIONS
+from interlock.store.schema import Approval, Outgoing, table
+from interlock.store.tx import Tx
+
+OUTBOX, APPROVALS = table(Outgoing), table(Approval)
+_o, _c, _ap = OUTBOX.c, CONVERSATIONS.c, APPROVALS.c
+_TIME = UTCDateTime()
+_NAMES = (
+    "key", "surface", "conversation_id", "kind", "subject", "payload", "revision", "delivered", "status", "attempts",
+    "created_at",
+)  # fmt: skip
+_CHANGED = {
+    "revision": _o.revision + 1,
+    "status": sa.case((_o.status == sa.text("'delivered'"), sa.text("'pending'")), else_=_o.status),
+}
+"""INVARIANT: a dead letter stays dead; what is being sent is looked at again when it has been."""
+
+
+def _rows(key: Any, kind: Any, subject: Any, payload: Any) -> sa.Select[Any]:
+    """New rows, one for each conversation of the query that goes on from here."""
+    return sa.select(
+        key, _c.surface, _c.id, kind, subject, payload, sa.text("1"), sa.text("0"), sa.text("'pending'"), sa.text("0"),
+        b("now", type_=_TIME),
+    )  # fmt: skip
+
+
+_SUBJECT, _KIND = b("about", type_=sa.String()), b("sort", type_=sa.String())
+_NOTHING = sa.literal({}, _o.payload.type)
+_NEWS = _rows(_SUBJECT + "@" + _c.id, _KIND, _SUBJECT, _NOTHING)
+
+
+def _tell(listeners: sa.ColumnElement[bool]) -> Any:
+    query = _NEWS.where(listeners)
+    return (
+        insert(OUTBOX)
+        .from_select(_NAMES, query, include_defaults=False)
+        .on_conflict_do_update(index_elements=[_o.key], set_=_CHANGED)
+    )
+
+
+_TELL_MISSION = _tell(sa.and_(_c.mission_id == b("mission"), _c.role == sa.text("'mission'")))
+_TELL_ROOMS = _tell(conversations.hears(b("project", type_=sa.String())))
+_TOUCH = sa.update(OUTBOX).where(_o.subject == b("about")).values(_CHANGED)
+_TOUCH_VOIDED = (
+    sa.update(OUTBOX)
+    .where(
+        _o.subject.in_(
+            sa.select(sa.literal("approval:", sa.String()) + _ap.id).where(
+                _ap.run_id == b("run"), _ap.status == "void", _ap.answered_at == b("now", type_=_TIME)
+            )
+        )
+    )
+    .values(_CHANGED)
+)
+_SAY = (
+    insert(OUTBOX)
+    .from_select(
+        _NAMES,
+        _rows(b("named", type_=sa.String()), _KIND, sa.null(), b("what", type_=_o.payload.type)).where(
+            _c.id == b("conversation")
+        ),
+        include_defaults=False,
+    )
+    .on_conflict_do_nothing()
+)
+_mission = sa.literal("mission:", sa.String()) + _c.mission_id
+_approval = sa.literal("approval:", sa.String()) + _ap.id
+_CATCH_UP_ROOTS = (
+    insert(OUTBOX)
+    .from_select(
+        _NAMES,
+        _rows(_mission + "@" + _c.id, sa.text("'mission'"), _mission, _NOTHING).where(
+            _c.role == "mission", _c.id == b("room", type_=sa.String()) + "/" + _c.mission_id
+        ),
+        include_defaults=False,
+    )
+    .on_conflict_do_nothing()
+)
+_CATCH_UP_APPROVALS = (
+    insert(OUTBOX)
+    .from_select(
+        _NAMES,
+        _rows(_approval + "@" + _c.id, sa.text("'approval'"), _approval, _NOTHING)
+        .join_from(
+            CONVERSATIONS,
+            APPROVALS,
+            sa.or_(
+                sa.and_(_c.role == "mission", _c.id == b("room", type_=sa.String()) + "/" + _ap.mission_id),
+                sa.and_(_c.id == b("room"), _ap.mission_id.is_(None), conversations.hears(_ap.project_id)),
+            ),
+        )
+        .where(_ap.status == "pending")
+        .order_by(_ap.created_at, _ap.id),
+        include_defaults=False,
+    )
+    .on_conflict_do_nothing()
+)
+_ROW = sa.select(OUTBOX).where(_o.id == b("outgoing"))
+_BY_KEY = sa.select(OUTBOX).where(_o.key == b("named"))
+_REVIVE = (
+    sa.update(OUTBOX)
+    .where(_o.id == b("outgoing"), _o.status == "dead")
+    .values(status="pending", attempts=0, due_at=None, holder=None, error=None)
+)
+_PRUNE = sa.delete(OUTBOX).where(
+    _o.status == "delivered", _o.kind == "text", _o.delivered_at < b("before", type_=_TIME)
+)  # fmt: skip
+
+
+def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mission_id: str | None = None) -> None:
+    """Tells every conversation of a mission, or without one every room that hears of the project, of `subject`.
+
+    Where it has been told already, what was said is brought up to date instead.
+    """
+    params = {"sort": kind, "about": subject, "now": now}
+    if mission_id is not None:
+        _change(tx, _TELL_MISSION, {**params, "mission": mission_id})
+    else:
+        _change(tx, _TELL_ROOMS, {**params, "project": project_id})
+
+
+def touch(tx: Tx, subject: str) -> None:
+    """Has everything that was said of `subject` brought up to date."""
+    _change(tx, _TOUCH, {"about": subject})
+
+
+def touch_voided(tx: Tx, run_id: str, now: datetime) -> None:
+    """The same for the approvals of a run that were voided at this moment."""
+    _change(tx, _TOUCH_VOIDED, {"run": run_id, "now": now})
+
+
+def say(
+    tx: Tx, conversation_id: str, payload: Mapping[str, Any], key: str, now: datetime, *, kind: str = "text"
+) -> None:
+    """Says something in a conversation, once for each `key`; `payload` is `{"card": card.to_json(), …}`."""
+    params = {"conversation": conversation_id, "named": key, "sort": kind, "what": dict(payload), "now": now}
+    _change(tx, _SAY, params)
+
+
+def letter(tx: Tx, key: str, what: Mapping[str, Any], now: datetime, project_id: str) -> None:
+    """An e-mail, once for each `key`."""
+    say(tx, conversations.of_letter(tx, key, project_id, now), what, letter_key(key), now, kind="letter")
+
+
+def letter_key(key: str) -> str:
+    """What the row of a letter is called."""
+    return f"letter:{key}"
+
+
+def catch_up(tx: Tx, surface: str, channel: str, now: datetime) -> None:
+    """Tells a room that is new of the missions that have a thread there, and of every question that is open."""
+    params = {"room": f"{surface}:{channel}", "now": now}
+    _change(tx, _CATCH_UP_ROOTS, params)
+    _change(tx, _CATCH_UP_APPROVALS, params)
+
+
+def row(tx: Tx, ident: int) -> Any | None:
+    """One row of the outbox."""
+    return tx.one(_ROW, {"outgoing": ident})
+
+
+def by_key(tx: Tx, key: str) -> Any | None:
+    """The row with this key."""
+    return tx.one(_BY_KEY, {"named": key})
+
+
+def listing(tx: Tx, *, dead_only: bool = False, most: int = 200) -> list[Any]:
+    """What has not been delivered (or only what never will be by itself), with its channel, oldest first."""
+    states = ("dead",) if dead_only else ("pending", "sending", "dead")
+    query = (
+        sa.select(OUTBOX, _c.channel, _c.mission_id)
+        .join_from(OUTBOX, CONVERSATIONS, _o.conversation_id == _c.id)
+        .where(_o.status.in_(states))
+        .order_by(_o.id)
+        .limit(most)
+    )
+    return tx.rows(query)
+
+
+def dead(tx: Tx) -> list[Any]:
+    """What was given up, oldest first."""
+    return listing(tx, dead_only=True)
+
+
+def revive(tx: Tx, ident: int) -> bool:
+    """Has a dead letter tried again; False where there is none with that id."""
+    is_revived = tx.count(_REVIVE, {"outgoing": ident}) == 1
+    tx.wake = tx.wake or is_revived
+    return is_revived
+
+
+def prune(tx: Tx, before: datetime) -> int:
+    """Forgets replies that were delivered before a moment; returns how many."""
+    return tx.count(_PRUNE, {"before": before})
+
+
+def _change(tx: Tx, statement: sa.Executable, params: Mapping[str, Any]) -> None:
+    """Executes, and wakes who delivers; on PostgreSQL without waiting to hear whether there was anything to change."""
+    if tx.dialect == "sqlite":
+        tx.wake = tx.count(statement, params) > 0 or tx.wake
+    else:
+        tx.run(statement, params)
+        tx.wake = True
