@@ -11,7 +11,8 @@ from interlock.agents.quoting import one_line
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.graph.state import GRAPH_VERSION
-from interlock.store import audit, coordination, ledger, missions, squad, tasks
+from interlock.store import audit, conversations, coordination, ledger, missions, outbox, squad, tasks
+from interlock.store.conversations import Origin
 from interlock.store.ledger import Opening
 from interlock.store.schema import Mission
 from interlock.store.squad import Descriptor
@@ -35,6 +36,8 @@ class Launch:
     model: str | None = None
     simulated: bool = False
     deadline_at: datetime | None = None
+    origin: Origin | None = None
+    """Where in a chat it was started; its thread is there too."""
     mission_id: str = field(default_factory=lambda: new_id("mis"))
 
 
@@ -73,5 +76,15 @@ def launch(tx: Tx, wish: Launch, now: datetime) -> str:
         tx, "MISSION_STARTED", Actor(ActorKind.HUMAN, wish.requested_by), now, project_id=wish.project_id,
         mission_id=wish.mission_id, goal=wish.goal, budget_microusd=wish.budget_microusd, simulated=wish.simulated,
     )  # fmt: skip
+    _open_threads(tx, wish, now)
     missions.notify(tx, wish.mission_id, "goal", {}, now)
     return wish.mission_id
+
+
+def _open_threads(tx: Tx, wish: Launch, now: datetime) -> None:
+    """One thread where it was started and one in every other room; its card is the first message of each."""
+    if wish.origin is not None:
+        conversations.of_mission(tx, wish.mission_id, wish.origin, wish.project_id, now)
+    conversations.threads_in_rooms(tx, wish.mission_id, wish.project_id, now)
+    about = f"mission:{wish.mission_id}"
+    outbox.tell(tx, "mission", about, now, project_id=wish.project_id, mission_id=wish.mission_id)

@@ -15,7 +15,7 @@ from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.state_machine.table import TERMINAL, TaskState
-from interlock.store import audit, ledger, mailbox, missions, tasks
+from interlock.store import audit, ledger, mailbox, missions, outbox, tasks
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
 from interlock.store.tx import Tx
 
@@ -116,6 +116,15 @@ def ask(tx: Tx, **values: Any) -> None:
         risk=values["risk"],
         tool=values["request"].get("tool"),
     )
+    outbox.tell(
+        tx, "approval", about(values["id"]), values["created_at"], project_id=values["project_id"],
+        mission_id=values.get("mission_id"),
+    )  # fmt: skip
+
+
+def about(approval_id: str) -> str:
+    """What the outbox calls an approval."""
+    return f"approval:{approval_id}"
 
 
 def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
@@ -141,6 +150,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     missing = 0 if given.verdict == "deny" else max(0, row.people - len(approvers) - 1)
     if missing == 0:
         _decide(tx, row, given, now)
+    outbox.touch(tx, about(row.id))
     actor = Actor(ActorKind.HUMAN, given.person_id)
     audit.note(
         tx, "APPROVAL_ANSWERED", actor, now, project_id=row.project_id, mission_id=row.mission_id, task_id=row.task_id,
@@ -290,11 +300,13 @@ def use(tx: Tx, approval_id: str, now: datetime) -> None:
 def void(tx: Tx, approval_id: str, reason: str) -> None:
     """Takes an approval out of force: what it was for is no longer so."""
     tx.run(_VOID_ONE, {"approval": approval_id, "words": reason})
+    outbox.touch(tx, about(approval_id))
 
 
 def void_of_run(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
     """Takes all open approvals of a run out of force."""
     tx.run(_VOID, {"run_": run_id, "words": reason, "now": now})
+    outbox.touch_voided(tx, run_id, now)
 
 
 def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
@@ -304,6 +316,7 @@ def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
         mailbox.lock(tx, row.run_id)
     if tx.count(_EXPIRE, {"approval": approval_id, "now": now}) != 1:
         return None
+    outbox.touch(tx, about(approval_id))
     return tx.one(_APPROVAL, {"approval": approval_id})
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.ids import new_id
 from interlock.core.values import Actor
+from interlock.store import outbox
 from interlock.store.schema import Activity, Alert, table
 from interlock.store.tx import Tx
 
@@ -58,22 +59,19 @@ def alert(
     tx: Tx, now: datetime, *, project_id: str, severity: str, kind: str, text: str, key: str, subject: str | None = None
 ) -> None:
     """Raises an alert, once for each `key` until somebody acknowledges it."""
-    if tx.one(_OPEN_ALERT, {"key": key}) is None:
-        tx.add(
-            Alert,
-            id=new_id("alt"),
-            project_id=project_id,
-            severity=severity,
-            kind=kind,
-            subject=subject,
-            text=text,
-            dedup_key=key,
-            created_at=now,
-        )
+    if tx.one(_OPEN_ALERT, {"key": key}) is not None:
+        return
+    alert_id = new_id("alt")
+    tx.add(
+        Alert, id=alert_id, project_id=project_id, severity=severity, kind=kind, subject=subject, text=text,
+        dedup_key=key, created_at=now,
+    )  # fmt: skip
+    outbox.tell(tx, "alert", f"alert:{alert_id}", now, project_id=project_id)
 
 
 def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
     """Marks an alert as seen; False where it does not exist or was seen before."""
+    outbox.touch(tx, f"alert:{alert_id}")
     return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
 
 

@@ -3,6 +3,7 @@
 What is said there is in `outbox`; what a channel or a thread is, each surface's matter.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +35,15 @@ _CLOSE = (
 _ROOM = sa.select(_c.role, _c.project_id).where(_c.id == b("conversation"))
 _CONVERSATION = sa.select(CONVERSATIONS).where(_c.id == b("conversation"))
 _other = CONVERSATIONS.alias("other")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a mission was started: in a channel, or in a thread there was already."""
+
+    surface: str
+    channel: str
+    thread: str | None = None
 
 
 def hears(project: Any) -> sa.ColumnElement[bool]:
@@ -91,12 +101,11 @@ def room(tx: Tx, surface: str, channel: str | None, project_id: str, now: dateti
     return True
 
 
-def of_mission(
-    tx: Tx, mission_id: str, surface: str, channel: str, thread: str | None, project_id: str, now: datetime
-) -> str:
-    """The thread of a mission where it was started, inside `thread` if that was one already; returns its id."""
-    ident, address = f"{surface}:{channel}/{mission_id}", {} if thread is None else {"thread": thread}
-    tx.run(_ADD, _new(ident, surface, "mission", channel, address, project_id, mission_id, now))
+def of_mission(tx: Tx, mission_id: str, origin: Origin, project_id: str, now: datetime) -> str:
+    """The thread of a mission where it was started; returns the conversation's id."""
+    ident = f"{origin.surface}:{origin.channel}/{mission_id}"
+    address = {} if origin.thread is None else {"thread": origin.thread}
+    tx.run(_ADD, _new(ident, origin.surface, "mission", origin.channel, address, project_id, mission_id, now))
     return ident
 
 

@@ -16,7 +16,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
-from interlock.store import audit, missions
+from interlock.store import audit, missions, outbox
 from interlock.store.schema import Approval, Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
 from interlock.store.tx import Tx
 
@@ -214,6 +214,20 @@ def _announce(tx: Tx, row: Any, move: Move, now: datetime) -> None:
     )
     payload = {"task_id": row.id, "from": row.status, "to": str(move.to), "by": str(move.actor.kind)}
     missions.notify(tx, row.mission_id, "task_changed", payload, now)
+    _tell_people(tx, row, move, now)
+
+
+def _tell_people(tx: Tx, row: Any, move: Move, now: datetime) -> None:
+    """The mission's card in its threads; and how it ended, or what it waits for, where the mission itself moved."""
+    outbox.touch(tx, f"mission:{row.mission_id}")
+    if row.parent_id is not None:
+        return
+    if move.to in TERMINAL or move.to is TaskState.BLOCKED:
+        outbox.tell(
+            tx, "ended", f"ended:{row.mission_id}", now, project_id=row.project_id, mission_id=row.mission_id
+        )  # fmt: skip
+    elif row.status == TaskState.BLOCKED:
+        outbox.touch(tx, f"ended:{row.mission_id}")
 
 
 def add(tx: Tx, **values: Any) -> None:
