@@ -4,7 +4,6 @@ INVARIANT: text that an agent or a file wrote reaches the terminal through `plai
 """
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
@@ -14,6 +13,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
+
+from interlock.core.text import visible
 
 PIPE_WIDTH = 4_000
 LEAST_ROOM = 24
@@ -27,10 +28,6 @@ STYLES: Mapping[str, str] = {
     "critical": "bold red", "unknown": "red", "CANCELED": "dim", "cancelled": "dim", "expired": "dim", "void": "dim",
     "INBOX": "dim", "idle": "dim",
 }  # fmt: skip
-_STEERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\U000e0000-\U000e007f]"
-)
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -43,8 +40,7 @@ def console(*, error: bool = False) -> Console:
 
 def plain(text: object, *, one_line: bool = False) -> str:
     """A text whose control characters are visible instead of working."""
-    shown = _STEERS.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
-    return " ".join(shown.split()) if one_line else shown
+    return visible(text, one_line=one_line)
 
 
 def state(name: object) -> Text:

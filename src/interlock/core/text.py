@@ -1,4 +1,4 @@
-"""Text and JSON in a form that every database stores: no NUL, no half of a surrogate pair.
+"""Text and JSON in a form that every database stores and every reader sees: no NUL, no half of a surrogate pair.
 
 Models and tools may send either; what cannot be stored becomes U+FFFD, the replacement character.
 """
@@ -13,6 +13,16 @@ _ESCAPED = re.compile(
     |\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}""",
     re.VERBOSE,
 )
+_STEERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: object, *, one_line: bool = False) -> str:
+    """A text whose control and invisible characters are spelled out, so that they cannot change how it is read."""
+    shown = _STEERS.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+    return " ".join(shown.split()) if one_line else shown
 
 
 def storable(text: str) -> str:

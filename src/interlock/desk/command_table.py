@@ -1,0 +1,73 @@
+"""The commands that people give in chats: names, what they take, what they do, who may; data that anything may read.
+
+How they are carried out is in `commands`; how a surface registers and renders them, its own matter.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+VIEWER, OPERATOR = "viewer", "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of the table."""
+
+    name: str
+    takes: str
+    """Its arguments: `ID REASON`, `[STATE]`; empty where it takes none."""
+    help: str
+    """One sentence; the command line's help of the same command begins with it."""
+    role: str = OPERATOR
+    """viewer: whoever is known may; operator: operators and admins."""
+    aliases: tuple[str, ...] = ()
+    """Other spellings, which are understood and not listed."""
+
+    @property
+    def usage(self) -> str:
+        """The command as one types it, without what the surface wants before it."""
+        return f"{self.name} {self.takes}".rstrip()
+
+
+_ALL = (
+    Command("run", "GOAL", "Start a mission from a goal.", aliases=("start", "mission")),
+    Command("status", "", "How things stand.", VIEWER, ("missions",)),
+    Command("tasks", "[STATE]", "Tasks, newest first.", VIEWER),
+    Command("task", "ID", "One task or mission.", VIEWER, ("show",)),
+    Command("cancel", "ID", "End a mission, a task or a run."),
+    Command("agents", "", "Agents, most recently active first.", VIEWER),
+    Command("approvals", "[ID]", "The questions that wait for a person, oldest first.", VIEWER, ("queue",)),
+    Command("approve", "ID [NOTE]", "Sign off a held call or another question.", aliases=("ok", "yes")),
+    Command("deny", "ID REASON", "Refuse a held call or another question; the agent is told why.", aliases=("no",)),
+    Command("pause", "", "Let each run stop after its current step, and start nothing."),
+    Command("resume", "", "Let the squad work again."),
+    Command("drain", "", "Finish what runs, and start nothing."),
+    Command("stop", "", "End everything that runs at once, and start nothing."),
+    Command("quarantine", "AGENT", "Stop one agent and keep work away from it."),
+    Command("release", "AGENT", "Let a quarantined agent work again."),
+    Command("budget", "", "Limits and what has been spent under them.", VIEWER),
+    Command("learn", "", "Let the Learner look at what it has not learned from yet."),
+    Command("help", "[COMMAND]", "What can be said here.", VIEWER, ("?", "commands")),
+)
+COMMANDS: Mapping[str, Command] = {command.name: command for command in _ALL}
+"""By name, in the order of help."""
+_SPELLINGS = {spelling: c.name for c in _ALL for spelling in (c.name, *c.aliases)}
+PREFIXES: Mapping[str, str] = {"slack": "/interlock ", "telegram": "/"}
+"""What one types before a command, by surface."""
+
+
+def named(text: str) -> Command | None:
+    """The command that somebody wrote, in any case, with or without a slash; None where there is none."""
+    return COMMANDS.get(_SPELLINGS.get(text.strip().lstrip("/").lower(), ""))
+
+
+def meant(text: str) -> Command | None:
+    """The command that was probably meant by a word that is none."""
+    near = difflib.get_close_matches(text.strip().lstrip("/").lower()[:40], _SPELLINGS, n=1, cutoff=0.6)
+    return COMMANDS[_SPELLINGS[near[0]]] if near else None
+
+
+def spelled(surface: str, usage: str) -> str:
+    """A command with its arguments as one types it on a surface: `/interlock run GOAL`, `/run GOAL`."""
+    return PREFIXES.get(surface, "") + usage

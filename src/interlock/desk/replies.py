@@ -1,0 +1,174 @@
+"""Cards that answer a command: listings, what was done, what was refused, help.
+
+Cards of what is told unasked, such as approvals and missions, are drawn up in `drawing`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from interlock.core.errors import InterlockError
+from interlock.desk.cards import Card, Fact, Passage, Tone
+from interlock.desk.command_table import COMMANDS, Command, meant, spelled
+from interlock.desk.views import View
+from interlock.desk.wording import counted, dollars, line, listed
+
+SHORT = 90
+
+
+def said(title: str, *paragraphs: str, tone: Tone = Tone.PLAIN, footer: str = "") -> Card:
+    """A card of a few words."""
+    return Card(title, passages=tuple(Passage(text) for text in paragraphs if text), tone=tone, footer=footer)
+
+
+def fault(error: InterlockError | str) -> Card:
+    """What could not be done, on one line that says what to do next."""
+    return said("That did not work", line("; ".join(str(error).splitlines()), 1_000), tone=Tone.RED)
+
+
+def unknown(surface: str, written: str) -> Card:
+    """What is said to a word that is no command."""
+    near = meant(written)
+    word = line(written.replace("`", ""), 40)
+    hint = f", did you mean `{spelled(surface, near.usage)}`" if near else ""
+    return fault(f"no command `{word}`{hint}: `{spelled(surface, 'help')}` lists what there is")
+
+
+def help_card(surface: str, one: Command | None = None) -> Card:
+    """Every command, or one."""
+    shown = [one] if one else list(COMMANDS.values())
+    lines = [f"{spelled(surface, c.usage)} – {c.help[:1].lower()}{c.help[1:].rstrip('.')}" for c in shown]
+    footer = "An id can be given as a unique beginning or end of it. Questions come with buttons."
+    return said("What can be said here" if one is None else one.name, "\n".join(lines), footer=footer)
+
+
+def status_card(now: View, missions: Sequence[View]) -> Card:
+    """How things stand."""
+    day = now["latest_day"]
+    facts = [
+        ("Squad", line(now["mode"]) if now.get("mode") else None),
+        ("Missions", counted(now["missions"])),
+        ("Tasks", counted(now["tasks"])),
+        ("Runs", counted(now["runs"])),
+        ("Wait for a person", str(now["approvals_pending"])),
+        ("Open alerts", str(now["alerts_open"])),
+        ("Workers", str(len(now["workers"]))),
+        ("Today", f"{dollars(day['settled_usd'])} of {dollars(day['limit_usd'])}" if day else None),
+    ]
+    newest = listed([_mission_line(m) for m in missions], most=10, empty="no missions yet")
+    return Card("How things stand", facts=_facts(facts), passages=(Passage(newest, "Missions, newest first"),))
+
+
+def _mission_line(m: View) -> str:
+    waits = f" · {m['approvals_pending']} wait for a person" if m["approvals_pending"] else ""
+    name = ("(rehearsal) " if m["simulated"] else "") + line(m["goal"], SHORT)
+    done = f"{m['tasks_done']}/{m['tasks_total']} tasks"
+    return f"{m['id']} · {m['status']} · {done}{waits} · {dollars(m['cost_usd'])} · {name}"
+
+
+def tasks_card(rows: Sequence[View], state: str | None) -> Card:
+    """Tasks, newest first."""
+    lines = [f"{r['id']} · {r['status']} · {r['persona'] or '–'} · {line(r['title'], SHORT)}{_why(r)}" for r in rows]
+    title = f"Tasks: {len(rows)}" + (f" {line(state, 20)}" if state else "")
+    return said(title, listed(lines, empty="no tasks in this state" if state else "no tasks yet"))
+
+
+def _why(row: View) -> str:
+    return f" ({row['block_kind']}: {line(row['block_reason'] or '', SHORT)})" if row["block_kind"] else ""
+
+
+def task_card(task: View) -> Card:
+    """One task or mission: where it stands, what it needs, its last transitions and words."""
+    is_mission = task["parent_id"] is None
+    facts = [
+        ("Id", task["id"]),
+        ("State", task["status"]),
+        ("Blocked", _why(task).strip(" ()") or None),
+        ("Waits for", task["wait_for"]),
+        ("Who", task["persona"]),
+        ("Cost", f"{dollars(task['cost_usd'])} of {dollars(task['budget_usd'])}"),
+        ("Needs", ", ".join(f"{d['title']} ({d['status']})" for d in task["depends_on"]) or None),
+        ("Feedback", task["feedback"]),
+    ]
+    passages = [
+        (line(task["goal"] if is_mission else task["description"], 1_500), "Goal" if is_mission else "What is to do"),
+        (listed([f"{s['id']} · {s['status']} · {line(s['title'], SHORT)}" for s in task["subtasks"]]), "Tasks"),
+        (listed([_transition(t) for t in task["transitions"][-5:]]), "What happened last"),
+        (listed([f"{m['author']}: {line(m['text'], 300)}" for m in task["thread"][-5:]]), "Last words"),
+        (listed([f"approve {ident}, or deny {ident} REASON" for ident in task["approvals"]]), "Waits for an answer"),
+        (_handed_in(task), "Deliverable"),
+    ]
+    return Card(
+        line(task["title"]),
+        facts=_facts(facts),
+        passages=tuple(Passage(text, heading) for text, heading in passages if text),
+    )
+
+
+def _transition(t: View) -> str:
+    return f"{t['from_status']} → {t['to_status']} · {line(t['reason'], SHORT)}"
+
+
+def _handed_in(task: View) -> str:
+    found = task["deliverable"]
+    return f"{line(found['title'])}\n{line(found['summary'], 500)}".strip() if found else ""
+
+
+def agents_card(rows: Sequence[View]) -> Card:
+    """Agents with their members' state."""
+    lines = [
+        f"{r['id']} · {r['persona']} · {r['trust']} · {r['state']} · {r['runtime_status']}"
+        + (f" · {line(r['state_reason'], SHORT)}" if r["state_reason"] else "")
+        for r in rows
+    ]
+    return said(f"Agents: {len(rows)}", listed(lines, empty="no agents yet: they are made when there is work"))
+
+
+def budget_card(rows: Sequence[View]) -> Card:
+    """Accounts: spent, limit, left."""
+    lines = [
+        f"{r['id']} · {dollars(r['settled_usd'])} of {dollars(r['limit_usd'])}, {dollars(r['left_usd'])} left"
+        + (" · frozen" if r["frozen"] else "")
+        + (f" · {line(r['whose'], 60)}" if r["whose"] else "")
+        for r in rows
+    ]
+    return said("Money", listed(lines, empty="nothing has been spent yet"))
+
+
+def queue_card(surface: str, cards: Sequence[View]) -> Card:
+    """The questions that wait, one a line; each can be seen whole by its id."""
+    lines = [f"{c['id']} · {c['risk']} · {c['asked_by']} · {line(headline(c), SHORT)}" for c in cards]
+    hint = (
+        f"{spelled(surface, 'approvals ID')} shows one whole; answer with {spelled(surface, 'approve ID [NOTE]')} "
+        f"or {spelled(surface, 'deny ID REASON')}, or by the buttons in its mission's thread"
+    )
+    title = f"{len(cards)} wait for a person" if cards else "Nothing waits for you"
+    return said(title, listed(lines), footer=hint if cards else "")
+
+
+def headline(card: View) -> str:
+    """One line for what is asked."""
+    request = card["request"]
+    kind = str(card["kind"]).replace("_", " ").lower()
+    return line(card["summary"] or card["tool"] or request.get("question") or kind)
+
+
+def answered_card(card: View) -> Card:
+    """What an answer by words led to."""
+    needed = card["still_needed"]
+    more = f"{needed} more {'person' if needed == 1 else 'people'} must approve" if needed else ""
+    return said(f"{card['status']}: {headline(card)}", more, footer=card["id"], tone=tone_of(card["status"]))
+
+
+def tone_of(status: str) -> Tone:
+    """Green where an approval was given, red where it was denied."""
+    return {"approved": Tone.GREEN, "used": Tone.GREEN, "denied": Tone.RED}.get(status, Tone.PLAIN)
+
+
+def canceled_card(ended: View) -> Card:
+    """What was ended."""
+    word = "canceled" if ended["changed"] else "was canceled already"
+    runs = len(ended["runs"])
+    return said(f"{ended['kind']} {word}", f"{runs} runs were told to stop" if runs > 1 else "", footer=ended["id"])
+
+
+def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:
+    return tuple(Fact(label, line(value, 500)) for label, value in pairs if value)

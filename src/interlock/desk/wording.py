@@ -1,0 +1,55 @@
+"""How things are put in a chat: texts without secrets and without characters that mislead, money, moments, lists.
+
+What is said with them is in `replies` and `drawing`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from interlock.core.text import visible
+from interlock.policy.secrets import scrub
+
+LONGEST_LINE = 160
+MOST_LINES = 20
+
+
+def words(text: object) -> str:
+    """A text as it may be shown: secrets masked, what is invisible spelled out, nothing left out."""
+    return visible(scrub(str(text)))
+
+
+def line(text: object, most: int = LONGEST_LINE) -> str:
+    """A text on one line of at most `most` characters."""
+    whole = visible(scrub(str(text)), one_line=True)
+    return whole if len(whole) <= most else f"{whole[: most - 1].rstrip()}…"
+
+
+def begun(text: object, most: int, where: str) -> str:
+    """A text, or its first `most` characters with how many are missing and `where` they are."""
+    whole = words(text)
+    return whole if len(whole) <= most else f"{whole[:most]}…\n({len(whole) - most:,} more characters: {where})"
+
+
+def listed(lines: Sequence[str], *, most: int = MOST_LINES, empty: str = "") -> str:
+    """The first lines, and how many more there are."""
+    if not lines:
+        return empty
+    more = [f"and {len(lines) - most:,} more"] if len(lines) > most else []
+    return "\n".join([*lines[:most], *more])
+
+
+def dollars(amount_usd: float | None) -> str:
+    """`$1.20`, `$0.0042`; a dash where there is no amount."""
+    if amount_usd is None:
+        return "–"
+    return f"${amount_usd:,.2f}" if amount_usd == 0 or abs(amount_usd) >= 1 else f"${amount_usd:.4f}"
+
+
+def moment(at: datetime) -> str:
+    """A time as everybody understands it."""
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def counted(by_state: dict[str, int]) -> str:
+    """`2 DONE, 1 IN_PROGRESS`; `none` where there is nothing."""
+    return ", ".join(f"{n} {state}" for state, n in sorted(by_state.items()) if n) or "none"
