@@ -9,13 +9,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
+from interlock.core.telemetry import SILENT, Telemetry
 from interlock.store.errors import StoreUnavailable
 from interlock.store.postgres import PostgresDriver
 from interlock.store.sqlite import SqliteDriver, Work
-from interlock.store.tx import Tx
+from interlock.store.tx import Observed, Tx
 from interlock.store.watch import watch
 
 P = ParamSpec("P")
@@ -60,10 +62,13 @@ class Listener:
 
 
 class Store:
-    """An open database. One object a process; close it, or use it as an async context."""
+    """An open database. One object a process; close it, or use it as an async context.
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    `telemetry` is told of what transactions have brought about; it stays the caller's to close.
+    """
+
+    def __init__(self, url: str, telemetry: Telemetry = SILENT) -> None:
+        self.url, self.telemetry = url, telemetry
         self.driver = driver_for(url)
         self._queue: queue.SimpleQueue[tuple[Work, asyncio.Future[Any]] | None] = queue.SimpleQueue()
         self._room = asyncio.Semaphore(ROOM)
@@ -135,8 +140,13 @@ class Store:
             raise StoreUnavailable("the store is closed")
         done: asyncio.Future[Any] = self._loop.create_future()
         done.add_done_callback(self._release)
-        self._queue.put(((unit, args, kwargs), done))
-        result: T = await asyncio.shield(done)
+        if not self.telemetry.listens:
+            self._queue.put(((unit, args, kwargs), done))
+            result: T = await asyncio.shield(done)
+            return result
+        done.add_done_callback(self._telling(monotonic()))
+        self._queue.put(((Observed(unit, self.telemetry.place()), args, kwargs), done))
+        result, _ = await asyncio.shield(done)
         return result
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -169,6 +179,15 @@ class Store:
         self._room.release()
         if not done.cancelled():
             done.exception()
+
+    def _telling(self, begun: float) -> "Callable[[asyncio.Future[Any]], None]":
+        """Tells telemetry the facts of a unit that was committed, also where nobody waits for it any more."""
+
+        def tell(done: "asyncio.Future[Any]") -> None:
+            if not done.cancelled() and done.exception() is None:
+                self.telemetry.committed(done.result()[1], monotonic() - begun)
+
+        return tell
 
     def _read(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tx: Any = getattr(self._local, "tx", None)

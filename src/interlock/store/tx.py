@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel
 
 from interlock.core.errors import InterlockError
+from interlock.core.telemetry import Fact
 from interlock.store.statements import DEFAULTS, Statements
 
 Params = Mapping[str, Any]
@@ -36,6 +37,25 @@ def is_relaxed(unit: Callable[..., Any]) -> bool:
     return getattr(unit, "relaxed", False)
 
 
+class Observed:
+    """A unit whose facts are told: it returns them beside its own result, those of its last try alone."""
+
+    __slots__ = ("place", "relaxed", "unit")
+
+    def __init__(self, unit: Callable[..., Any], place: str | None) -> None:
+        self.unit, self.place, self.relaxed = unit, place, is_relaxed(unit)
+
+    def __call__(self, tx: Tx, /, *args: Any, **kwargs: Any) -> tuple[Any, list[Fact]]:
+        tx.place, tx.facts = self.place, []
+        return self.unit(tx, *args, **kwargs), tx.facts
+
+
+def observe(tx: Tx, kind: str, /, **fields: Any) -> None:
+    """Has telemetry told of something once it is committed."""
+    if tx.facts is not None:
+        tx.facts.append(Fact(kind, fields))
+
+
 class Tx(Protocol):
     """One unit of database work. Units are synchronous, pure database work, and may be run twice."""
 
@@ -43,6 +63,10 @@ class Tx(Protocol):
     """`sqlite` or `postgresql`."""
     wake: bool
     """Set by a unit that made work ready: waiting workers are told after the commit."""
+    facts: list[Fact] | None
+    """What telemetry is told of after the commit; None where nobody listens."""
+    place: str | None
+    """The traceparent of the run in which this happens, for runs that are posted here."""
 
     def run(self, core: sa.Executable, params: Params = NONE) -> None:
         """Executes; nobody needs the outcome."""
@@ -73,6 +97,8 @@ class SqliteTx:
     """Over a `sqlite3` connection in autocommit mode."""
 
     dialect = "sqlite"
+    facts: list[Fact] | None = None
+    place: str | None = None
 
     def __init__(self, connection: sqlite3.Connection, statements: Statements) -> None:
         self.connection, self.statements, self.wake = connection, statements, False
@@ -111,6 +137,8 @@ class PostgresTx:
     """Over a psycopg connection, inside a pipeline where the driver made one."""
 
     dialect = "postgresql"
+    facts: list[Fact] | None = None
+    place: str | None = None
 
     def __init__(self, connection: Any, statements: Statements) -> None:
         self.connection, self.statements, self.wake = connection, statements, False
