@@ -101,10 +101,11 @@ async def deliverable(office: Office, ident: str) -> Handed:
 
     Raises Unknown, and Conflict where nothing has been handed in yet.
     """
-    return await office.store.read(_deliverable, ident)
+    return await office.store.read(handed, ident)
 
 
-def _deliverable(tx: Tx, ident: str) -> Handed:
+def handed(tx: Tx, ident: str) -> Handed:
+    """The same within a transaction."""
     kind, found = find_any(tx, ("task", "deliverable"), ident)
     if kind == "task":
         owner = task_store.task(tx, found)

@@ -27,6 +27,10 @@ class Office(Protocol):
         """The open database."""
 
 
+ROLES = ("viewer", "operator", "admin")
+"""What a person can be: one who looks, one who also acts, one who also says who is what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """A human being whom a surface has authenticated.

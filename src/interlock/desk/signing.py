@@ -41,16 +41,17 @@ async def approval(office: Office, ident: str) -> View:
 
 def _queue(tx: Tx, status: str | None, mission: str | None) -> list[View]:
     within = find(tx, "mission", mission) if mission else None
-    return [_card(tx, row) for row in approval_store.approvals(tx, status=status, mission_id=within)]
+    return [card_of(tx, row) for row in approval_store.approvals(tx, status=status, mission_id=within)]
 
 
 def _one(tx: Tx, ident: str) -> View:
     row = approval_store.approval(tx, find(tx, "approval", ident))
     assert row is not None
-    return _card(tx, row)
+    return card_of(tx, row)
 
 
-def _card(tx: Tx, row: Any) -> View:
+def card_of(tx: Tx, row: Any) -> View:
+    """What a person sees of an approval's row."""
     mission = mission_store.mission(tx, row.mission_id) if row.mission_id else None
     task = task_store.task(tx, row.task_id) if row.task_id else None
     run = traces.run(tx, row.run_id) if row.run_id else None
@@ -118,7 +119,7 @@ def _answer(
         subject=None if args is None else _subject(row, args),
     )
     answered = approval_store.answer(tx, given, now)
-    return {**_card(tx, answered.approval), "still_needed": answered.still_needed}
+    return {**card_of(tx, answered.approval), "still_needed": answered.still_needed}
 
 
 def _subject(row: Any, args: Mapping[str, Any]) -> str:

@@ -23,6 +23,12 @@ _DATA = sa.select(_b.data).where(_b.hash == b("hash_"))
 _LATEST = (
     sa.select(FILES).where(_f.project_id == b("project"), _f.path == b("name")).order_by(_f.version.desc()).limit(1)
 )
+_AS_OF = (
+    sa.select(FILES)
+    .where(_f.project_id == b("project"), _f.path == b("name"), _f.created_at <= b("moment", type_=_f.created_at.type))
+    .order_by(_f.version.desc())
+    .limit(1)
+)
 _NEWEST = (
     sa.select(_f.path, sa.func.max(_f.version).label("version"))
     .where(_f.project_id == b("project"))
@@ -60,6 +66,11 @@ def manifest(tx: Tx, project_id: str) -> list[Any]:
 def latest(tx: Tx, project_id: str, path: str) -> Any | None:
     """The newest version of one file; its blob is None where it was removed."""
     return tx.one(_LATEST, {"project": project_id, "name": path})
+
+
+def as_of(tx: Tx, project_id: str, path: str, moment: datetime) -> Any | None:
+    """The newest version that one file had at a moment."""
+    return tx.one(_AS_OF, {"project": project_id, "name": path, "moment": moment})
 
 
 def write_file(

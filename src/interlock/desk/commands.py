@@ -1,0 +1,194 @@
+"""What each command of the table does: one operation of the desk, and a card of what came of it.
+
+What commands there are is in `command_table`; how they are kept and replied to, in `reception`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.core.errors import InterlockError, Refused, UsageError
+from interlock.desk import controls, listings, money, replies, signing
+from interlock.desk.asking import approval_card
+from interlock.desk.cards import Card
+from interlock.desk.command_table import COMMANDS, VIEWER, Command, meant, named, spelled
+from interlock.desk.details import task
+from interlock.desk.goals import submit
+from interlock.desk.office import Person, require_operator
+from interlock.desk.requests import Place, Request
+from interlock.store.approvals import AlreadyAnswered
+
+ANSWERS = {"approve": ("approved", "used"), "deny": ("denied",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Who stands at the desk, where, and what they handed in."""
+
+    runtime: Runtime
+    person: Person
+    place: Place
+    key: str
+    """Of the request: what is done under it is done once."""
+    command: Command
+    words: str
+    fields: Mapping[str, Any] | None
+    """Of a tap or a form."""
+
+    def usage(self) -> UsageError:
+        """What is said to one who left something out."""
+        return UsageError(f"write `{spelled(self.place.surface, self.command.usage)}`")
+
+    def alone(self) -> None:
+        """Passes where nothing follows the command, so that `stop ID` does not stop everything.
+
+        Raises UsageError.
+        """
+        if self.words.strip():
+            whole = spelled(self.place.surface, self.command.name)
+            one = spelled(self.place.surface, "cancel ID")
+            raise UsageError(f"`{whole}` is for the whole squad and takes nothing more: to end one thing, `{one}`")
+
+    def ident(self) -> tuple[str, str]:
+        """The id that was named, and the words after it.
+
+        Raises UsageError where there is none.
+        """
+        if self.fields is not None:
+            found, rest = str(self.fields.get("id") or ""), ""
+        else:
+            found, _, rest = self.words.strip().replace("\n", " \n").partition(" ")
+        if not (found := found.strip("`'\"<>*_,. \n")):
+            raise self.usage()
+        return found, rest.strip()
+
+    def only_ident(self) -> str:
+        """The id that was named, where nothing follows it.
+
+        Raises UsageError.
+        """
+        found, rest = self.ident()
+        if rest:
+            raise self.usage()
+        return found
+
+
+Handler = Callable[[Desk], Awaitable[Card | None]]
+
+
+async def carry_out(runtime: Runtime, person: Person, request: Request) -> Card | None:
+    """Does what a known person asks for; returns what is replied, None where a card elsewhere says it all.
+
+    Errors that a person can do something about are replies; others are raised.
+    """
+    surface = request.place.surface
+    command = named(request.command) if request.command.strip() else COMMANDS["help"]
+    if command is None:
+        return replies.unknown(surface, request.command)
+    desk = Desk(runtime, person, request.place, request.key, command, request.words, request.fields)
+    try:
+        if command.role != VIEWER:
+            require_operator(person, f"use `{command.name}`")
+        return await HANDLERS[command.name](desk)
+    except (UsageError, Refused, InterlockError) as error:
+        return _told(error)
+
+
+def _told(error: InterlockError) -> Card:
+    from interlock.store.errors import StoreError
+
+    if isinstance(error, StoreError):
+        raise error
+    return replies.fault(error)
+
+
+async def _run(desk: Desk) -> Card:
+    mission_id = await submit(desk.runtime, desk.person, desk.words, idempotency_key=f"chat:{desk.key}")
+    return replies.said("Mission started", footer=mission_id)
+
+
+async def _status(desk: Desk) -> Card:
+    desk.alone()
+    return replies.status_card(await listings.status(desk.runtime), await listings.missions(desk.runtime))
+
+
+async def _tasks(desk: Desk) -> Card:
+    state = desk.words.strip() or None
+    return replies.tasks_card(await listings.tasks(desk.runtime, status=state), state)
+
+
+async def _task(desk: Desk) -> Card:
+    return replies.task_card(await task(desk.runtime, desk.only_ident()))
+
+
+async def _cancel(desk: Desk) -> Card:
+    return replies.canceled_card(await controls.cancel(desk.runtime, desk.person, desk.only_ident()))
+
+
+async def _agents(desk: Desk) -> Card:
+    desk.alone()
+    return replies.agents_card(await listings.agents(desk.runtime))
+
+
+async def _approvals(desk: Desk) -> Card:
+    if desk.words.strip():
+        return await approval_card(desk.runtime, desk.only_ident(), taps=False)
+    return replies.queue_card(desk.place.surface, await signing.approvals(desk.runtime))
+
+
+async def _approve(desk: Desk) -> Card | None:
+    ident, note = desk.ident()
+    given = desk.fields or {}
+    words, args = given.get("note") or given.get("reason") or note or None, given.get("args")
+    return await _answer(desk, ident, signing.approve(desk.runtime, desk.person, ident, note=words, args=args))
+
+
+async def _deny(desk: Desk) -> Card | None:
+    ident, reason = desk.ident()
+    reason = str((desk.fields or {}).get("reason") or (desk.fields or {}).get("note") or reason)
+    if not reason.strip():
+        raise UsageError(
+            f"a denial needs a reason that the agent can act on: "
+            f"`{spelled(desk.place.surface, f'deny {ident} REASON')}`"
+        )
+    return await _answer(desk, ident, signing.deny(desk.runtime, desk.person, ident, reason=reason))
+
+
+async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) -> Card | None:
+    """The same answer of the same person twice is one: a second click, or a request that is worked again."""
+    try:
+        card = await answering
+    except AlreadyAnswered as error:
+        if error.by != desk.person.id or error.status not in ANSWERS[desk.command.name]:
+            raise
+        card = {**await signing.approval(desk.runtime, ident), "still_needed": 0}
+    if desk.fields is not None and not card["still_needed"]:
+        return None
+    return replies.answered_card(card)
+
+
+async def _budget(desk: Desk) -> Card:
+    desk.alone()
+    return replies.budget_card(await money.budget(desk.runtime))
+
+
+async def _help(desk: Desk) -> Card:
+    wanted = desk.words.split()[:1]
+    return replies.help_card(desk.place.surface, (named(wanted[0]) or meant(wanted[0])) if wanted else None)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "run": _run,
+    "status": _status,
+    "tasks": _tasks,
+    "task": _task,
+    "cancel": _cancel,
+    "agents": _agents,
+    "approvals": _approvals,
+    "approve": _approve,
+    "deny": _deny,
+    "budget": _budget,
+    "help": _help,
+}
+"""By name. INVARIANT: every command of the table has one."""

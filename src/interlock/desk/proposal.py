@@ -1,0 +1,106 @@
+"""What exactly an agent proposes, letter by letter: commands, files as differences, every argument, deliverables.
+
+INVARIANT: nothing that is signed off is shortened. What is too long for a chat says so, and is not signed off there.
+"""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.core.values import usd
+from interlock.desk.cards import Passage
+from interlock.desk.wording import words
+from interlock.policy.secrets import scrub_value
+
+MOST_SHOWN = 40_000
+"""Characters of all passages of one card."""
+LONGEST_SHORT = 100
+"""Characters of an argument that stands among others."""
+MOST_COMPARED = 4_000
+"""Lines of a file before and after it, together."""
+_NO_END = "\\ No newline at end of file"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A file as it was when a change of it was proposed; `text` is None where it is not text."""
+
+    text: str | None
+    version: int
+
+
+def arguments(tool: str, args: Mapping[str, Any], before: Before | None) -> list[Passage]:
+    """Every argument of a call; of a file that is written, what would change."""
+    safe = scrub_value(dict(args))
+    passages = []
+    if tool == "file_write" and isinstance(args.get("path"), str) and isinstance(args.get("content"), str):
+        changed = _change(safe, before)
+        if changed is not None:
+            passages.append(changed)
+            safe = {name: value for name, value in safe.items() if name != "content"}
+    long = {name: value for name, value in safe.items() if isinstance(value, str) and _is_long(name, value)}
+    short = {name: value for name, value in safe.items() if name not in long}
+    if short or not (long or passages):
+        text = "\n".join(f"{name}: {_spelled(value)}" for name, value in short.items()) or "none"
+        passages.insert(0, Passage(words(text), "Arguments", verbatim=True))
+    return passages + [Passage(words(value), words(name), verbatim=True) for name, value in long.items()]
+
+
+def _is_long(name: str, value: str) -> bool:
+    return "\n" in value or len(value) > LONGEST_SHORT or name in ("command", "cmd", "code", "script", "sql", "query")
+
+
+def _spelled(value: object) -> str:
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def _change(args: Mapping[str, Any], before: Before | None) -> Passage | None:
+    """The difference that a write makes; None where the whole content has to be shown instead."""
+    old = before.text if before is not None else ""
+    if old is None:
+        return None
+    old = str(scrub_value(old))
+    new = old + args["content"] if args.get("append") else args["content"]
+    if old.count("\n") + new.count("\n") > MOST_COMPARED:
+        return None
+    what = "Change of" if before is not None else "New file"
+    found = difflib.unified_diff(_lines(old), _lines(new), "now", "then", lineterm="")
+    text = "\n".join(found) or "(no difference: the file says this already)"
+    return Passage(words(text), words(f"{what} {args['path']}"), verbatim=True)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    return [*lines, *([f"{last}\n{_NO_END}"] if last else [])]
+
+
+def other(request: Mapping[str, Any]) -> list[Passage]:
+    """What a question that is not about a call says, beside its summary."""
+    left_out = ("summary", "tool", "args", "deliverable", "call_id", "tool_digest", "files", "automatic")
+    rest = {name: value for name, value in scrub_value(dict(request)).items() if name not in left_out}
+    lines = [_amount(name, value) for name, value in rest.items()]
+    return [Passage(words("\n".join(lines)), "Question")] if lines else []
+
+
+def _amount(name: str, value: object) -> str:
+    if name.endswith("_microusd") and isinstance(value, int):
+        return f"{name.removesuffix('_microusd')}: {usd(value)}"
+    return f"{name.replace('_', ' ')}: {_spelled(value)}"
+
+
+def fitted(passages: list[Passage], where: str) -> tuple[list[Passage], bool]:
+    """The passages, and whether they are whole; what is too long for a chat is replaced by `where` it can be read."""
+    if sum(len(p.text) for p in passages) <= MOST_SHOWN:
+        return passages, True
+    kept, room = [], MOST_SHOWN // 2
+    for passage in passages:
+        if len(passage.text) <= room:
+            kept.append(passage)
+            room -= len(passage.text)
+        else:
+            kept.append(Passage(f"{len(passage.text):,} characters, too long to be shown here: {where}",
+                                passage.heading))  # fmt: skip
+    return kept, False

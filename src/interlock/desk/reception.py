@@ -1,0 +1,192 @@
+"""Where surfaces hand in what people said: kept before it is acknowledged, worked once, replied to.
+
+What a command does is in `commands`; who somebody is, in the people that an admin has linked.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.core.ids import new_id
+from interlock.core.text import storable_value
+from interlock.desk import replies
+from interlock.desk.cards import Card
+from interlock.desk.commands import carry_out
+from interlock.desk.office import ROLES, Person
+from interlock.desk.requests import Request
+from interlock.desk.wording import line
+from interlock.store import audit, conversations, inbox, outbox, processes, squad
+from interlock.store.errors import StoreError
+from interlock.store.tx import Tx
+
+POLL_S = 0.5
+"""How often what other processes took in, or left behind, is looked for."""
+SIDE_BY_SIDE = 16
+"""People whose requests are worked at once."""
+WORK_S = 30.0
+"""How long one request may take."""
+TAKEOVER_S = 60.0
+"""After this a request whose holder cannot be asked is worked by somebody else."""
+RETRY_S = 1.0
+MOST_BYTES = 100_000
+"""Of a request; what is said in a larger one is not kept, and refused."""
+TOO_LONG = "too_long"
+_log = logging.getLogger(__name__)
+
+
+class Reception:
+    """The requests of all surfaces of this process, and of those that died while they had some in hand."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        pid = os.getpid()
+        self._mine = json.dumps([processes.host(), pid, processes.started(pid) or "unknown", new_id("rcp")])
+        self._lanes: dict[str, asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+        self._starting = False
+
+    async def accept(self, request: Request) -> bool:
+        """Keeps a request; when this returns it will be worked, whatever happens to this process.
+
+        False where its key was accepted before, and where somebody unknown was refused before.
+
+        Raises StoreError.
+        """
+        payload = storable_value(_bounded(request).to_json())
+        is_new = await self.runtime.store.write(_take_in, request, payload, self.runtime.clock.now())
+        if is_new:
+            self._wake.set()
+        return is_new
+
+    async def run(self) -> None:
+        """Works open requests until it is cancelled: those of one person in order, several people side by side."""
+        self._starting = self.runtime.settings.is_embedded
+        try:
+            while True:
+                self._wake.clear()
+                with contextlib.suppress(StoreError):
+                    await self._round()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(POLL_S):
+                        await self._wake.wait()
+        finally:
+            lanes = list(self._lanes.values())
+            for lane in lanes:
+                lane.cancel()
+            await asyncio.gather(*lanes, return_exceptions=True)
+            with contextlib.suppress(StoreError):
+                await self.runtime.store.write(inbox.release, self._mine)
+
+    async def _round(self) -> None:
+        for identity in await self.runtime.store.read(inbox.waiting):
+            if len(self._lanes) >= SIDE_BY_SIDE:
+                return
+            if identity not in self._lanes:
+                lane = asyncio.create_task(self._lane(identity), name=f"requests of {identity}")
+                self._lanes[identity] = lane
+                lane.add_done_callback(lambda _, who=identity: self._ended(who))  # type: ignore[misc]
+        self._starting = False
+
+    def _ended(self, identity: str) -> None:
+        self._lanes.pop(identity, None)
+
+    async def _lane(self, identity: str) -> None:
+        """Works what one person said, one after the other, until nothing is left that this process may take."""
+        store, seize = self.runtime.store, self._starting
+        try:
+            while (row := await store.read(inbox.head, identity)) is not None:
+                now = self.runtime.clock.now()
+                if not (seize or self._is_free(row, now)):
+                    return
+                if not await store.write(inbox.claim, row.key, row.holder, self._mine, now):
+                    return
+                seize = False
+                await self._work(row)
+        except StoreError as error:
+            _log.warning("requests of %s wait for the database: %s", identity, error)
+            await asyncio.sleep(RETRY_S)
+        self._wake.set()
+
+    def _is_free(self, row: Any, now: datetime) -> bool:
+        """Whether a request is nobody's, this process's, or that of one that is gone."""
+        if row.holder is None or row.holder == self._mine:
+            return True
+        host, pid, started, _ = json.loads(row.holder)
+        return processes.is_dead(host, pid, started) or now - row.taken_at > timedelta(seconds=TAKEOVER_S)
+
+    async def _work(self, row: Any) -> None:
+        request = Request.from_json(row.payload)
+        found = await self.runtime.store.read(squad.person, request.identity)
+        if found is None or found.role not in ROLES:
+            await self.runtime.store.write(
+                _refuse, request, self.runtime.settings.project, self._mine, self.runtime.clock.now()
+            )
+            return
+        person = Person(id=found.id, name=found.name, role=found.role, surface=request.place.surface)
+        card = await self._carry_out(person, request)
+        await self.runtime.store.write(
+            _finish, request, card, self.runtime.settings.project, self._mine, self.runtime.clock.now()
+        )
+
+    async def _carry_out(self, person: Person, request: Request) -> Card | None:
+        if size := (request.fields or {}).get(TOO_LONG):
+            return replies.fault(f"that was {size:,} bytes: {MOST_BYTES:,} are the most, put the rest into a file")
+        try:
+            async with asyncio.timeout(WORK_S):
+                return await carry_out(self.runtime, person, request)
+        except StoreError:
+            raise
+        except TimeoutError:
+            return replies.fault(f"it took longer than {WORK_S:.0f} s: look with `status` before you say it again")
+        except Exception as error:  # noqa: BLE001 (one request never ends those of others)
+            _log.exception("request %s failed", request.key)
+            return replies.fault(f"something unexpected happened ({type(error).__name__}): the details are in the log")
+
+
+def _bounded(request: Request) -> Request:
+    """A request of a size that can be kept."""
+    size = len(json.dumps([request.words, request.fields, request.command, request.name]).encode())
+    request = replace(request, name=request.name[:200], command=request.command[:200])
+    return request if size <= MOST_BYTES else replace(request, words="", fields={TOO_LONG: size})
+
+
+def _take_in(tx: Tx, request: Request, payload: dict[str, Any], now: datetime) -> bool:
+    """INVARIANT: whoever is unknown and was refused leaves no row, however often they try."""
+    if squad.person(tx, request.identity) is None and inbox.turned_away(tx, request.identity):
+        return False
+    return inbox.take_in(tx, request.key, request.place.surface, payload, now)
+
+
+def _finish(tx: Tx, request: Request, card: Card | None, project: str, mine: str, now: datetime) -> None:
+    if inbox.done(tx, request.key, mine, now) and card is not None:
+        _reply(tx, request, card, f"reply:{request.key}", project, now)
+
+
+def _reply(tx: Tx, request: Request, card: Card, key: str, project: str, now: datetime) -> None:
+    place = request.place
+    where = conversations.reply_place(tx, place.surface, place.channel, place.user, place.thread, project, now)
+    outbox.say(tx, where, {"card": card.to_json(), **place.reply}, key, now)
+
+
+def _refuse(tx: Tx, request: Request, project: str, mine: str, now: datetime) -> None:
+    """Says once, for good, that somebody is not known here, and how an admin can change that."""
+    if not inbox.done(tx, request.key, mine, now):
+        return
+    identity, surface = request.identity, request.place.surface
+    if not inbox.turn_away(tx, identity, surface, now):
+        return
+    how = f"`interlock people link NAME {identity}`"
+    card = replies.said("You are not known here", f"Ask an admin of this Interlock to link you: {how}")
+    _reply(tx, request, card, f"refusal:{identity}", project, now)
+    name = line(request.name.replace("`", ""), 60)
+    text = f"somebody unknown wrote on {surface}: “{name}” ({identity}); if you know them: {how}"
+    audit.alert(
+        tx, now, project_id=project, severity="warning", kind="STRANGER", text=text, key=f"stranger:{identity}",
+        subject=identity,
+    )  # fmt: skip

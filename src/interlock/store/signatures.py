@@ -1,0 +1,26 @@
+"""Who answered an approval, what, and where: read for those who look; answering is `approvals`' matter."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.schema import ApprovalAnswer, Person, table
+from interlock.store.tx import Tx
+
+ANSWERS, PEOPLE = table(ApprovalAnswer), table(Person)
+_an = ANSWERS.c
+_GIVEN = (
+    sa.select(
+        _an.person_id, sa.func.coalesce(PEOPLE.c.name, _an.person_id).label("name"), _an.verdict, _an.surface,
+        _an.note, _an.created_at,
+    )
+    .join_from(ANSWERS, PEOPLE, PEOPLE.c.id == _an.person_id, isouter=True)
+    .where(_an.approval_id == b("approval"))
+    .order_by(_an.created_at, _an.id)
+)  # fmt: skip
+
+
+def signatures(tx: Tx, approval_id: str) -> list[Any]:
+    """The answers that people gave, in order: person_id, name, verdict, surface, note, created_at."""
+    return tx.rows(_GIVEN, {"approval": approval_id})
