@@ -13,7 +13,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.store import outbox
 from interlock.store.schema import Activity, Alert, table
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, observe
 
 ACTIVITIES, ALERTS = table(Activity), table(Alert)
 _a, _al = ACTIVITIES.c, ALERTS.c
@@ -53,6 +53,7 @@ def note(
         data=data,
         created_at=now,
     )
+    observe(tx, action, mission_id=mission_id, task_id=task_id, run_id=run_id, subject=subject, **data)
 
 
 def alert(
