@@ -7,6 +7,7 @@ from typing import Any
 
 from interlock.agents.persona import PersonaSet
 from interlock.core.clock import Clock
+from interlock.core.telemetry import Telemetry
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
 from interlock.policy.rules import Policy
@@ -35,3 +36,8 @@ class Runtime:
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     """By kind of run: what is done with the answer of a run that completed."""
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """Who is told of what happens: the store's, so that transactions and runs are in one picture."""
+        return self.store.telemetry

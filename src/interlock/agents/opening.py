@@ -41,7 +41,9 @@ async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
     Raises UsageError where its model cannot be used, LeaseLost.
     """
     brief = await runtime.store.read(briefs.load, claim.run.id)
-    session = await _session(runtime, claim, brief)
+    with runtime.telemetry.span("resolve") as span:
+        session = await _session(runtime, claim, brief)
+        span.tell(agent=session.persona.name, model=session.ref.model, count=len(session.tools))
     if brief.messages:
         _resume(session)
         await _open_today(session)
@@ -115,11 +117,13 @@ def _caller(brief: Brief, persona: Persona) -> Caller:
 async def _begin(session: Session) -> bool:
     """Writes a fresh run down: prompt, first message, accounts, the first reservation, its task IN_PROGRESS."""
     brief, now = session.brief, session.now()
-    prompt = build_prompt(_prompt_data(session, now))
-    session.system = prompt.parts
-    first = _first_message(brief)
-    history = conversation.mended(conversation.messages_of(brief.history))
-    session.messages, session.earlier = [*history, first], len(history)
+    with session.runtime.telemetry.span("prompt", agent=session.persona.name) as span:
+        prompt = build_prompt(_prompt_data(session, now))
+        session.system = prompt.parts
+        first = _first_message(brief)
+        history = conversation.mended(conversation.messages_of(brief.history))
+        session.messages, session.earlier = [*history, first], len(history)
+        span.tell(count=len(session.messages), lessons=len(brief.lessons), left_out=len(prompt.degraded))
     lines = [conversation.system_line(prompt.parts), *conversation.lines_of(first)]
     beginning = Beginning(
         lines=lines,

@@ -50,7 +50,7 @@ async def attempt(session: Session, prompt_tokens: int) -> Turn | Failed:
     begun = session.now()
     session.in_flight = InFlight(prompt_tokens)
     try:
-        reply = await _stream(session)
+        reply = await _called(session)
     except ModelError as error:
         actual, estimated = _cost_of_failure(session, error, prompt_tokens)
         session.reservation = session.in_flight = None
@@ -62,6 +62,19 @@ async def attempt(session: Session, prompt_tokens: int) -> Turn | Failed:
     session.owed_microusd = cost.microusd
     settlement = Settlement(reservation=reservation, actual_microusd=cost.microusd, estimated=not cost.known)
     return Turn(reply, settlement, reservation.attempt, begun)
+
+
+async def _called(session: Session) -> Reply:
+    telemetry, ref = session.runtime.telemetry, session.ref
+    with telemetry.span("model", model=ref.model, provider=ref.provider, agent=session.persona.name) as span:
+        try:
+            reply = await _stream(session)
+        except ModelError as error:
+            span.tell(reason=str(error.fault))
+            telemetry.count("error", of="model", reason=str(error.fault))
+            raise
+        span.tell(stop_reason=str(reply.stop_reason), **reply.usage.as_dict())
+    return reply
 
 
 async def _stream(session: Session) -> Reply:

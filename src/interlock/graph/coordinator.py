@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 from langsmith.run_helpers import tracing_context
 
-from interlock.agents.persona import Persona
+from interlock.agents.persona import COORDINATOR, Persona
 from interlock.core.clock import Clock
 from interlock.core.errors import Conflict, InterlockError
 from interlock.graph import effects
@@ -49,7 +49,8 @@ _log = logging.getLogger(__name__)
 async def handle(runtime: Runtime, claim: Claim) -> None:
     """Handles a claimed run of kind `mission`. Never raises because of the mission."""
     waits = Waits(runtime.settings.times.blocked_escalation_s, runtime.settings.approval_expires_s)
-    await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
+    with runtime.telemetry.run(claim.run):
+        await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,15 @@ class Coordinator:
             _log.info("run %s was given to another worker", claim.run.id)
         except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
             _log.warning("the coordinator of mission %s failed: %s", claim.run.mission_id, error)
+            if not isinstance(error, InterlockError):
+                self.store.telemetry.failed(error)
             await self._put_off(claim, error)
 
     async def _step(self, claim: Claim) -> None:
         mission_id = claim.run.mission_id
         loaded = await self.store.read(load, mission_id, self.personas, self.clock.now())
-        outcome = await self._look(loaded) if loaded.events else Outcome([])
+        with self.store.telemetry.span("resolve", agent=COORDINATOR, count=len(loaded.events)):
+            outcome = await self._look(loaded) if loaded.events else Outcome([])
         await self.store.write(self._commit, claim, loaded, outcome)
 
     def _commit(self, tx: Tx, claim: Claim, loaded: Loaded, outcome: Outcome) -> None:
