@@ -22,6 +22,7 @@ from interlock.desk.office import ROLES, Person
 from interlock.desk.requests import Request
 from interlock.desk.wording import line
 from interlock.store import audit, conversations, inbox, outbox, processes, squad
+from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 
@@ -63,6 +64,14 @@ class Reception:
         if is_new:
             self._wake.set()
         return is_new
+
+    async def may_act(self, identity: str) -> bool:
+        """Whether somebody is known here and more than a viewer; for a surface that would ask them for a reason first.
+
+        Raises StoreError.
+        """
+        found = await self.runtime.store.read(squad.person, identity)
+        return found is not None and found.role in ROLES_THAT_ANSWER
 
     async def run(self) -> None:
         """Works open requests until it is cancelled: those of one person in order, several people side by side."""
