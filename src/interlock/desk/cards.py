@@ -46,6 +46,8 @@ class Action:
     target: str
     needs_reason: bool = False
     """Whether the surface asks for words before it sends the command."""
+    has_arguments: bool = False
+    """Whether it may be done with other arguments: a surface that has forms offers that beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Card:
             "title": self.title,
             "facts": [[fact.label, fact.value] for fact in self.facts],
             "passages": [[p.text, p.heading, p.verbatim] for p in self.passages],
-            "actions": [[a.verb, a.label, a.target, a.needs_reason] for a in self.actions],
+            "actions": [[a.verb, a.label, a.target, a.needs_reason, a.has_arguments] for a in self.actions],
             "footer": self.footer,
             "tone": str(self.tone),
         }

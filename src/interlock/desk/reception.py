@@ -73,6 +73,16 @@ class Reception:
         found = await self.runtime.store.read(squad.person, identity)
         return found is not None and found.role in ROLES_THAT_ANSWER
 
+    async def person(self, identity: str, surface: str) -> Person | None:
+        """Who somebody is by now; None where they are not known here, or have no role.
+
+        Raises StoreError.
+        """
+        found = await self.runtime.store.read(squad.person, identity)
+        if found is None or found.role not in ROLES:
+            return None
+        return Person(id=found.id, name=found.name, role=found.role, surface=surface)
+
     async def run(self) -> None:
         """Works open requests until it is cancelled: those of one person in order, several people side by side."""
         self._starting = self.runtime.settings.is_embedded
@@ -131,13 +141,12 @@ class Reception:
 
     async def _work(self, row: Any) -> None:
         request = Request.from_json(row.payload)
-        found = await self.runtime.store.read(squad.person, request.identity)
-        if found is None or found.role not in ROLES:
+        person = await self.person(request.identity, request.place.surface)
+        if person is None:
             await self.runtime.store.write(
                 _refuse, request, self.runtime.settings.project, self._mine, self.runtime.clock.now()
             )
             return
-        person = Person(id=found.id, name=found.name, role=found.role, surface=request.place.surface)
         card = await self._carry_out(person, request)
         await self.runtime.store.write(
             _finish, request, card, self.runtime.settings.project, self._mine, self.runtime.clock.now()
