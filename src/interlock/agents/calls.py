@@ -4,11 +4,12 @@ The door to effects is `tools.execute`; when transactions happen is the runner's
 """
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from interlock.agents import steps
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.interruption import Interrupt
 from interlock.agents.session import CallState, Session, later
 from interlock.agents.steps import Hold, Results
 from interlock.core.ids import new_id
@@ -18,6 +19,7 @@ from interlock.policy.decide import Decision
 from interlock.policy.risk import Risk
 from interlock.policy.secrets import scrub_value
 from interlock.store import approvals, traces
+from interlock.store.errors import LeaseLost
 from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
 
@@ -171,6 +173,10 @@ async def settle(session: Session) -> Settled:
         except asyncio.CancelledError:
             await _keep_what_ended(session, settled, jobs)
             raise
+        if failure := _failure(jobs):
+            with contextlib.suppress(LeaseLost):
+                await _keep_what_ended(session, settled, jobs)
+            raise failure
         for call, job in zip(batch, jobs, strict=True):
             await _take(session, call, job.result(), settled)
         if batch and batch[-1] is not work[-1] and not _repeatable(session, batch[-1]):
@@ -187,7 +193,7 @@ async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]", interrupt: I
         if jobs:
             await asyncio.wait(jobs, return_when=asyncio.FIRST_EXCEPTION)
     except asyncio.CancelledError:
-        await asyncio.wait(jobs, timeout=0 if interrupt.reason is Interruption.CONTROL else GRACE_S)
+        await asyncio.wait(jobs, timeout=0 if interrupt.reason and interrupt.reason.is_at_once else GRACE_S)
         raise
     finally:
         late = [job for job in jobs if not job.done()]
@@ -197,6 +203,11 @@ async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]", interrupt: I
             await asyncio.wait(late, timeout=CANCEL_S)
 
 
+def _failure(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> BaseException | None:
+    """What made a batch of calls fail; those that were cancelled for it are none."""
+    return next((error for job in jobs if not job.cancelled() and (error := job.exception()) is not None), None)
+
+
 def _all_green(work: Sequence[CallState]) -> bool:
     return all(call.risk == Risk.GREEN and call.approval_id is None for call in work)
 
@@ -204,7 +215,14 @@ def _all_green(work: Sequence[CallState]) -> bool:
 async def _run(session: Session, call: CallState) -> Done | HeldAnew:
     token = token_of(session.claim.run.id, session.claim.steps, call.position)
     where = context(session, call.id, token)
-    return await execute(session.gate, session.claim, call, where, wished=session.wished(call))
+    telemetry = session.runtime.telemetry
+    known = call.tool if session.gate.toolbox.get(call.tool) is not None else None
+    with telemetry.span("tool", tool=known, risk=call.risk, agent=session.persona.name) as span:
+        outcome = await execute(session.gate, session.claim, call, where, wished=session.wished(call))
+        status = str(outcome.status if isinstance(outcome, Done) else CallStatus.HELD)
+        span.tell(status=status, simulated=isinstance(outcome, Done) and outcome.simulated)
+    telemetry.count("tool_call", tool=known, status=status)
+    return outcome
 
 
 async def _take(session: Session, call: CallState, outcome: Done | HeldAnew, settled: Settled) -> None:

@@ -1,6 +1,7 @@
-"""How a run is told from outside why its task is cancelled; what follows from it is the runner's matter."""
+"""How a run is told from outside to stop, at once or after its step; what follows from it is the runner's matter."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 
@@ -9,12 +10,40 @@ class Interruption(Enum):
 
     SHUTDOWN = auto()
     """The process ends; the run goes on at the next start."""
+    STOP = auto()
+    """A person stopped the squad or quarantined the agent; the run goes on where it was once that is lifted."""
     CONTROL = auto()
     """A person cancelled it."""
+
+    @property
+    def is_at_once(self) -> bool:
+        """Whether calls of tools get no moment to end by themselves."""
+        return self is not Interruption.SHUTDOWN
 
 
 @dataclass(slots=True)
 class Interrupt:
-    """Set before a run's task is cancelled, to tell it why."""
+    """What a worker and a run share. `reason` is set before the run's task is cancelled, to tell it why."""
 
     reason: Interruption | None = None
+    _pausing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def pausing(self) -> bool:
+        """Whether the run is to be handed back after its current step."""
+        return self._pausing.is_set()
+
+    def pause(self, *, wanted: bool) -> None:
+        """Asks the run to step back after its current step, or no longer asks it."""
+        if wanted:
+            self._pausing.set()
+        else:
+            self._pausing.clear()
+
+    async def rest(self, seconds: float) -> None:
+        """Returns after some seconds, or as soon as the run is to step back."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._pausing.wait()
+        except TimeoutError:
+            return

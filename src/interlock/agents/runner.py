@@ -21,10 +21,12 @@ from interlock.agents.turn import Failed, Turn, attempt
 from interlock.agents.wallet import Parked, secure
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.ids import new_id
+from interlock.core.telemetry import Span
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
 from interlock.llm.retries import RetryPolicy, delay_s
-from interlock.store import audit, ledger, mailbox, traces
+from interlock.store import audit, controls, ledger, mailbox, traces
+from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.ledger import OverBudget, Spender
 from interlock.store.mailbox import Claim
@@ -47,16 +49,22 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
     Raises StoreError where the database cannot be used; then the run is as it was last on record.
     Source: rows E3, E5, E7.
     """
+    with runtime.telemetry.run(claim.run) as span:
+        await _handled(runtime, claim, interrupt, span)
+
+
+async def _handled(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Span) -> None:
     held: list[Session] = []
     try:
         session = await open_session(runtime, claim)
         if session is not None:
+            span.tell(agent=session.persona.name, model=session.ref.model, provider=session.ref.provider)
             held.append(session)
             session.interrupt = interrupt
             await _until_deadline(session)
     except LeaseLost:
         if await _is_controlled(runtime, claim):
-            await _cut_off(runtime, claim, held, Interruption.CONTROL)
+            await _cut_off(runtime, claim, held, None)
     except asyncio.CancelledError:
         if interrupt.reason is None:
             raise
@@ -70,6 +78,7 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
     except _PastDeadline:
         await _fail(runtime, claim, held, "deadline", "the run passed its deadline")
     except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
+        runtime.telemetry.failed(error)
         await _fail(runtime, claim, held, "error", f"{type(error).__name__}: {error}")
     finally:
         await runtime.workspaces.dispose(claim.run.project_id, claim.run.id)
@@ -92,34 +101,42 @@ async def _until_deadline(session: Session) -> None:
 async def _is_controlled(runtime: Runtime, claim: Claim) -> bool:
     """Whether a write was refused because somebody wants the run stopped, and not because it is another worker's."""
     row = await runtime.store.read(traces.run, claim.run.id)
-    return row is not None and row.status == "running" and row.fence == claim.lease and row.control is not None
+    is_ours = row is not None and row.status == "running" and row.fence == claim.lease
+    return is_ours and (row.control is not None or await runtime.store.read(controls.mode) is Mode.STOPPED)
 
 
 async def _loop(session: Session) -> None:
     if session.budget_denied:
         await _end(session, Ending(status="failed", stop_reason="budget", error=session.budget_denied))
         return
-    if session.owes_answers and not await _finish_step(session):
-        return
+    if session.owes_answers and not session.interrupt.pausing:
+        with session.runtime.telemetry.span("step", step=session.claim.steps):
+            if not await _finish_step(session):
+                return
     if session.owes_nudge:
         await _nudge(session)
     while True:
+        if session.interrupt.pausing:
+            await session.write(_step_back, session.claim, session.open_microusd, session.now())
+            return
         if session.claim.steps >= session.max_turns:
             used = f"all {session.max_turns} model calls are used up"
             is_done = session.needs_deliverable and session.handed_in
             status, why = ("completed", None) if is_done else ("failed", used)
             await _end(session, Ending(status=status, stop_reason="max_steps", error=why))
             return
-        secured = await secure(session)
-        if isinstance(secured, Parked):
-            return
-        turn = await attempt(session, secured.prompt_tokens)
-        if isinstance(turn, Turn):
-            goes_on = await _follow(session, turn)
-        else:
-            goes_on = await _try_again(session, turn)
-        if not goes_on:
-            return
+        with session.runtime.telemetry.span("step", step=session.claim.steps + 1):
+            if not await _next_step(session):
+                return
+
+
+async def _next_step(session: Session) -> bool:
+    """A model call that is paid for and what it asks for; False where the run waits, was handed back or has ended."""
+    secured = await secure(session)
+    if isinstance(secured, Parked):
+        return False
+    turn = await attempt(session, secured.prompt_tokens)
+    return await _follow(session, turn) if isinstance(turn, Turn) else await _try_again(session, turn)
 
 
 async def _try_again(session: Session, failed: Failed) -> bool:
@@ -133,7 +150,7 @@ async def _try_again(session: Session, failed: Failed) -> bool:
         return False
     await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
     session.owed_microusd = None
-    await asyncio.sleep(wait_s)
+    await session.interrupt.rest(wait_s)
     return True
 
 
@@ -307,19 +324,26 @@ async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason
     await _finish_anyway(runtime, claim, ending)
 
 
-async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: Interruption) -> None:
+async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: Interruption | None) -> None:
     """Books what a cut call has cost, and hands the run back or ends it."""
-    cost = held[0].open_microusd if held else 0
-    if reason is Interruption.CONTROL:
-        ending = Ending(status="cancelled", stop_reason="cancelled", error="a person cancelled it", open_microusd=cost)
-        await _finish_anyway(runtime, claim, ending)
+    cost, canceled = held[0].open_microusd if held else 0, reason is Interruption.CONTROL
+    with contextlib.suppress(LeaseLost):
+        await runtime.store.write(_step_back, claim, cost, runtime.clock.now(), canceled=canceled)
+
+
+def _step_back(tx: Tx, claim: Claim, cost: int, now: datetime, *, canceled: bool = False) -> None:
+    """Gives a run back to its place, or ends it where it was cancelled; what is open is booked at `cost`.
+
+    The lane is locked first, as by who cancels, so that no cancel waits in the queue of a squad that is stopped.
+    """
+    found = mailbox.lock(tx, claim.run.id)
+    if found is None or not (canceled or found.control == "cancel"):
+        steps.hand_back(tx, claim, now, open_microusd=cost, due_at=None, error=None, failed=False)
         return
-    try:
-        await runtime.store.write(
-            steps.hand_back, claim, runtime.clock.now(), open_microusd=cost, due_at=None, error=None, failed=False
-        )
-    except LeaseLost:
-        return
+    error = (found.error if found.control == "cancel" else None) or "a person cancelled it"
+    mailbox.finish(tx, claim, "cancelled", "cancelled", now, result=None, error=error)
+    ending = Ending(status="cancelled", stop_reason="cancelled", error=error, open_microusd=cost)
+    steps.close(tx, claim, ending, Actor(ActorKind.AGENT, claim.run.agent_id), now)
 
 
 async def _step_aside(runtime: Runtime, claim: Claim, held: list[Session], error: Conflict) -> None:

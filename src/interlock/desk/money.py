@@ -68,5 +68,5 @@ def _raise(tx: Tx, person: Person, given: str, amount: int, now: datetime) -> Vi
     if row.kind == "agent_day":
         member = squad.member(tx, row.owner_id)
         if member is not None and member.state == "PAUSED":
-            squad.set_state(tx, member.id, "ACTIVE", None)
+            squad.set_state(tx, member.id, "ACTIVE", None, seen="PAUSED")
     return _account(row)

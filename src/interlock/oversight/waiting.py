@@ -87,8 +87,9 @@ def resume_paid(tx: Tx, member_id: str, now: datetime) -> None:
     """Lets a member that ran out of its daily money go on: a new day has begun, or its limit was raised."""
     member = squad.member(tx, member_id)
     pause = squad.budget_pause(member) if member is not None else None
-    if member is not None and pause is not None and _is_over(tx, member, *pause, now):
-        squad.set_state(tx, member.id, "ACTIVE", None)
+    if member is None or pause is None or not _is_over(tx, member, *pause, now):
+        return
+    if squad.set_state(tx, member.id, "ACTIVE", None, seen="PAUSED"):
         for mission_id in missions.without_agent(tx, member.project_id):
             missions.notify(tx, mission_id, "tick", {}, now)
 

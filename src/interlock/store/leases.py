@@ -12,7 +12,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.store import approvals, ledger, mailbox, traces
 from interlock.store.mailbox import LANES, RUNS
-from interlock.store.schema import Worker, table
+from interlock.store.schema import Agent, Worker, table
 from interlock.store.tx import Tx, relaxed
 
 WORKERS = table(Worker)
@@ -36,8 +36,11 @@ _LEFT = sa.select(_run.id).where(_run.worker_id == b("worker"), _run.status == s
 _BACK = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status == sa.text("'running'"))
-    .values(status="created", worker_id=None, due_at=None)
-)
+    .values(
+        status="created", worker_id=None, due_at=None,
+        control=sa.case((_run.control == sa.text("'cancel'"), _run.control), else_=None),
+    )
+)  # fmt: skip
 _RUNNING = sa.select(_run.id).where(_run.status == sa.text("'running'"))
 _PUT_OFF = sa.select(_run.id, _run.agent_id).where(
     _run.status == sa.text("'created'"), _run.error.is_not(None), _run.due_at > b("now", type_=_TIME)
@@ -47,7 +50,25 @@ _DUE_NOW = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'c
 _CONTROLLED = sa.select(_run.id, _run.control).where(
     _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.control.is_not(None)
 )
-_ASK = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'running'")).values(control=b("verb"))
+_ASK = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'running'"))
+    .values(control="cancel", error=b("why"))
+)
+_ASK_BACK = (
+    sa.update(RUNS)
+    .where(
+        _run.id == b("run"), _run.status == sa.text("'running'"),
+        sa.or_(_run.control.is_(None), _run.control == sa.text("'pause'")),
+    )
+    .values(control=b("verb"))
+)  # fmt: skip
+_AT_WORK = sa.select(
+    _run.id, _run.agent_id, _run.kind, _run.mission_id, _run.task_id, _run.started_at, _run.step_count
+).where(_run.status == sa.text("'running'"))
+_BY_MEMBER = _AT_WORK.where(
+    _run.agent_id.in_(sa.select(table(Agent).c.id).where(table(Agent).c.member_id == b("member")))
+)
 _DROP = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status.in_(("created", "waiting")))
@@ -111,6 +132,21 @@ def controlled(tx: Tx, worker_id: str) -> list[Any]:
     return tx.rows(_CONTROLLED, {"worker": worker_id})
 
 
+def at_work(tx: Tx, *, member_id: str | None = None) -> list[Any]:
+    """The runs that some worker has in hand, a coordinator's own steps left out: whose, of what, since when."""
+    rows = tx.rows(_AT_WORK) if member_id is None else tx.rows(_BY_MEMBER, {"member": member_id})
+    return sorted((row for row in rows if row.kind != "mission"), key=lambda row: (row.started_at, row.id))
+
+
+def ask_back(tx: Tx, run_id: str, *, at_once: bool) -> None:
+    """Asks the worker of a run to hand it back: at once, its calls cut off, or after its current step.
+
+    One that is to be cancelled stays so.
+    """
+    tx.run(_ASK_BACK, {"run": run_id, "verb": "stop" if at_once else "pause"})
+    tx.wake = True
+
+
 def take_back(tx: Tx, worker_id: str, now: datetime) -> list[str]:
     """Frees the lanes of a worker that is gone and puts its runs back at their heads; returns their ids.
 
@@ -132,7 +168,7 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     if found is None or found.status in {"completed", "failed", "cancelled"}:
         return found.status if found else "unknown"
     if found.status == "running":
-        tx.run(_ASK, {"run": run_id, "verb": "cancel"})
+        tx.run(_ASK, {"run": run_id, "why": reason})
         tx.wake = True
         return "running"
     tx.run(_UNPARK, {"agent": found.agent_id, "run": run_id})

@@ -13,9 +13,10 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
+from interlock.store import controls
 from interlock.store.errors import LeaseLost
 from interlock.store.schema import Lane, Run, table
-from interlock.store.tx import Tx, relaxed
+from interlock.store.tx import Tx, observe, relaxed
 
 LANES = table(Lane)
 RUNS = table(Run)
@@ -52,6 +53,7 @@ _IS_READY = sa.and_(
     _lane.ready_at.is_not(None),
     sa.or_(_lane.due_at.is_(None), _lane.due_at <= _NOW),
     sa.not_(_lane.paused),
+    controls.MAY_START,
 )
 _READY = (
     sa.select(_lane.agent_id)
@@ -118,7 +120,9 @@ _OWN = (
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
     .values(step_count=b("steps"))
 )
-_OWN_FREE = _OWN.where(_run.control.is_(None))
+_UNASKED = sa.or_(_run.control.is_(None), _run.control == sa.text("'pause'"))
+"""Whether nobody wants the run cut off; one that is to pause ends its step first."""
+_OWN_FREE = _OWN.where(_UNASKED, controls.MAY_ACT)
 _TOTALS = {
     "token_usage": b("usage", type_=_run.token_usage.type),
     "labels": b("taint", type_=_run.labels.type),
@@ -142,14 +146,15 @@ _END = (
 )
 _PARK = (
     sa.update(RUNS)
-    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"), _run.control.is_(None))
-    .values(status="waiting", worker_id=None)
+    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"), _UNASKED)
+    .values(status="waiting", worker_id=None, control=None)
 )
 _AGAIN = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
     .values(status="created", worker_id=None, attempt=_run.attempt + b("tries"), due_at=b("due", type_=_TIME),
-            error=b("fault"), stop_reason=b("stop"))
+            error=b("fault"), stop_reason=b("stop"),
+            control=sa.case((_run.control == sa.text("'cancel'"), _run.control), else_=None))
 )  # fmt: skip
 _LOCK = sa.update(LANES).where(_lane.agent_id == b("agent")).values(fence=_lane.fence)
 _WAKE_LANE = (
@@ -166,7 +171,7 @@ _WAKE_RUN = (
     .where(_run.id == b("run"), _run.status == sa.text("'waiting'"))
     .values(status="created", due_at=None)
 )
-_ADDRESS = sa.select(_run.agent_id, _run.status, _run.mission_id, _run.task_id).where(_run.id == b("run"))
+_ADDRESS = sa.select(_run.agent_id, _run.status, _run.control, _run.error).where(_run.id == b("run"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,20 +244,22 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
         model=message.model,
         simulated=message.simulated,
         labels=list(message.labels),
+        traceparent=tx.place,
         created_at=now,
     )
     tx.wake = True
+    observe(tx, "run_posted", run=message, cause=message.cause_kind)
     return message.run_id, True
 
 
 def has_ready(tx: Tx, now: datetime) -> bool:
-    """Whether a claim would find something."""
+    """Whether a claim would find something; nothing where the squad is not running."""
     return tx.one(_ANY_READY, {"now": now}) is not None
 
 
 @relaxed
 def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
-    """Takes up to `most` ready lanes and starts the head of each.
+    """Takes up to `most` ready lanes and starts the head of each; none unless the squad is running.
 
     INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
     """
@@ -265,6 +272,8 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
             tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
         else:
             claims.append(Claim(row, worker_id, lane.fence, row.step_count))
+            waited_s = (now - row.order_at).total_seconds() if row.started_at == now else None
+            observe(tx, "run_claimed", run=row, waited_s=waited_s)
     return claims
 
 
@@ -290,7 +299,9 @@ def own(
     steps: int | None = None,
     even_if_controlled: bool = False,
 ) -> None:
-    """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody asked it to stop).
+    """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody wants it cut off).
+
+    So no effect starts once a stop is on record, whatever its worker has heard of it.
 
     `steps` is the number of steps from now on, where it changes; `progress` is written along.
     """
@@ -324,6 +335,7 @@ def finish(
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
     tx.must(_END, end, 1, LeaseLost(claim.run.id))
+    observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
 
 
@@ -331,6 +343,7 @@ def park(tx: Tx, claim: Claim, now: datetime) -> None:
     """Sets a run aside until `wake`; a task agent's lane stays closed, a conversation's goes on."""
     tx.must(_LET_GO_PARKED, claim.params, 1, LeaseLost(claim.run.id))
     tx.must(_PARK, claim.params, 1, LeaseLost(claim.run.id))
+    observe(tx, "run_parked", run=claim.run, status="waiting")
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
 
 
@@ -351,12 +364,13 @@ def requeue(
     tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
     again = {**claim.params, "due": due_at, "fault": error, "tries": int(failed), "stop": stop_reason}
     tx.must(_AGAIN, again, 1, LeaseLost(claim.run.id))
+    observe(tx, "run_put_back", run=claim.run, status="created", stop_reason=stop_reason, failed=failed)
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
     tx.wake = tx.wake or due_at is None
 
 
 def lock(tx: Tx, run_id: str) -> Any | None:
-    """Locks the lane of a run and returns the run's agent and status; the first lock of who answers or cancels."""
+    """Locks the lane of a run, the first lock of who answers or cancels; its agent, status, control and error."""
     found = tx.one(_ADDRESS, {"run": run_id})
     if found is None:
         return None

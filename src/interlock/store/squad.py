@@ -24,6 +24,7 @@ _TIME = UTCDateTime()
 _PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
 _MEMBER = sa.select(MEMBERS).where(_m.project_id == b("project"), _m.persona == b("name"))
 _MEMBER_BY_ID = sa.select(MEMBERS).where(_m.id == b("member"))
+_MEMBER_LOCKED = _MEMBER_BY_ID.with_for_update()
 _AGENT = sa.select(AGENTS).where(_ag.id == b("agent"))
 _BY_KEY = sa.select(AGENTS).where(_ag.descriptor_key == b("key"))
 _PERSON = (
@@ -42,6 +43,9 @@ _RECORD = (
     .values(done_count=_m.done_count + b("done"), failed_count=_m.failed_count + b("failed"))
 )
 _STATE = sa.update(MEMBERS).where(_m.id == b("member")).values(state=b("to"), state_reason=b("why"))
+_STATE_FROM = _STATE.where(_m.state == b("seen"))
+_OF_MEMBER = sa.select(_ag.id).where(_ag.member_id == b("member")).order_by(_ag.id)
+_SHARED = _MEMBER.with_for_update(read=True)
 _OUT_OF_MONEY = sa.select(_m.id).where(_m.state == "PAUSED", _m.state_reason.like("budget:%")).order_by(_m.id)
 _GATE = (
     sa.update(LANES)
@@ -121,7 +125,8 @@ def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any]
     found = tx.one(_BY_KEY, {"key": descriptor.key})
     if found is not None:
         return found
-    owner = ensure_member(tx, descriptor.project_id, descriptor.persona, trust, now)
+    ensure_member(tx, descriptor.project_id, descriptor.persona, trust, now)
+    owner: Any = tx.one(_SHARED, {"project": descriptor.project_id, "name": descriptor.persona})
     agent_id = new_agent_id()
     tx.add(
         Agent,
@@ -148,6 +153,11 @@ def agent(tx: Tx, agent_id: str) -> Any | None:
 def member(tx: Tx, member_id: str) -> Any | None:
     """One member."""
     return tx.one(_MEMBER_BY_ID, {"member": member_id})
+
+
+def lock_member(tx: Tx, member_id: str) -> None:
+    """Makes others that change this member, or spawn agents of it, wait until the end of this transaction."""
+    tx.one(_MEMBER_LOCKED, {"member": member_id})
 
 
 def member_of(tx: Tx, project_id: str, persona: str) -> Any | None:
@@ -181,6 +191,11 @@ def workloads(tx: Tx, project_id: str) -> dict[str, int]:
     return {row.member_id: row.active for row in tx.rows(_ACTIVE_TASKS, {"project": project_id})}
 
 
+def agents_of(tx: Tx, member_id: str) -> list[str]:
+    """Ids of the agents of a member."""
+    return [row.id for row in tx.rows(_OF_MEMBER, {"member": member_id})]
+
+
 def set_status(tx: Tx, agent_id: str, status: str, now: datetime, error: str | None = None) -> None:
     """What an agent is doing: idle, running or error."""
     tx.run(_STATUS, {"agent": agent_id, "to": status, "fault": error, "now": now})
@@ -191,16 +206,30 @@ def add_record(tx: Tx, member_id: str, *, done: bool) -> None:
     tx.run(_RECORD, {"member": member_id, "done": int(done), "failed": int(not done)})
 
 
-def set_state(tx: Tx, member_id: str, state: str, reason: str | None) -> None:
-    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED, TERMINATED) and opens or shuts its mailboxes."""
-    tx.run(_STATE, {"member": member_id, "to": state, "why": reason})
+def set_state(tx: Tx, member_id: str, state: str, reason: str | None, *, seen: str | None = None) -> bool:
+    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED, TERMINATED) and opens or shuts its mailboxes.
+
+    With `seen`, only where that still is its state, else False: a pause for money never lifts a quarantine.
+    """
+    params = {"member": member_id, "to": state, "why": reason}
+    if seen is None:
+        tx.run(_STATE, params)
+    elif tx.count(_STATE_FROM, {**params, "seen": seen}) != 1:
+        return False
     tx.run(_GATE, {"member": member_id, "shut": state != "ACTIVE"})
     tx.wake = True
+    return True
+
+
+def is_active(tx: Tx, project_id: str, persona: str) -> bool:
+    """Whether a persona's member may be given work, and stays so until this transaction ends."""
+    row = tx.one(_SHARED, {"project": project_id, "name": persona})
+    return row is None or row.state == "ACTIVE"
 
 
 def pause_for_budget(tx: Tx, member_id: str, account_id: str, need_microusd: int) -> None:
     """Pauses a member until its account has that much left; `budget_pause` reads it again."""
-    set_state(tx, member_id, "PAUSED", f"budget:{need_microusd}:{account_id}")
+    set_state(tx, member_id, "PAUSED", f"budget:{need_microusd}:{account_id}", seen="ACTIVE")
 
 
 def budget_pause(member: Any) -> tuple[str, int] | None:

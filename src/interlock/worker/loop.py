@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+from dataclasses import dataclass
 
 from interlock.agents import runner, steps
 from interlock.agents.context import Runtime
@@ -14,19 +15,32 @@ from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import later
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
-from interlock.store import leases, mailbox, processes
+from interlock.store import controls, leases, mailbox, processes
+from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
 from interlock.worker.watchkeeping import Watchkeeper
 
 IDLE_POLL_S = 1.0
-"""How often controls and delayed runs are looked for when nothing else happens."""
+"""How often delayed runs are looked for when nothing else happens."""
+HEED_S = 0.25
+"""How often controls are looked for while there are runs at work, whatever else happens."""
 STOP_S = 4.0
 """How long runs may take to hand themselves back when the process stops."""
 STORE_RETRY_S = 1.0
 LONGEST_BACKOFF_S = 300.0
 """Between tries of a run whose end could not be recorded."""
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A run in hand."""
+
+    kind: str
+    task: asyncio.Task[None]
+    interrupt: Interrupt
 
 
 class Worker:
@@ -36,7 +50,7 @@ class Worker:
         self.runtime = runtime
         self.concurrency = concurrency or runtime.settings.concurrency
         self.id = new_id("wrk")
-        self._runs: dict[str, tuple[asyncio.Task[None], Interrupt]] = {}
+        self._runs: dict[str, _Work] = {}
         self._stopping = False
 
     async def run(self) -> None:
@@ -45,7 +59,10 @@ class Worker:
         Raises StoreError where the database cannot be used at the start, StoreGone where it is taken away.
         """
         await self._enter()
-        keeper = asyncio.create_task(Watchkeeper(self.runtime, self.id, self._lost).run(), name="watchkeeper")
+        beside = (
+            asyncio.create_task(Watchkeeper(self.runtime, self.id, self._lost).run(), name="watchkeeper"),
+            asyncio.create_task(self._heed(), name="controls"),
+        )
         try:
             while not self._stopping:
                 self.runtime.store.check()
@@ -54,8 +71,9 @@ class Worker:
                 except StoreError:
                     await asyncio.sleep(STORE_RETRY_S)
         finally:
-            keeper.cancel()
-            await asyncio.gather(keeper, return_exceptions=True)
+            for each in beside:
+                each.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             await self._leave()
 
     def stop(self) -> None:
@@ -91,7 +109,7 @@ class Worker:
     def _start(self, claim: Claim) -> None:
         interrupt = Interrupt()
         task = asyncio.create_task(self._work(claim, interrupt), name=f"run {claim.run.id}")
-        self._runs[claim.run.id] = (task, interrupt)
+        self._runs[claim.run.id] = _Work(claim.run.kind, task, interrupt)
         task.add_done_callback(lambda _: self._ended(claim.run.id))
 
     def _ended(self, run_id: str) -> None:
@@ -124,18 +142,36 @@ class Worker:
             except StoreError:
                 await asyncio.sleep(STORE_RETRY_S)
 
+    async def _heed(self) -> None:
+        """Looks for controls beside everything else, so that no wait of the worker's own delays a stop."""
+        while True:
+            await asyncio.sleep(HEED_S)
+            try:
+                await self._heed_controls()
+            except StoreError as error:
+                _log.warning("controls could not be looked for: %s", error)
+
     async def _heed_controls(self) -> None:
+        """Does with the runs in hand what people have said. A coordinator's own step calls nothing, and ends by itself.
+
+        Source: row I2.
+        """
         if not self._runs:
             return
-        for row in await self.runtime.store.read(leases.controlled, self.id):
-            self._interrupt(row.id, Interruption.CONTROL)
+        mode, asked = await self.runtime.store.read(_orders, self.id)
+        for run_id, work in list(self._runs.items()):
+            control = asked.get(run_id)
+            work.interrupt.pause(wanted=mode is Mode.PAUSED or control == "pause")
+            if control == "cancel":
+                self._interrupt(run_id, Interruption.CONTROL)
+            elif (mode is Mode.STOPPED or control == "stop") and work.kind != "mission":
+                self._interrupt(run_id, Interruption.STOP)
 
     def _interrupt(self, run_id: str, reason: Interruption) -> None:
         found = self._runs.get(run_id)
-        if found is not None and found[1].reason is None:
-            task, interrupt = found
-            interrupt.reason = reason
-            task.cancel()
+        if found is not None and found.interrupt.reason is None:
+            found.interrupt.reason = reason
+            found.task.cancel()
 
     async def _lost(self) -> str:
         """Another worker took this one for dead: its runs are others' now, and it goes on under a new name."""
@@ -147,10 +183,15 @@ class Worker:
         return fresh
 
     async def _leave(self) -> None:
-        tasks = [task for task, _ in self._runs.values()]
+        tasks = [work.task for work in self._runs.values()]
         for run_id in list(self._runs):
             self._interrupt(run_id, Interruption.SHUTDOWN)
         if tasks:
             await asyncio.wait(tasks, timeout=STOP_S)
         with contextlib.suppress(StoreError):
             await self.runtime.store.write(leases.leave, self.id, self.runtime.clock.now())
+
+
+def _orders(tx: Tx, worker_id: str) -> tuple[Mode, dict[str, str]]:
+    """What people have said: of the squad, and of single runs of a worker."""
+    return controls.mode(tx), {row.id: row.control for row in leases.controlled(tx, worker_id)}

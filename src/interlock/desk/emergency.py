@@ -1,0 +1,269 @@
+"""Emergency controls: pausing, draining and stopping the squad, letting it go on, and setting one agent apart.
+
+How the workers heed them is the worker's matter; what they are, `store.controls`' and `store.quarantines`'.
+"""
+
+import asyncio
+import difflib
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Concatenate, ParamSpec
+
+from interlock.core.errors import Conflict, NotFound, UsageError
+from interlock.core.ids import new_id
+from interlock.desk import flight
+from interlock.desk.finding import find
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View
+from interlock.store import approvals, audit, controls, quarantines, squad
+from interlock.store.controls import Mode, Standing
+from interlock.store.tx import Tx
+
+P = ParamSpec("P")
+TRIES = 5
+MOST_WORDS = 500
+_DID = {
+    Mode.RUNNING: "let the squad go on",
+    Mode.DRAINING: "lets the squad finish what runs; nothing new starts",
+    Mode.PAUSED: "paused the squad: each run stops after its current step",
+    Mode.STOPPED: "stopped the squad: calls are aborted at once",
+}
+
+
+async def pause(office: Office, person: Person, *, reason: str | None = None) -> View:
+    """Lets each run stop after its current step and starts nothing: {mode, before, changed, runs}.
+
+    `runs` are those at work. Where something stricter holds, that stays, and `changed` is false. Source: row I2.
+
+    Raises Refused for a viewer.
+    """
+    return await _set(office, person, Mode.PAUSED, reason)
+
+
+async def drain(office: Office, person: Person, *, reason: str | None = None) -> View:
+    """Lets what runs finish and starts nothing; as `pause`."""
+    return await _set(office, person, Mode.DRAINING, reason)
+
+
+async def stop(
+    office: Office, person: Person, *, reason: str | None = None, wait_s: float = flight.PROOF_S
+) -> View:  # fmt: skip
+    """Aborts every call at once and starts nothing; waits `wait_s` at most until the workers have done so.
+
+    As `pause`, and `still_running` (ids of runs whose workers have not answered yet), and `uncertain`: the calls whose
+    effect had begun and whose outcome nobody knows; each is asked about when its run goes on. Source: row I8.
+
+    Raises Refused for a viewer.
+    """
+    view = await _set(office, person, Mode.STOPPED, reason)
+    return {**view, **await flight.proof(office, view["runs"], wait_s)}
+
+
+async def resume(office: Office, person: Person, *, reason: str | None = None) -> View:
+    """Lets the squad work again, each run from where it was; as `pause`. A stop is let take effect first.
+
+    Raises Refused for a viewer.
+    """
+    require_operator(person, "let the squad go on")
+    if await office.store.read(controls.mode) is Mode.STOPPED:
+        await flight.proof(office, await office.store.read(flight.at_work), flight.PROOF_S)
+    return await _set(office, person, Mode.RUNNING, reason)
+
+
+async def quarantine(
+    office: Office, person: Person, agent: str, *, reason: str | None = None, wait_s: float = flight.PROOF_S
+) -> View:  # fmt: skip
+    """Sets a persona's member apart, named by persona or by one of its agents: its calls are aborted, its open tasks
+    BLOCKED, its queued runs wait, and nothing new is given to it.
+
+    {agent, member_id, state, changed, runs, tasks, still_running, uncertain}; `changed` is false where it was so.
+
+    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    """
+    require_operator(person, "quarantine agents")
+    now = office.clock.now()
+    patience = now + timedelta(seconds=office.settings.times.blocked_escalation_s)
+    newcomer = None
+    if await office.store.read(_member, office.settings.project, agent) is None:
+        newcomer = await asyncio.to_thread(_persona, office, agent)
+    args = (office.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
+    view = await _tried(office, _quarantine, person, *args)
+    return {**view, **await flight.proof(office, view["runs"], wait_s)}
+
+
+async def release(office: Office, person: Person, agent: str) -> View:
+    """Lets a quarantined member work again; the tasks that its quarantine had blocked go back to where they were.
+
+    {agent, member_id, state, changed, tasks}; `changed` is false where it was not in quarantine.
+
+    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    """
+    require_operator(person, "release agents")
+    return await _tried(office, _release, person, office.settings.project, agent, new_id("rel"), office.clock.now())
+
+
+def standing(tx: Tx) -> View:
+    """What holds for the squad, for listings: {mode, since, by, reason}."""
+    found = controls.standing(tx)
+    return {"mode": str(found.mode), "since": found.set_at, "by": _name(tx, found.set_by), "reason": found.reason}
+
+
+def hindrance(tx: Tx) -> str | None:
+    """Why nothing new starts, in words; None where the squad is running."""
+    found = controls.standing(tx)
+    if found.mode is Mode.RUNNING:
+        return None
+    by, why = _name(tx, found.set_by) or "somebody", f" ({found.reason})" if found.reason else ""
+    since = f" since {found.set_at:%Y-%m-%d %H:%M} UTC" if found.set_at else ""
+    return f"the squad is {found.mode} by {by}{since}{why}: `interlock resume` lets it go on"
+
+
+async def _set(office: Office, person: Person, wanted: Mode, reason: str | None) -> View:
+    require_operator(person, "control the squad")
+    return await office.store.write(
+        _change, person, wanted, _words(reason), office.settings.project, office.clock.now()
+    )
+
+
+def _change(tx: Tx, person: Person, wanted: Mode, reason: str | None, project_id: str, now: datetime) -> View:
+    before = controls.set_mode(tx, wanted, person.id, reason, now)
+    after = controls.standing(tx)
+    changed = after.version != before.version
+    if changed:
+        _tell(tx, person, before, after, project_id, now)
+    return {"mode": str(after.mode), "before": str(before.mode), "changed": changed, "runs": flight.at_work(tx)}
+
+
+def _tell(tx: Tx, person: Person, before: Standing, after: Standing, project_id: str, now: datetime) -> None:
+    audit.note(
+        tx, "CONTROL_CHANGED", person.actor, now, project_id=project_id, subject=controls.SQUAD, mode=str(after.mode),
+        before=str(before.mode), reason=after.reason, surface=person.surface, name=person.name,
+    )  # fmt: skip
+    _seen(tx, person, lambda alert: alert.kind == "CONTROL" and alert.subject == controls.SQUAD, now)
+    why = f" ({after.reason})" if after.reason else ""
+    is_free = after.mode is Mode.RUNNING
+    how = "" if is_free else "; `interlock resume` lets it go on"
+    audit.alert(
+        tx, now, project_id=project_id, severity="info" if is_free else "critical", kind="CONTROL",
+        text=f"{person.name} {_DID[after.mode]}{why}{how}", key=f"control:{after.version}", subject=controls.SQUAD,
+    )  # fmt: skip
+
+
+def _seen(tx: Tx, person: Person, is_over: Callable[[Any], bool], now: datetime) -> None:
+    """Acknowledges the alerts that a person's act makes out of date."""
+    for alert in audit.alerts(tx, most=1_000):
+        if is_over(alert):
+            audit.acknowledge(tx, alert.id, person.id, now)
+
+
+async def _tried(
+    office: Office, unit: Callable[Concatenate[Tx, P], View], *args: P.args, **kwargs: P.kwargs
+) -> View:  # fmt: skip
+    """A unit, again where a run changed a task at the same moment."""
+    for _ in range(TRIES - 1):
+        try:
+            return await office.store.write(unit, *args, **kwargs)
+        except Conflict:
+            continue
+    return await office.store.write(unit, *args, **kwargs)
+
+
+def _quarantine(
+    tx: Tx,
+    person: Person,
+    project_id: str,
+    agent: str,
+    newcomer: tuple[str, str] | None,
+    why: str | None,
+    stamp: str,
+    escalate_at: datetime,
+    now: datetime,
+) -> View:
+    member = squad.ensure_member(tx, project_id, *newcomer, now) if newcomer else _known(tx, project_id, agent)
+    reason = f"{member.persona} was quarantined by {person.name}" + (f": {why}" if why else "")
+    done = quarantines.shut(tx, member, person.actor, reason, stamp, escalate_at, now)
+    view = {
+        "agent": member.persona, "member_id": member.id, "state": quarantines.QUARANTINED, "changed": done is not None,
+        "runs": flight.shown(tx, list(done.runs)) if done else [], "tasks": list(done.tasks) if done else [],
+    }  # fmt: skip
+    if done is not None:
+        _tell_of(tx, person, member, "QUARANTINED", why, view["tasks"], now)
+        audit.alert(
+            tx, now, project_id=member.project_id, severity="critical", kind="QUARANTINE", subject=member.persona,
+            text=f"{reason}; `interlock release {member.persona}` lets it work again", key=f"quarantine:{member.id}",
+        )  # fmt: skip
+    return view
+
+
+def _release(tx: Tx, person: Person, project_id: str, agent: str, stamp: str, now: datetime) -> View:
+    member = _known(tx, project_id, agent)
+    back = quarantines.lift(tx, member, person.actor, f"{member.persona} was released by {person.name}", stamp, now)
+    if back is not None:
+        _seen(tx, person, lambda alert: alert.dedup_key == f"quarantine:{member.id}", now)
+        _tell_of(tx, person, member, "RELEASED", None, back, now)
+        audit.alert(
+            tx, now, project_id=member.project_id, severity="info", kind="QUARANTINE", subject=member.persona,
+            text=f"{person.name} released {member.persona}: it works again", key=f"release:{stamp}",
+        )  # fmt: skip
+    row: Any = squad.member(tx, member.id)
+    return {
+        "agent": member.persona, "member_id": member.id, "state": row.state, "changed": back is not None,
+        "tasks": back or [],
+    }  # fmt: skip
+
+
+def _tell_of(
+    tx: Tx, person: Person, member: Any, action: str, reason: str | None, tasks: list[str], now: datetime
+) -> None:
+    audit.note(
+        tx, f"AGENT_{action}", person.actor, now, project_id=member.project_id, subject=member.id,
+        persona=member.persona, reason=reason, tasks=tasks, surface=person.surface, name=person.name,
+    )  # fmt: skip
+
+
+def _known(tx: Tx, project_id: str, agent: str) -> Any:
+    member = _member(tx, project_id, agent)
+    if member is None:
+        raise UsageError(f"no agent `{agent}`: give a persona or an id, as `interlock agents` lists them")
+    return member
+
+
+def _member(tx: Tx, project_id: str, agent: str) -> Any | None:
+    """The member that is meant by its persona, or by the id of one of its agents; None where there is none yet."""
+    name = agent.strip()
+    if (found := squad.member_of(tx, project_id, name.lower())) is not None:
+        return found
+    try:
+        row = squad.agent(tx, find(tx, "agent", name))
+    except NotFound:
+        return None
+    return squad.member(tx, row.member_id) if row is not None else None
+
+
+def _persona(office: Office, agent: str) -> tuple[str, str]:
+    """Name and trust of a persona that has not worked here yet.
+
+    Raises UsageError where there is none of that name.
+    """
+    from interlock.agents.persona import load_personas
+    from interlock.tools.builtin import builtin_tools
+
+    known = frozenset(tool.name for tool in builtin_tools())
+    found = load_personas(True, office.settings.personas, known_tools=known)
+    name = agent.strip().lower()
+    if name in found.personas:
+        return name, found.personas[name].trust
+    near = difflib.get_close_matches(name, found.personas, n=1)
+    meant = f", did you mean `{near[0]}`" if near else ""
+    raise UsageError(f"no agent `{agent}`{meant}: give a persona or an id, as `interlock agents` lists them")
+
+
+def _words(reason: str | None) -> str | None:
+    words = " ".join((reason or "").split())
+    if len(words) > MOST_WORDS:
+        raise UsageError(f"the reason has {len(words):,} characters: {MOST_WORDS} are the most")
+    return words or None
+
+
+def _name(tx: Tx, person_id: str | None) -> str | None:
+    return approvals.name_of(tx, person_id)

@@ -1,0 +1,69 @@
+"""What is in flight, and what has become of it after a stop: runs at work, and effects of which nobody knows.
+
+Who may stop what is in `emergency`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from interlock.core.values import canonical_json
+from interlock.desk.office import Office
+from interlock.desk.views import View
+from interlock.policy.secrets import scrub
+from interlock.store import leases, squad, traces
+from interlock.store.tx import Tx
+
+PROOF_S = 3.0
+"""How long one who stops something waits for the workers to have ended it."""
+LOOK_S = 0.05
+LONGEST_ARGS = 300
+UNCERTAIN = ("started", "unknown")
+"""States of a call whose effect had begun and whose outcome is not on record."""
+
+
+def at_work(tx: Tx) -> list[View]:
+    """The runs that some worker has in hand."""
+    return shown(tx, leases.at_work(tx))
+
+
+def shown(tx: Tx, runs: Sequence[Any]) -> list[View]:
+    """Runs, as `leases.at_work` gives them: {id, persona, kind, mission_id, task_id, started_at}."""
+    names = squad.names(tx, [run.agent_id for run in runs])
+    return [
+        {
+            "id": run.id, "persona": names.get(run.agent_id), "kind": run.kind, "mission_id": run.mission_id,
+            "task_id": run.task_id, "started_at": run.started_at,
+        }
+        for run in runs
+    ]  # fmt: skip
+
+
+async def proof(office: Office, runs: Sequence[View], wait_s: float) -> View:
+    """{still_running, uncertain} of runs that were in flight, once no worker has any of them, or after `wait_s`.
+
+    Source: row I8.
+    """
+    wanted = frozenset(run["id"] for run in runs)
+    loop = asyncio.get_running_loop()
+    give_up_at = loop.time() + wait_s
+    while True:
+        found = await office.store.read(_fate, wanted)
+        if not found["still_running"] or loop.time() >= give_up_at:
+            return found
+        await asyncio.sleep(LOOK_S)
+
+
+def _fate(tx: Tx, wanted: frozenset[str]) -> View:
+    uncertain = [call for ident in sorted(wanted) for call in traces.calls(tx, ident) if call.status in UNCERTAIN]
+    return {
+        "still_running": sorted(wanted.intersection(leases.running_runs(tx))),
+        "uncertain": [
+            {"id": c.id, "run_id": c.run_id, "tool": c.tool, "args": _short(c.args), "risk": c.risk} for c in uncertain
+        ],
+    }
+
+
+def _short(args: Any) -> str:
+    text = scrub(canonical_json(args))
+    return text if len(text) <= LONGEST_ARGS else f"{text[:LONGEST_ARGS]}…"

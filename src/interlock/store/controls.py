@@ -1,0 +1,102 @@
+"""What the whole squad may do: running, draining, paused or stopped; one row that every claim looks at.
+
+What follows for runs that are at work is the worker's matter; who may say so, the desk's.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store.schema import Control, table
+from interlock.store.tx import Tx
+
+CONTROLS = table(Control)
+_c = CONTROLS.c
+SQUAD = "squad"
+
+
+class Mode(StrEnum):
+    """What the squad may do, each stricter than the one before. Source: row I2, decisions, "Controls"."""
+
+    RUNNING = "running"
+    DRAINING = "draining"
+    """What runs finishes, nothing starts."""
+    PAUSED = "paused"
+    """Each run stops after its current step, nothing starts."""
+    STOPPED = "stopped"
+    """Calls are aborted at once, nothing starts."""
+
+    @property
+    def strictness(self) -> int:
+        """0 for running, more for what forbids more."""
+        return list(Mode).index(self)
+
+
+_SQUAD = _c.scope == sa.text(f"'{SQUAD}'")
+MAY_START = sa.not_(sa.exists(sa.select(_c.scope).where(_SQUAD, _c.mode != sa.text("'running'"))))
+"""A condition for statements: whether new work may start."""
+MAY_ACT = sa.not_(sa.exists(sa.select(_c.scope).where(_SQUAD, _c.mode == sa.text("'stopped'"))))
+"""A condition for statements: whether what runs may go on."""
+_ROW = sa.select(CONTROLS).where(_SQUAD)
+_LOCKED = _ROW.with_for_update()
+_SET = (
+    sa.update(CONTROLS)
+    .where(_SQUAD)
+    .values(
+        mode=b("to"), version=_c.version + 1, reason=b("why"), set_by=b("who"),
+        set_at=b("now", type_=UTCDateTime()),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds for the squad, since when, by whom (a person's id) and why."""
+
+    mode: Mode = Mode.RUNNING
+    version: int = 0
+    """Raised by each change."""
+    reason: str | None = None
+    set_by: str | None = None
+    set_at: datetime | None = None
+
+
+def standing(tx: Tx) -> Standing:
+    """What holds now. A squad that nobody has ever controlled is running."""
+    return _standing(tx.one(_ROW))
+
+
+def mode(tx: Tx) -> Mode:
+    """What the squad may do now."""
+    return standing(tx).mode
+
+
+def set_mode(tx: Tx, wanted: Mode, person_id: str, reason: str | None, now: datetime) -> Standing:
+    """Changes what the squad may do; returns what held before.
+
+    INVARIANT: nothing but RUNNING makes a control less strict, so that of two people who act at once the more careful
+    one is heeded. Where the squad is at `wanted` already, or at something stricter, nothing changes.
+    """
+    before = _standing(tx.one(_LOCKED))
+    is_looser = wanted.strictness <= before.mode.strictness
+    if wanted is before.mode or (is_looser and wanted is not Mode.RUNNING):
+        return before
+    if before.version == 0:
+        tx.add(
+            Control, scope=SQUAD, mode=str(wanted), version=1, reason=reason, set_by=person_id, set_at=now,
+        )  # fmt: skip
+    else:
+        tx.run(_SET, {"to": str(wanted), "why": reason, "who": person_id, "now": now})
+    tx.wake = True
+    return before
+
+
+def _standing(row: Any | None) -> Standing:
+    if row is None:
+        return Standing()
+    return Standing(Mode(row.mode), row.version, row.reason, row.set_by, row.set_at)

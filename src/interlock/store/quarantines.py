@@ -1,0 +1,138 @@
+"""Setting a member apart and letting it work again: its mailboxes, its runs and its tasks, in one transaction.
+
+Who may do so is the desk's to judge; what becomes of runs that are cut off, the runner's.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.values import Actor
+from interlock.state_machine.table import BlockKind, TaskState
+from interlock.store import approvals, incidents, leases, missions, squad, tasks
+from interlock.store.tasks import Move
+from interlock.store.tx import Tx
+
+QUARANTINED = "QUARANTINED"
+_t, _tr, _ag = tasks.TASKS.c, tasks.TRANSITIONS.c, squad.AGENTS.c
+_OURS = _t.assignee_agent_id.in_(sa.select(_ag.id).where(_ag.member_id == b("member")))
+_OPEN = (
+    sa.select(tasks.TASKS)
+    .where(_OURS, _t.status.in_(("ASSIGNED", "IN_PROGRESS", "REVIEW", "NEEDS_APPROVAL")))
+    .order_by(_t.id)
+)
+_HELD = sa.select(tasks.TASKS).where(_OURS, _t.status.in_(("BLOCKED", "NEEDS_APPROVAL"))).order_by(_t.id)
+_LAST_BLOCK = (
+    sa.select(_tr.idempotency_key)
+    .where(_tr.task_id == b("task"), _tr.to_status == "BLOCKED")
+    .order_by(_tr.created_at.desc(), _tr.id.desc())
+    .limit(1)
+)
+_PENDING = (
+    sa.select(approvals.APPROVALS.c.id, approvals.APPROVALS.c.kind)
+    .where(approvals.APPROVALS.c.task_id == b("task"), approvals.APPROVALS.c.status == "pending")
+    .order_by(approvals.APPROVALS.c.created_at, approvals.APPROVALS.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """What a quarantine has stopped."""
+
+    runs: tuple[Any, ...]
+    """Those that were at work, as `leases.at_work` gives them."""
+    tasks: tuple[str, ...]
+    """Ids of the tasks that it has blocked."""
+
+
+def shut(
+    tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, escalate_at: datetime, now: datetime
+) -> Shut | None:  # fmt: skip
+    """Shuts a member's mailboxes, asks its runs back at once and blocks its open tasks; None where that was so before.
+
+    `stamp` makes this quarantine one. The mailboxes are shut first, so that a claim either is seen here or finds them
+    shut. Source: decisions, "Controls".
+
+    Raises Conflict where somebody changed a task at the same moment: try again.
+    """
+    squad.lock_member(tx, member.id)
+    row: Any = squad.member(tx, member.id)
+    if row.state == QUARANTINED:
+        return None
+    squad.set_state(tx, member.id, QUARANTINED, reason)
+    runs = leases.at_work(tx, member_id=member.id)
+    for run in runs:
+        leases.ask_back(tx, run.id, at_once=True)
+    rows = tx.rows(_OPEN, {"member": member.id})
+    for task in rows:
+        _block(tx, member, task, actor, reason, stamp, escalate_at, now)
+    if not rows:
+        incidents.note(tx, "QUARANTINE", reason, now, project_id=member.project_id, member=member.id)
+    return Shut(tuple(runs), tuple(task.id for task in rows))
+
+
+def _block(
+    tx: Tx, member: Any, task: Any, actor: Actor, reason: str, stamp: str, escalate_at: datetime, now: datetime
+) -> None:
+    move = Move(
+        task_id=task.id, to=TaskState.BLOCKED, actor=actor, reason=reason, key=f"{_key(member.id)}{stamp}:{task.id}",
+        block_kind=BlockKind.OPERATOR, wait_for=f"owner:{actor.id}", escalate_at=escalate_at,
+    )  # fmt: skip
+    tasks.advance(tx, move, now)
+    incidents.note(
+        tx, "QUARANTINE", reason, now, project_id=task.project_id, mission_id=task.mission_id, task_id=task.id,
+        agent_id=task.assignee_agent_id, member=member.id,
+    )  # fmt: skip
+
+
+def lift(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: datetime) -> list[str] | None:
+    """Opens a member's mailboxes and puts the tasks that its quarantine blocked back; None where it was in none.
+
+    Raises Conflict where somebody changed a task at the same moment: try again.
+    """
+    squad.lock_member(tx, member.id)
+    if not squad.set_state(tx, member.id, "ACTIVE", None, seen=QUARANTINED):
+        return None
+    back = [task for task in tx.rows(_HELD, {"member": member.id}) if _is_ours(tx, member.id, task)]
+    for task in back:
+        _put_back(tx, task, actor, reason, f"release:{stamp}:{task.id}", now)
+    for mission_id in missions.without_agent(tx, member.project_id):
+        missions.notify(tx, mission_id, "tick", {}, now)
+    return [task.id for task in back]
+
+
+def _key(member_id: str) -> str:
+    return f"quarantine:{member_id}:"
+
+
+def _is_ours(tx: Tx, member_id: str, task: Any) -> bool:
+    """Whether a task still waits because of a quarantine of this member, escalated in the meantime or not."""
+    last = tx.one(_LAST_BLOCK, {"task": task.id})
+    if last is None or not last.idempotency_key.startswith(_key(member_id)):
+        return False
+    return task.status == "BLOCKED" or bool(_escalations(tx, task.id))
+
+
+def _escalations(tx: Tx, task_id: str) -> list[str]:
+    return [row.id for row in tx.rows(_PENDING, {"task": task_id}) if row.kind == "ESCALATION"]
+
+
+def _put_back(tx: Tx, task: Any, actor: Actor, reason: str, key: str, now: datetime) -> None:
+    """To the state before the block; where questions of its own are still open, to waiting for these."""
+    for approval_id in _escalations(tx, task.id):
+        approvals.void(tx, approval_id, reason)
+    pending = approvals.pending_of_task(tx, task.id)
+    goal = TaskState(task.held_from)
+    is_direct = task.status == "BLOCKED" and goal in (TaskState.ASSIGNED, TaskState.IN_PROGRESS) and not pending
+    if task.status == "BLOCKED" and not is_direct:
+        wait_for = f"approval:{pending[0]}" if pending else f"owner:{actor.id}"
+        held = Move(
+            task_id=task.id, to=TaskState.NEEDS_APPROVAL, actor=actor, reason=reason, key=f"{key}:held",
+            wait_for=wait_for,
+        )  # fmt: skip
+        tasks.advance(tx, held, now)
+    if not pending:
+        tasks.advance(tx, Move(task_id=task.id, to=goal, actor=actor, reason=reason, key=key), now)
