@@ -147,6 +147,7 @@ def _actions(card: View, is_whole: bool) -> tuple[Action, ...]:
     if card["status"] != "pending":
         return ()
     asks = card["kind"] == "QUESTION"
-    approve = Action("approve", "Answer" if asks else "Approve", card["id"], asks, has_arguments=card["kind"] == "TOOL_CALL")
+    is_call = card["kind"] == "TOOL_CALL"
+    approve = Action("approve", "Answer" if asks else "Approve", card["id"], asks, has_arguments=is_call)
     deny = Action("deny", "Deny", card["id"], needs_reason=True)
     return (approve, deny) if is_whole else (deny,)

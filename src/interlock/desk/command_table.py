@@ -44,7 +44,7 @@ _ALL = (
     Command("resume", "", "Let the squad work again."),
     Command("drain", "", "Finish what runs, and start nothing."),
     Command("stop", "", "End everything that runs at once, and start nothing."),
-    Command("quarantine", "AGENT", "Stop one agent and keep work away from it."),
+    Command("quarantine", "AGENT [REASON]", "Stop one agent and keep work away from it."),
     Command("release", "AGENT", "Let a quarantined agent work again."),
     Command("budget", "", "Limits and what has been spent under them.", VIEWER),
     Command("learn", "", "Let the Learner look at what it has not learned from yet."),

@@ -5,11 +5,12 @@ What commands there are is in `command_table`; how they are kept and replied to,
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, Refused, UsageError
-from interlock.desk import controls, listings, money, replies, signing
+from interlock.desk import controls, emergency, listings, money, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, meant, named, spelled
@@ -35,6 +36,8 @@ class Desk:
     words: str
     fields: Mapping[str, Any] | None
     """Of a tap or a form."""
+    accepted_at: datetime | None = None
+    """Of a request that is worked again, since whoever had it is gone."""
 
     def usage(self) -> UsageError:
         """What is said to one who left something out."""
@@ -77,16 +80,19 @@ class Desk:
 Handler = Callable[[Desk], Awaitable[Card | None]]
 
 
-async def carry_out(runtime: Runtime, person: Person, request: Request) -> Card | None:
+async def carry_out(
+    runtime: Runtime, person: Person, request: Request, *, accepted_at: datetime | None = None
+) -> Card | None:
     """Does what a known person asks for; returns what is replied, None where a card elsewhere says it all.
 
+    `accepted_at` is given for a request that may have been carried out before, by a process that is gone.
     Errors that a person can do something about are replies; others are raised.
     """
     surface = request.place.surface
     command = named(request.command) if request.command.strip() else COMMANDS["help"]
     if command is None:
         return replies.unknown(surface, request.command)
-    desk = Desk(runtime, person, request.place, request.key, command, request.words, request.fields)
+    desk = Desk(runtime, person, request.place, request.key, command, request.words, request.fields, accepted_at)
     try:
         if command.role != VIEWER:
             require_operator(person, f"use `{command.name}`")
@@ -104,7 +110,11 @@ def _told(error: InterlockError) -> Card:
 
 
 async def _run(desk: Desk) -> Card:
-    mission_id = await submit(desk.runtime, desk.person, desk.words, idempotency_key=f"chat:{desk.key}")
+    if not desk.words.strip():
+        raise desk.usage()
+    mission_id = await submit(
+        desk.runtime, desk.person, desk.words, idempotency_key=f"chat:{desk.key}", place=desk.place
+    )  # fmt: skip
     return replies.said("Mission started", footer=mission_id)
 
 
@@ -168,6 +178,31 @@ async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) 
     return replies.answered_card(card)
 
 
+def _control(act: Callable[[Runtime, Person], Awaitable[dict[str, Any]]]) -> Handler:
+    async def handle(desk: Desk) -> Card:
+        """INVARIANT: what others have set since it was said is not undone by working it again."""
+        desk.alone()
+        if desk.accepted_at is not None:
+            now = await desk.runtime.store.read(emergency.standing)
+            if now["since"] is not None and now["since"] >= desk.accepted_at:
+                return replies.mode_card(desk.place.surface, {**now, "runs": []})
+        return replies.mode_card(desk.place.surface, await act(desk.runtime, desk.person))
+
+    return handle
+
+
+async def _quarantine(desk: Desk) -> Card:
+    agent, reason = desk.ident()
+    done = await emergency.quarantine(desk.runtime, desk.person, agent, reason=reason or None)
+    return replies.member_card(desk.place.surface, done)
+
+
+async def _release(desk: Desk) -> Card:
+    return replies.member_card(
+        desk.place.surface, await emergency.release(desk.runtime, desk.person, desk.only_ident())
+    )
+
+
 async def _budget(desk: Desk) -> Card:
     desk.alone()
     return replies.budget_card(await money.budget(desk.runtime))
@@ -188,6 +223,12 @@ HANDLERS: Mapping[str, Handler] = {
     "approvals": _approvals,
     "approve": _approve,
     "deny": _deny,
+    "pause": _control(emergency.pause),
+    "resume": _control(emergency.resume),
+    "drain": _control(emergency.drain),
+    "stop": _control(emergency.stop),
+    "quarantine": _quarantine,
+    "release": _release,
     "budget": _budget,
     "help": _help,
 }

@@ -8,8 +8,10 @@ from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import microusd, usd
 from interlock.desk.office import Person, require_operator
+from interlock.desk.requests import Place
 from interlock.graph.launch import Launch, launch
 from interlock.llm.messages import ModelRef
+from interlock.store.conversations import Origin
 
 MOST_CHARS = 20_000
 MOST_BUDGET_USD = 100_000.0
@@ -26,10 +28,12 @@ async def submit(
     model: str | None = None,
     deadline: datetime | None = None,
     idempotency_key: str | None = None,
+    place: Place | None = None,
 ) -> str:
     """Starts a mission and returns its id; the same idempotency key in a project gives the first one. Source: row A1.
 
-    A model that only rehearses stays with the mission, so that no later process takes another for it.
+    `place` is where in a chat it was said: the mission's thread is there. A model that only rehearses stays with the
+    mission, so that no later process takes another for it.
 
     Raises UsageError for a goal, a budget, a model or a deadline that cannot be; Refused for a viewer.
     """
@@ -54,6 +58,7 @@ async def submit(
         model=str(ref) if model or simulated else None,
         simulated=simulated,
         deadline_at=deadline,
+        origin=None if place is None else Origin(place.surface, place.channel, place.thread),
     )
     return await runtime.store.write(launch, wish, now)
 

@@ -147,17 +147,17 @@ class Reception:
                 _refuse, request, self.runtime.settings.project, self._mine, self.runtime.clock.now()
             )
             return
-        card = await self._carry_out(person, request)
+        card = await self._carry_out(person, request, None if row.holder is None else row.created_at)
         await self.runtime.store.write(
             _finish, request, card, self.runtime.settings.project, self._mine, self.runtime.clock.now()
         )
 
-    async def _carry_out(self, person: Person, request: Request) -> Card | None:
+    async def _carry_out(self, person: Person, request: Request, accepted_at: datetime | None) -> Card | None:
         if size := (request.fields or {}).get(TOO_LONG):
             return replies.fault(f"that was {size:,} bytes: {MOST_BYTES:,} are the most, put the rest into a file")
         try:
             async with asyncio.timeout(WORK_S):
-                return await carry_out(self.runtime, person, request)
+                return await carry_out(self.runtime, person, request, accepted_at=accepted_at)
         except StoreError:
             raise
         except TimeoutError:

@@ -170,5 +170,55 @@ def canceled_card(ended: View) -> Card:
     return said(f"{ended['kind']} {word}", f"{runs} runs were told to stop" if runs > 1 else "", footer=ended["id"])
 
 
+DONE_NOW = {
+    "running": "The squad works",
+    "paused": "The squad is paused: each run stops after its current step",
+    "draining": "The squad finishes what runs; nothing new starts",
+    "stopped": "The squad is stopped",
+}
+
+
+def mode_card(surface: str, view: View) -> Card:
+    """What the squad may do now, what was in flight, and which effects are uncertain."""
+    mode = str(view["mode"])
+    running = view.get("still_running", [])
+    passages = [
+        ("" if view.get("changed", True) else "It was so before, or something stricter holds.", None),
+        (listed([f"{r['id']} · {r['persona'] or '–'} · {r['kind']}" for r in view["runs"]]), "Was in flight"),
+        (listed(running), "Has not stopped yet"),
+        (_uncertain(view), "Nobody knows whether these took effect"),
+    ]
+    back = f"`{spelled(surface, 'resume')}` lets it go on" if mode != "running" else ""
+    return Card(
+        DONE_NOW.get(mode, mode),
+        passages=tuple(Passage(text, heading) for text, heading in passages if text),
+        footer=back,
+        tone=Tone.GREEN if mode == "running" else Tone.YELLOW if mode != "stopped" else Tone.RED,
+    )
+
+
+def _uncertain(view: View) -> str:
+    return listed([f"{c['id']} · {c['tool']} {line(c['args'], SHORT)}" for c in view.get("uncertain", [])])
+
+
+def member_card(surface: str, view: View) -> Card:
+    """One agent that was set apart, or let go on."""
+    shut = view["state"] == "QUARANTINED"
+    passages = [
+        ("" if view["changed"] else "It was so before.", None),
+        (listed([f"{r['id']} · {r['kind']}" for r in view.get("runs", [])]), "Was in flight"),
+        (listed(view.get("still_running", [])), "Has not stopped yet"),
+        (_uncertain(view), "Nobody knows whether these took effect"),
+        (listed(view["tasks"]), "Blocked by it" if shut else "Goes on"),
+    ]
+    back = spelled(surface, f"release {view['agent']}")
+    return Card(
+        f"{view['agent']} is {'in quarantine' if shut else 'at work again'}",
+        passages=tuple(Passage(text, heading) for text, heading in passages if text),
+        footer=f"`{back}` lets it work again" if shut else "",
+        tone=Tone.RED if shut else Tone.GREEN,
+    )
+
+
 def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:
     return tuple(Fact(label, line(value, 500)) for label, value in pairs if value)

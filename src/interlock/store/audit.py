@@ -18,6 +18,7 @@ from interlock.store.tx import Tx, observe
 ACTIVITIES, ALERTS = table(Activity), table(Alert)
 _a, _al = ACTIVITIES.c, ALERTS.c
 _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
+_ONE = sa.select(ALERTS).where(_al.id == b("alert"))
 _ACK = (
     sa.update(ALERTS)
     .where(_al.id == b("alert"), _al.acked_at.is_(None))
@@ -74,6 +75,11 @@ def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
     """Marks an alert as seen; False where it does not exist or was seen before."""
     outbox.touch(tx, f"alert:{alert_id}")
     return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
+
+
+def one(tx: Tx, alert_id: str) -> Any | None:
+    """One alert."""
+    return tx.one(_ONE, {"alert": alert_id})
 
 
 def alerts(tx: Tx, *, open_only: bool = True, most: int = 100) -> list[Any]:

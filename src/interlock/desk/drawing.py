@@ -1,0 +1,134 @@
+"""Cards of what people are told unasked, drawn up from the rows as they are now: approvals, missions, ends, alerts.
+
+Answers to commands are in `replies`; how a card looks, each surface's matter.
+"""
+
+from typing import Any
+
+from interlock.core.errors import Conflict, NotFound
+from interlock.desk.asking import approval_card
+from interlock.desk.cards import Card, Fact, Passage, Tone
+from interlock.desk.details import deliverable, task
+from interlock.desk.office import Office
+from interlock.desk.views import View
+from interlock.desk.wording import begun, counted, dollars, line, listed, moment, words
+from interlock.store import approvals, audit
+from interlock.store.tx import Tx
+
+LONGEST_GOAL = 1_500
+LONGEST_DELIVERABLE = 12_000
+MOST_TASKS = 15
+TONES = {"DONE": Tone.GREEN, "BLOCKED": Tone.RED, "NEEDS_APPROVAL": Tone.YELLOW}
+SEVERITIES = {"info": Tone.PLAIN, "warning": Tone.YELLOW, "critical": Tone.RED}
+
+
+async def draw(office: Office, subject: str) -> Card | None:
+    """What there is to say of `approval:ID`, `mission:ID`, `ended:ID` or `alert:ID` now; None where nothing is."""
+    kind, _, ident = subject.partition(":")
+    try:
+        match kind:
+            case "approval":
+                return await approval_card(office, ident)
+            case "mission":
+                return mission_card(await task(office, ident))
+            case "ended":
+                return await ended_card(office, ident)
+            case "alert":
+                return await alert_card(office, ident)
+    except NotFound:
+        return None
+    raise LookupError(f"nothing is drawn of `{subject}`")
+
+
+def mission_card(mission: View) -> Card:
+    """The first message of a mission's thread: what it is for and how far it is. Source: row J1."""
+    by_state: dict[str, int] = {}
+    for each in mission["subtasks"]:
+        by_state[each["status"]] = by_state.get(each["status"], 0) + 1
+    lines = [f"{t['status']} · {t['persona'] or '–'} · {line(t['title'], 90)}" for t in mission["subtasks"]]
+    waits = len(mission["approvals"]) + by_state.get("NEEDS_APPROVAL", 0)
+    return Card(
+        title=line(f"Mission: {mission['title']}"),
+        facts=_facts(
+            ("State", mission["status"]),
+            ("Tasks", counted(by_state) if by_state else "being planned" if not mission["ended_at"] else None),
+            ("Waits for a person", str(waits) if waits else None),
+            ("Blocked", _blocked(mission)),
+            *_money(mission),
+        ),
+        passages=tuple(
+            Passage(text, heading)
+            for text, heading in (
+                (begun(mission["goal"], LONGEST_GOAL, f"`interlock task {mission['id']}`"), "Goal"),
+                (listed(lines, most=MOST_TASKS), "Tasks"),
+            )
+            if text
+        ),
+        footer=mission["id"],
+        tone=TONES.get(mission["status"], Tone.PLAIN),
+    )
+
+
+async def ended_card(office: Office, ident: str) -> Card | None:
+    """How a mission ended, with what it handed in, or what keeps it; None while it gets on."""
+    mission = await task(office, ident)
+    status = mission["status"]
+    if status not in ("DONE", "CANCELED", "BLOCKED"):
+        return None
+    word = {"DONE": "Done", "CANCELED": "Canceled", "BLOCKED": "Blocked"}[status]
+    last = next((t["reason"] for t in reversed(mission["transitions"]) if t["to_status"] == status), None)
+    why = _blocked(mission) if status == "BLOCKED" else last if status == "CANCELED" else None
+    handed_in = await _handed_in(office, ident) if status == "DONE" else ""
+    return Card(
+        title=line(f"{word}: {mission['title']}"),
+        facts=_facts(("Why", why), *_money(mission)),
+        passages=(Passage(handed_in, "Deliverable"),) if handed_in else (),
+        footer=mission["id"],
+        tone=TONES.get(status, Tone.PLAIN),
+    )
+
+
+async def _handed_in(office: Office, ident: str) -> str:
+    try:
+        found = await deliverable(office, ident)
+        text = found.content.decode()
+    except (Conflict, UnicodeDecodeError):
+        return f"`interlock deliverable {ident}` has it"
+    return begun(text, LONGEST_DELIVERABLE, f"`interlock deliverable {ident}` has all of it")
+
+
+async def alert_card(office: Office, ident: str) -> Card | None:
+    """An alert, and who has seen it."""
+    found = await office.store.read(_alert, ident)
+    if found is None:
+        return None
+    row, name = found
+    return Card(
+        title=line(f"{row.severity.capitalize()}: {row.kind.replace('_', ' ').lower()}"),
+        facts=_facts(("Seen", f"by {name}, {moment(row.acked_at)}" if row.acked_at else None)),
+        passages=(Passage(words(row.text)),),
+        footer=row.id,
+        tone=Tone.PLAIN if row.acked_at else SEVERITIES.get(row.severity, Tone.YELLOW),
+    )
+
+
+def _alert(tx: Tx, ident: str) -> tuple[Any, str | None] | None:
+    row = audit.one(tx, ident)
+    return None if row is None else (row, approvals.name_of(tx, row.acked_by))
+
+
+def _money(mission: View) -> tuple[tuple[str, str | None], ...]:
+    estimate = mission["estimate"]
+    would = f"about {dollars(estimate['cost_usd'])} with {estimate['model']} for real" if estimate else None
+    return (
+        ("Cost", f"{dollars(mission['cost_usd'])} of {dollars(mission['budget_usd'])}"),
+        ("Rehearsal", f"yes, {would}" if would else "yes" if mission["simulated"] else None),
+    )
+
+
+def _blocked(mission: View) -> str | None:
+    return f"{mission['block_kind']}: {mission['block_reason']}" if mission["block_kind"] else None
+
+
+def _facts(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
+    return tuple(Fact(label, line(value, 600)) for label, value in pairs if value)
