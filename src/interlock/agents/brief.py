@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.agents.handover import earlier_work
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
@@ -112,6 +113,7 @@ def _words(tx: Tx, task: Any) -> TaskBrief:
         review=review,
         review_standard=standard,
         feedback=task.feedback,
+        earlier=earlier_work(tx, task) if task.generation else None,
     )
 
 

@@ -45,6 +45,8 @@ class TaskBrief:
     review: Material | None = None
     review_standard: str = ""
     feedback: str | None = None
+    earlier: tuple[str, ...] | None = None
+    """What an agent had done that was lost over this task; None where none was."""
 
 
 def task_message(task: TaskBrief) -> Message:
@@ -64,6 +66,9 @@ def task_message(task: TaskBrief) -> Message:
         sections.append(_material(task.review))
     if task.feedback:
         sections.append(f"## Feedback\nThe work was sent back. Answer each point.\n{quoted(task.feedback)}")
+    if task.earlier is not None:
+        listed = "\n".join(f"- {line}" for line in task.earlier) or "- no call on record"
+        sections.append(f"## Earlier work\n{_EARLIER}\n{listed}")
     return _user(sections)
 
 
@@ -138,6 +143,11 @@ def _persona_line(persona: Persona) -> str:
     described = "; ".join(f"{label}: {', '.join(words)}" for label, words in groups.items() if words)
     return f"- {persona.name} ({described}): {persona.role}"
 
+
+_EARLIER = (
+    "Another agent worked on this task before you and was lost before it could hand in. These are its calls, quoted "
+    "from the record. What is done has happened: build on it, and do not do it again."
+)
 
 _REVIEW = (
     "Judge the deliverable below against its task. Hand in your findings with submit_deliverable, whose `verdict` is "

@@ -78,6 +78,10 @@ _THREAD = sa.select(MESSAGES).where(_tm.task_id == b("task")).order_by(_tm.creat
 _CHANGES = sa.select(TRANSITIONS).where(_tr.task_id == b("task")).order_by(_tr.created_at, _tr.id)
 _STUCK = sa.select(_t.id).where(_t.status == "BLOCKED", _t.escalate_at <= b("now", type_=_TIME)).order_by(_t.id)
 _UNSET: Any = object()
+_KEEPS_REASON = frozenset(
+    {("ASSIGNED", "IN_PROGRESS"), ("ASSIGNED", "NEEDS_APPROVAL"), ("IN_PROGRESS", "NEEDS_APPROVAL"),
+     ("NEEDS_APPROVAL", "ASSIGNED"), ("NEEDS_APPROVAL", "IN_PROGRESS")}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +193,7 @@ def _moved(row: Any, facts: TaskFacts, move: Move, now: datetime) -> dict[str, A
         "to_assignee_agent_id": facts.assignee_agent_id,
         "to_held_from": held_from_after(facts, move.to),
         "to_block_kind": str(move.block_kind) if move.to is TaskState.BLOCKED and move.block_kind else None,
-        "to_block_reason": move.reason if move.to is TaskState.BLOCKED else None,
+        "to_block_reason": _reason_kept(row, move),
         "to_wait_for": move.wait_for if waits else None,
         "to_escalate_at": move.escalate_at if waits else None,
         "to_feedback": row.feedback if move.feedback is _UNSET else move.feedback,
@@ -199,6 +203,14 @@ def _moved(row: Any, facts: TaskFacts, move: Move, now: datetime) -> dict[str, A
         "to_attempt": 0 if move.new_generation else row.attempt + int(move.failed_attempt),
         "to_generation": row.generation + int(move.new_generation),
     }
+
+
+def _reason_kept(row: Any, move: Move) -> str | None:
+    """Why a task is blocked, or why another agent works on it, until that one has handed in. Source: row E8."""
+    if move.to is TaskState.BLOCKED or move.agent_lost:
+        return move.reason
+    taken_over = row.block_kind is None and (row.status, str(move.to)) in _KEEPS_REASON
+    return str(row.block_reason) if taken_over and row.block_reason else None
 
 
 def _announce(tx: Tx, row: Any, move: Move, now: datetime) -> None:

@@ -1,0 +1,50 @@
+"""The jobs as data: what is done how often while a process leads. When they fire is the runner's matter."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from interlock.agents.context import Runtime
+from interlock.oversight import reminders, waiting
+from interlock.oversight.heartbeat import Heartbeat
+from interlock.settings import Settings
+from interlock.store import firings
+
+HOUR_S, DAY_S = 3600.0, 86_400.0
+KEPT_FIRINGS = 100
+"""Of each job, and those of the last hour at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that is done every `every_s` seconds by whoever leads; it may be done twice, and must bear that.
+
+    `work` gets a runtime whose store refuses to write once the duty is another process's; what it returns, if text,
+    is kept as the firing's outcome.
+    """
+
+    name: str
+    every_s: float
+    work: Callable[[Runtime], Awaitable[object]]
+    what: str
+    """In a few words, for listings."""
+
+
+def standard_jobs(settings: Settings) -> tuple[Job, ...]:
+    """The jobs of this installation. Source: row I5, numbers, "Time"."""
+    times = settings.times
+    return (
+        Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
+        Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
+        Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),
+        Job("prune", HOUR_S, prune, "forgets old firings"),
+    )
+
+
+async def prune(runtime: Runtime) -> str:
+    """Forgets the firings that are too old to be of interest."""
+    forgotten = 0
+    for job in standard_jobs(runtime.settings):
+        before = runtime.clock.now() - timedelta(seconds=max(HOUR_S, KEPT_FIRINGS * job.every_s))
+        forgotten += await runtime.store.write(firings.prune, job.name, before)
+    return f"{forgotten} firings forgotten"

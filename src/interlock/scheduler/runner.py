@@ -1,0 +1,157 @@
+"""The scheduler: holds its duty, and while it does, fires jobs, each on record before it is done.
+
+What the jobs do is oversight's matter; the clockwork is `timer`'s.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from interlock.agents.context import Runtime
+from interlock.scheduler.fencing import FencedStore
+from interlock.scheduler.jobs import Job, standard_jobs
+from interlock.scheduler.leadership import RENEW_S, Leadership
+from interlock.store import audit, firings
+from interlock.store.errors import StoreError
+from interlock.store.leaders import LeadershipLost
+from interlock.store.tx import Tx
+
+if TYPE_CHECKING:
+    from interlock.scheduler.timer import Timer
+
+DUTY = "scheduler"
+STOP_S = 3.0
+"""How long jobs may take to end when the process stops."""
+_log = logging.getLogger(__name__)
+
+
+class Scheduler:
+    """One of several processes that could fire the jobs of a database; exactly one of them does."""
+
+    def __init__(self, runtime: Runtime, jobs: Sequence[Job] | None = None) -> None:
+        self.runtime = runtime
+        self.jobs = tuple(standard_jobs(runtime.settings) if jobs is None else jobs)
+        takeover_s = runtime.settings.times.leader_takeover_s
+        self.leadership = Leadership(runtime.store, runtime.clock, DUTY, takeover_s=takeover_s)
+        self._timer: Timer | None = None
+        self._firing: set[asyncio.Task[object]] = set()
+        self._waits_since: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Leads whenever nobody else does, until it is cancelled; then gives the duty back at once."""
+        try:
+            while True:
+                await self.look()
+                await asyncio.sleep(RENEW_S)
+        finally:
+            await asyncio.shield(self._leave())
+
+    async def look(self) -> bool:
+        """Takes or shows the duty and begins or ceases to fire accordingly; says whether this process leads.
+
+        Source: numbers, "Time" (takeover within 60 s).
+        """
+        try:
+            leads = await self.leadership.hold()
+        except StoreError as error:
+            _log.warning("the scheduler cannot reach the database: %s", error)
+            leads = self.leadership.leads
+        if leads and self._timer is None:
+            self._begin()
+        elif not leads:
+            await self._cease()
+        elif self._timer is not None:
+            self._timer.realign()
+        return leads
+
+    async def fire(self, job: Job) -> bool:
+        """Does a job unless its time was fired already; says whether it did. Raises nothing for what the job does.
+
+        INVARIANT: two processes never fire one slot of a job, and who lost the duty fires nothing.
+        """
+        current = asyncio.current_task()
+        assert current is not None
+        self._firing.add(current)
+        try:
+            return await self._fire(job, self.leadership.fence)
+        except LeadershipLost as error:
+            _log.info("%s", error)
+        except StoreError as error:
+            _log.warning("job %s could not be recorded: %s", job.name, error)
+        finally:
+            self._firing.discard(current)
+        return False
+
+    async def _fire(self, job: Job, fence: int) -> bool:
+        store, clock = self.runtime.store, self.runtime.clock
+        slot = await self._slot(job)
+        if slot is None or not await store.write(firings.begin, DUTY, fence, job.name, slot, clock.now()):
+            return False
+        self._waits_since[job.name] = clock.monotonic()
+        status, outcome = "done", None
+        try:
+            found = await job.work(replace(self.runtime, store=FencedStore(store, DUTY, fence)))
+            outcome = found if isinstance(found, str) else None
+        except LeadershipLost:
+            raise
+        except Exception as error:  # noqa: BLE001 (a job never ends the scheduler)
+            _log.warning("job %s failed: %s", job.name, error)
+            status, outcome = "failed", f"{type(error).__name__}: {error}"
+        await store.write(self._ended, fence, job, slot, status, outcome, clock.now())
+        return True
+
+    async def _slot(self, job: Job) -> datetime | None:
+        """The time for which a job is to be fired now; None where it was fired for it.
+
+        Where the wall clock was set back, times go on from the last one, a period of this process's monotonic clock
+        apart, so that nothing stands still until the clock has caught up.
+        """
+        from interlock.scheduler.timer import slot_at
+
+        now, passed = self.runtime.clock.now(), self.runtime.clock.monotonic()
+        slot = slot_at(now, job.every_s)
+        last = await self.runtime.store.read(firings.last, job.name)
+        since = self._waits_since.setdefault(job.name, passed)
+        if last is None or last.fire_at < slot:
+            return slot
+        if last.fire_at == slot or passed - since < job.every_s / 2:
+            return None
+        after: datetime = last.fire_at + timedelta(seconds=job.every_s)
+        return after
+
+    def _ended(
+        self, tx: Tx, fence: int, job: Job, slot: datetime, status: str, outcome: str | None, now: datetime
+    ) -> None:
+        firings.end(tx, DUTY, fence, job.name, slot, status, outcome, now)
+        if status == "failed":
+            audit.alert(
+                tx, now, project_id=self.runtime.settings.project, severity="warning", kind="JOB_FAILED",
+                text=f"the job `{job.name}` failed and is tried again in {job.every_s:g} s: {outcome}",
+                key=f"job:{job.name}", subject=job.name,
+            )  # fmt: skip
+
+    def _begin(self) -> None:
+        from interlock.scheduler.timer import Timer
+
+        self._waits_since.clear()
+        self._timer = Timer(self.jobs, self.fire, self.runtime.clock)
+
+    async def _cease(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is None:
+            return
+        timer.pause()
+        if self._firing:
+            await asyncio.wait(set(self._firing), timeout=STOP_S)
+        timer.stop()
+        await asyncio.sleep(0)
+        await asyncio.gather(*self._firing, return_exceptions=True)
+
+    async def _leave(self) -> None:
+        await self._cease()
+        with contextlib.suppress(StoreError):
+            await self.leadership.release()

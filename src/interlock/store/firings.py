@@ -1,0 +1,68 @@
+"""Firings of jobs: each a row that is written before the work, so that none happens twice.
+
+Which jobs there are and when they are due is the scheduler's matter.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store import leaders
+from interlock.store.schema import Firing, table
+from interlock.store.tx import Tx
+
+FIRINGS = table(Firing)
+_f = FIRINGS.c
+_TIME = UTCDateTime()
+_SLOT = sa.select(_f.id).where(_f.job == b("name"), _f.fire_at == b("at", type_=_TIME))
+_LAST = sa.select(FIRINGS).where(_f.job == b("name")).order_by(_f.fire_at.desc()).limit(1)
+_CUT_OFF = (
+    sa.update(FIRINGS)
+    .where(_f.job == b("name"), _f.status == "started", _f.fire_at != b("at", type_=_TIME))
+    .values(status="failed", outcome="cut off: its process ended", ended_at=b("now", type_=_TIME))
+)
+_END = (
+    sa.update(FIRINGS)
+    .where(_f.job == b("name"), _f.fire_at == b("at", type_=_TIME), _f.status == "started")
+    .values(status=b("to"), outcome=b("came_of_it"), ended_at=b("now", type_=_TIME))
+)
+_PRUNE = sa.delete(FIRINGS).where(_f.job == b("name"), _f.fire_at < b("before", type_=_TIME))
+LONGEST_OUTCOME = 500
+"""Characters."""
+
+
+def begin(tx: Tx, duty: str, fence: int, job: str, fire_at: datetime, now: datetime) -> bool:
+    """Puts a firing on record before its work; False where this one was on record already.
+
+    What an earlier process has left half done is marked as cut off.
+
+    Raises LeadershipLost where the duty is no longer held with this fence.
+    """
+    leaders.check(tx, duty, fence)
+    if tx.one(_SLOT, {"name": job, "at": fire_at}) is not None:
+        return False
+    tx.add(Firing, job=job, fire_at=fire_at, fence=fence, created_at=now)
+    tx.run(_CUT_OFF, {"name": job, "at": fire_at, "now": now})
+    return True
+
+
+def end(
+    tx: Tx, duty: str, fence: int, job: str, fire_at: datetime, status: str, outcome: str | None, now: datetime
+) -> None:
+    """Puts on record how a firing ended: done or failed. Raises LeadershipLost."""
+    leaders.check(tx, duty, fence)
+    words = outcome[:LONGEST_OUTCOME] if outcome else None
+    tx.run(_END, {"name": job, "at": fire_at, "to": status, "came_of_it": words, "now": now})
+
+
+def last(tx: Tx, job: str) -> Any | None:
+    """A job's latest firing."""
+    return tx.one(_LAST, {"name": job})
+
+
+def prune(tx: Tx, job: str, before: datetime) -> int:
+    """Forgets a job's firings from before a moment; returns how many."""
+    return tx.count(_PRUNE, {"name": job, "before": before})

@@ -1,0 +1,89 @@
+"""Workers that have gone silent: what they hold, that their agents may be stuck, what they hold taken from them.
+
+How long a silence may last, and what follows, is judged in the oversight layer.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store import ledger
+from interlock.store.leases import WORKERS
+from interlock.store.mailbox import LANES, RUNS
+from interlock.store.schema import Agent, table
+from interlock.store.tx import Tx
+
+AGENTS = table(Agent)
+_TIME = UTCDateTime()
+_w, _lane, _run, _ag = WORKERS.c, LANES.c, RUNS.c, AGENTS.c
+_HELD = sa.select(RUNS).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
+_AGENTS_OF = sa.select(_run.agent_id).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'"))
+_FLAG = (
+    sa.update(AGENTS)
+    .where(_ag.id.in_(_AGENTS_OF), _ag.runtime_status != "stuck")
+    .values(runtime_status="stuck", last_error=b("why"))
+    .returning(_ag.id)
+)
+_CLEAR = (
+    sa.update(AGENTS)
+    .where(_ag.id.in_(_AGENTS_OF), _ag.runtime_status == "stuck")
+    .values(runtime_status="running", last_error=None)
+)
+_GONE = (
+    sa.update(WORKERS).where(_w.id == b("worker"), _w.state == "running", _w.beat == b("heard")).values(state="gone")
+)
+_FREE = (
+    sa.update(LANES)
+    .where(_lane.holder == b("worker"))
+    .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME), due_at=None)
+)
+_LOST = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'running'"))
+    .values(status="failed", stop_reason="lost", error=b("why"), completed_at=b("now", type_=_TIME), control=None)
+)
+_OF_TASK = (
+    sa.select(_run.id)
+    .where(_run.task_id == b("task"), _run.kind == "task", _run.stop_reason == "lost")
+    .order_by(_run.created_at, _run.id)
+)
+
+
+def held(tx: Tx, worker_id: str) -> list[Any]:
+    """The rows of the runs that a worker works on."""
+    return tx.rows(_HELD, {"worker": worker_id})
+
+
+def flag(tx: Tx, worker_id: str, why: str) -> set[str]:
+    """Marks the agents that a worker works for as stuck; returns those that were not."""
+    return {row.id for row in tx.rows(_FLAG, {"worker": worker_id, "why": why})}
+
+
+def clear(tx: Tx, worker_id: str) -> None:
+    """Takes the mark from the agents of a worker that is heard again."""
+    tx.run(_CLEAR, {"worker": worker_id})
+
+
+def declare_gone(tx: Tx, worker_id: str, heard: int, now: datetime) -> bool:
+    """Takes a worker's lanes from it, unless it has left or beaten since `heard`; its runs are the caller's to settle.
+
+    INVARIANT: after it the worker cannot write to any of its runs.
+    """
+    if tx.count(_GONE, {"worker": worker_id, "heard": heard}) != 1:
+        return False
+    tx.run(_FREE, {"worker": worker_id, "now": now})
+    return True
+
+
+def lose(tx: Tx, run_id: str, why: str, now: datetime) -> None:
+    """Ends a run whose agent was lost; its open reservations are charged in full and marked estimated."""
+    tx.run(_LOST, {"run": run_id, "why": why, "now": now})
+    ledger.charge_open(tx, run_id, now)
+
+
+def of_task(tx: Tx, task_id: str) -> list[str]:
+    """Ids of a task's runs whose agents were lost, in order."""
+    return [row.id for row in tx.rows(_OF_TASK, {"task": task_id})]
