@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlock.cli import acting, checking, looking, running, starting
+from interlock.cli import acting, checking, emergency, looking, running, starting
 from interlock.core.errors import InterlockError
 
 USAGE = 2
@@ -43,7 +43,8 @@ def build() -> typer.Typer:
         ("Start", [starting.init, starting.demo, running.up, starting.doctor]),
         ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
         ("Sign off", [acting.approvals, acting.approve, acting.deny]),
-        ("Agents", [looking.agents, looking.runs, looking.trace]),
+        ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
+        ("Agents", [looking.agents, looking.runs, looking.trace, emergency.quarantine, emergency.release]),
     ]
     for panel, commands in groups:
         for command in commands:

@@ -114,8 +114,9 @@ def hindrance(tx: Tx) -> str | None:
     if found.mode is Mode.RUNNING:
         return None
     by, why = _name(tx, found.set_by) or "somebody", f" ({found.reason})" if found.reason else ""
-    since = f" since {found.set_at:%Y-%m-%d %H:%M} UTC" if found.set_at else ""
-    return f"the squad is {found.mode} by {by}{since}{why}: `interlock resume` lets it go on"
+    when = f" at {found.set_at:%Y-%m-%d %H:%M} UTC" if found.set_at else ""
+    what = "told to drain" if found.mode is Mode.DRAINING else str(found.mode)
+    return f"the squad was {what} by {by}{when}{why}: `interlock resume` lets it go on"
 
 
 async def _set(office: Office, person: Person, wanted: Mode, reason: str | None) -> View:

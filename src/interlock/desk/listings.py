@@ -3,6 +3,7 @@
 from typing import Any
 
 from interlock.core.errors import UsageError
+from interlock.desk import emergency
 from interlock.desk.finding import find
 from interlock.desk.office import Office
 from interlock.desk.views import View, view, views
@@ -17,13 +18,19 @@ RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled
 
 
 async def status(office: Office) -> View:
-    """How things stand: counts by state, open questions and alerts, who executes, what today has cost."""
+    """How things stand: what the squad may do, who is in quarantine, counts by state, open questions and alerts, who
+    executes, what today has cost.
+
+    `squad` is {mode, since, by, reason}; `quarantined` are personas, in any project.
+    """
     return await office.store.read(_status)
 
 
 def _status(tx: Tx) -> View:
     days = ledger.accounts(tx, kinds=("project_day",))
     return {
+        "squad": emergency.standing(tx),
+        "quarantined": squad.quarantined(tx),
         "missions": counts.missions(tx),
         "tasks": counts.tasks(tx),
         "runs": counts.runs(tx),

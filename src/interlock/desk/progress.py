@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from interlock.desk import emergency
 from interlock.desk.office import Office
 from interlock.desk.views import View, view
 from interlock.store import approvals as approval_store
@@ -78,8 +79,9 @@ def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
     news = audit.activities(tx, mission_id=mission_id, after=after)
     agents = [row.assignee_agent_id for row in rows if row.assignee_agent_id]
     names = squad.names(tx, agents)
-    busy = bool(counts.moving(tx, mission_id) or mission_store.pending(tx, mission_id))
-    standing, reason = _standing(tx, rows, root, pending, busy)
+    hindrance = emergency.hindrance(tx)
+    busy = _busy(tx, root, is_held_up=hindrance is not None)
+    standing, reason = _standing(tx, rows, root, pending, busy, hindrance)
     return Progress(
         mission_id=mission_id,
         standing=standing,
@@ -101,7 +103,18 @@ def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
     )  # fmt: skip
 
 
-def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any], busy: bool) -> tuple[Standing, str | None]:
+def _busy(tx: Tx, root: Any, *, is_held_up: bool) -> bool:
+    """Whether anything of a mission is at work or queued; where nothing may start, only what is at work counts."""
+    if is_held_up:
+        return counts.at_work(tx, root.id) > 0
+    if counts.moving(tx, root.id):
+        return True
+    return root.status != "BLOCKED" and not counts.shut_in(tx, root.id) and bool(mission_store.pending(tx, root.id))
+
+
+def _standing(
+    tx: Tx, rows: list[Any], root: Any, pending: list[Any], busy: bool, hindrance: str | None
+) -> tuple[Standing, str | None]:  # fmt: skip
     """INVARIANT: a mission is MOVING as long as anything can happen without a person."""
     if root.status == "DONE":
         return Standing.DONE, None
@@ -110,14 +123,16 @@ def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any], busy: bool
     put_off = counts.put_off(tx, root.id)
     if busy:
         return Standing.MOVING, next((why for why, _ in put_off), None)
+    if hindrance is not None and counts.queued(tx, root.id):
+        return Standing.STOPPED, hindrance
     if any(row.kind != "BUDGET" for row in pending):
         return Standing.WAITING, "it waits for a person"
     if pending:
         return Standing.STOPPED, "its budget is used up"
     if hindered := [why for why, passes in put_off if not passes]:
         return Standing.FAILED, f"{hindered[0]}; nothing is lost: put it right, then go on with `interlock up`"
-    if counts.shut_in(tx, root.id):
-        return Standing.STOPPED, "an agent that it needs is paused"
+    if shut := counts.shut_in(tx, root.id):
+        return Standing.STOPPED, "; ".join(_why_shut(persona, state) for persona, state in shut)
     blocked = [row for row in rows if row.status == "BLOCKED"]
     kinds = {row.block_kind for row in blocked}
     reason = "; ".join(dict.fromkeys(row.block_reason for row in blocked if row.block_reason)) or None
@@ -126,3 +141,9 @@ def _standing(tx: Tx, rows: list[Any], root: Any, pending: list[Any], busy: bool
     if blocked:
         return Standing.FAILED, reason
     return Standing.MOVING, None
+
+
+def _why_shut(persona: str, state: str) -> str:
+    if state == "QUARANTINED":
+        return f"`{persona}` is quarantined: `interlock release {persona}` lets it work again"
+    return f"`{persona}` is {state.lower()}"

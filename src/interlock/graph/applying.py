@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents.persona import COORDINATOR, LEARNER
+from interlock.core.errors import Conflict
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.effects import Effect
 from interlock.graph.view import MissionView
@@ -101,7 +102,12 @@ class Applier:
         self.tick(e)
 
     def assign(self, e: Effect) -> None:
-        """Gives a task to an agent and posts its first run."""
+        """Gives a task to an agent and posts its first run.
+
+        Raises Conflict where the agent's member was paused or set apart since the view of it was read.
+        """
+        if not squad.is_active(self.tx, self.view.project_id, e["persona"]):
+            raise Conflict(f"`{e['persona']}` may not be given anything now: look again")
         agent_id = self._agent("task", e["persona"], {"task": e["task"], "generation": str(e["generation"])})
         reason = f"given to {e['persona']}"
         self._advance({**e, "reason": reason}, "ASSIGNED", assignee_agent_id=agent_id)

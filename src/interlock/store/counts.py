@@ -3,10 +3,10 @@
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.store.schema import Approval, Lane, Run, Task, table
+from interlock.store.schema import Agent, Approval, Lane, Member, Run, Task, table
 from interlock.store.tx import Tx
 
-_t, _r, _a, _lane = table(Task).c, table(Run).c, table(Approval).c, table(Lane).c
+_t, _r, _a, _lane, _m = table(Task).c, table(Run).c, table(Approval).c, table(Lane).c, table(Member).c
 _N = sa.func.count().label("n")
 _MISSIONS = sa.select(_t.status, _N).where(_t.parent_id.is_(None)).group_by(_t.status)
 _TASKS = sa.select(_t.status, _N).where(_t.parent_id.is_not(None)).group_by(_t.status)
@@ -20,12 +20,22 @@ _OF_MISSION = (
 )
 _QUEUED = sa.and_(_r.status == "created", _r.stop_reason.is_(None), sa.not_(_lane.paused))
 _MOVING = _OF_MISSION.where(sa.or_(_r.status == "running", _QUEUED))
+_AT_WORK = _OF_MISSION.where(_r.status == "running")
+_WAITS_TO_START = _OF_MISSION.where(_r.status == "created")
 _PUT_OFF = (
     sa.select(_r.error, _r.stop_reason)
     .where(_r.mission_id == b("mission"), _r.status == "created", _r.error.is_not(None), _r.due_at.is_not(None))
     .order_by(_r.order_at, _r.id)
 )
-_SHUT = _OF_MISSION.where(_r.status == "created", _lane.paused)
+_SHUT = (
+    sa.select(_m.persona, _m.state)
+    .join_from(table(Run), table(Lane), _r.agent_id == _lane.agent_id)
+    .join(table(Agent), table(Agent).c.id == _lane.agent_id)
+    .join(table(Member), _m.id == table(Agent).c.member_id)
+    .where(_r.mission_id == b("mission"), _r.status == "created", _lane.paused)
+    .distinct()
+    .order_by(_m.persona)
+)
 
 
 def missions(tx: Tx) -> dict[str, int]:
@@ -61,11 +71,21 @@ def moving(tx: Tx, mission_id: str) -> int:
     return int(tx.rows(_MOVING, {"mission": mission_id})[0].n)
 
 
+def at_work(tx: Tx, mission_id: str) -> int:
+    """Runs of a mission that some worker has in hand."""
+    return int(tx.rows(_AT_WORK, {"mission": mission_id})[0].n)
+
+
+def queued(tx: Tx, mission_id: str) -> int:
+    """Runs of a mission that have to start yet, or to go on."""
+    return int(tx.rows(_WAITS_TO_START, {"mission": mission_id})[0].n)
+
+
 def put_off(tx: Tx, mission_id: str) -> list[tuple[str, bool]]:
     """What keeps runs of a mission waiting to be tried again, and whether it passes by itself."""
     return [(row.error, row.stop_reason is None) for row in tx.rows(_PUT_OFF, {"mission": mission_id})]
 
 
-def shut_in(tx: Tx, mission_id: str) -> int:
-    """Runs of a mission that are queued in a mailbox of a paused or quarantined agent."""
-    return int(tx.rows(_SHUT, {"mission": mission_id})[0].n)
+def shut_in(tx: Tx, mission_id: str) -> list[tuple[str, str]]:
+    """Personas in whose shut mailboxes runs of a mission are queued, each with its member's state."""
+    return [(row.persona, row.state) for row in tx.rows(_SHUT, {"mission": mission_id})]

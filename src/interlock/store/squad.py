@@ -47,6 +47,7 @@ _STATE_FROM = _STATE.where(_m.state == b("seen"))
 _OF_MEMBER = sa.select(_ag.id).where(_ag.member_id == b("member")).order_by(_ag.id)
 _SHARED = _MEMBER.with_for_update(read=True)
 _OUT_OF_MONEY = sa.select(_m.id).where(_m.state == "PAUSED", _m.state_reason.like("budget:%")).order_by(_m.id)
+_SET_APART = sa.select(_m.persona).where(_m.state == "QUARANTINED")
 _GATE = (
     sa.update(LANES)
     .where(_lane.agent_id.in_(sa.select(_ag.id).where(_ag.member_id == b("member"))))
@@ -239,6 +240,11 @@ def budget_pause(member: Any) -> tuple[str, int] | None:
         return None
     need, _, account_id = rest.partition(":")
     return account_id, int(need)
+
+
+def quarantined(tx: Tx) -> list[str]:
+    """Personas whose members are in quarantine."""
+    return sorted({row.persona for row in tx.rows(_SET_APART)})
 
 
 def paused_for_budget(tx: Tx) -> list[Any]:

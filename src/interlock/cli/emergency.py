@@ -1,0 +1,103 @@
+"""Emergency controls at the command line; each is one operation of the desk."""
+
+from typing import Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+Reason = Annotated[str | None, typer.Option("--reason", metavar="T", help="For the record and whoever asks why.")]
+Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona, or the id of one of its agents.")]
+
+
+def pause(reason: Reason = None, as_json: Json = False) -> None:
+    """Let each run stop after its current step, and start nothing."""
+    from interlock.desk import emergency
+
+    _told(opening.at_desk(lambda office, person: emergency.pause(office, person, reason=reason)), as_json)
+
+
+def drain(reason: Reason = None, as_json: Json = False) -> None:
+    """Finish what runs, and start nothing."""
+    from interlock.desk import emergency
+
+    _told(opening.at_desk(lambda office, person: emergency.drain(office, person, reason=reason)), as_json)
+
+
+def stop(reason: Reason = None, as_json: Json = False) -> None:
+    """End everything that runs at once, and start nothing; it goes on where it was with `resume`."""
+    from interlock.desk import emergency
+
+    _told(opening.at_desk(lambda office, person: emergency.stop(office, person, reason=reason)), as_json)
+
+
+def resume(as_json: Json = False) -> None:
+    """Let the squad work again."""
+    from interlock.desk import emergency
+
+    _told(opening.at_desk(emergency.resume), as_json)
+
+
+def quarantine(agent: Named, reason: Reason = None, as_json: Json = False) -> None:
+    """Stop one agent and keep work away from it."""
+    from interlock.cli import screen
+    from interlock.desk import emergency
+
+    done = opening.at_desk(lambda office, person: emergency.quarantine(office, person, agent, reason=reason))
+    if as_json:
+        return screen.data(done)
+    if not done["changed"]:
+        return screen.line(f"{done['agent']} was quarantined already")
+    screen.line(f"{done['agent']} is quarantined{_tasks(done['tasks'], 'blocked')}")
+    _show_flight(done, "stopped")
+    return screen.note(f"`interlock release {done['agent']}` lets it work again")
+
+
+def release(agent: Named, as_json: Json = False) -> None:
+    """Let a quarantined agent work again."""
+    from interlock.cli import screen
+    from interlock.desk import emergency
+
+    done = opening.at_desk(lambda office, person: emergency.release(office, person, agent))
+    if as_json:
+        return screen.data(done)
+    if done["changed"]:
+        return screen.line(f"{done['agent']} works again{_tasks(done['tasks'], 'go on')}")
+    state = "" if done["state"] == "ACTIVE" else f", it is {done['state'].lower()}"
+    return screen.line(f"{done['agent']} was not quarantined{state}")
+
+
+def _tasks(ids: list[str], what: str) -> str:
+    return f", {len(ids)} task{'s' * (len(ids) != 1)} {what}" if ids else ""
+
+
+_IS = {"running": "works", "draining": "finishes what runs", "paused": "is paused", "stopped": "is stopped"}
+_FATE = {"draining": "finishes", "paused": "ends its step", "stopped": "stopped"}
+
+
+def _told(done: dict[str, Any], as_json: bool) -> None:
+    from interlock.cli import screen
+
+    if as_json:
+        return screen.data(done)
+    mode, already = done["mode"], "" if done["changed"] else " already"
+    screen.line(f"the squad {_IS[mode]}{already}")
+    if mode == "running":
+        return None
+    _show_flight(done, _FATE[mode])
+    return screen.note("`interlock resume` lets it go on")
+
+
+def _show_flight(done: dict[str, Any], fate: str) -> None:
+    """What was at work, and which effects nobody is sure of. Source: row I8."""
+    from interlock.cli import screen
+
+    late = set(done.get("still_running", ()))
+    for run in done["runs"]:
+        what = "its worker has not answered yet" if run["id"] in late else fate
+        screen.line(f"  {run['id']}  {run['persona'] or run['kind']}  {what}")
+    for call in done.get("uncertain", ()):
+        screen.line(f"  uncertain: {call['risk']} {call['tool']} {call['args']} of {call['run_id']}")
+    if done.get("uncertain"):
+        screen.note("each uncertain effect is asked about when its run goes on")
