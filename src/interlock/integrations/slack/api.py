@@ -1,0 +1,134 @@
+"""The Web API client, shared by everything here, and what its failures mean; which methods are called is elsewhere."""
+
+import logging
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+
+from interlock.integrations.contract import Later, Undeliverable, Unheard
+
+TIMEOUT_S = 10.0
+"""Of one call; a message whose fate is not known by then is looked for."""
+_LATER = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded", "team_added_to_org", "accesslimited"})
+_UNHEARD = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
+_TOKEN = "Slack refuses the bot token: set `SLACK_BOT_TOKEN` anew"
+_CHANNEL = "name another one in `slack.channel`"
+_ADVICE: Mapping[str, str] = {
+    "account_inactive": _TOKEN,
+    "invalid_auth": _TOKEN,
+    "not_authed": _TOKEN,
+    "token_expired": _TOKEN,
+    "token_revoked": _TOKEN,
+    "channel_not_found": f"the app sees no such channel: invite it there with `/invite @Interlock`, or {_CHANNEL}",
+    "is_archived": f"the channel is archived: unarchive it, or {_CHANNEL}",
+    "not_in_channel": "the app is not in the channel: invite it there with `/invite @Interlock`",
+    "message_not_found": "the message is not there any more: somebody has deleted it",
+    "restricted_action": f"the workspace does not let the app post there: ask its admin, or {_CHANNEL}",
+}
+
+
+class Failure(Undeliverable):
+    """Slack refused a call for good, and would again; `code` is its own word for why."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        self.code = code
+        super().__init__(f"{_ADVICE.get(code, 'Slack refuses it')} (`{code}`{detail})")
+
+
+class Api:
+    """One session to Slack. The client does not repeat calls by itself: a repeated post is a second message."""
+
+    def __init__(self, base_url: str, token: str) -> None:
+        self._base_url, self._token = base_url.rstrip("/") + "/", token
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def client(self) -> AsyncWebClient:
+        """The vendor's client over the shared session; needs a running event loop."""
+        return AsyncWebClient(
+            self._token, base_url=self._base_url, session=self._opened(), logger=vendor_log(), retry_handlers=[]
+        )
+
+    def webhook(self, url: str) -> AsyncWebhookClient:
+        """A client for a `response_url`."""
+        return AsyncWebhookClient(url, session=self._opened(), logger=vendor_log(), retry_handlers=[])
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_S))
+        return self._session
+
+    async def close(self) -> None:
+        """Lets go of the connections; the next call opens new ones."""
+        if self._session is not None:
+            await self._session.close()
+
+
+class _OneLine(logging.Filter):
+    """What the vendor reports of each failed attempt, without a stack trace."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = record.exc_text = None
+        return True
+
+
+_ONE_LINE = _OneLine()
+
+
+def vendor_log() -> logging.Logger:
+    """The log of the vendor's libraries. Below warnings they would tell of tokens and of everything that is said."""
+    log = logging.getLogger("interlock.slack")
+    log.setLevel(logging.WARNING)
+    log.addFilter(_ONE_LINE)
+    return log
+
+
+async def heard(call: Awaitable[Any]) -> Any:
+    """What Slack answered.
+
+    Raises Later where it was not done and may be soon; Failure where it never will be; Unheard where nobody knows.
+    """
+    try:
+        return await call
+    except SlackApiError as error:
+        raise _meaning(error) from error
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        raise Later(f"Slack cannot be reached: {error}") from error
+    except TimeoutError as error:
+        raise Unheard(f"Slack did not answer within {TIMEOUT_S:g} s") from error
+    except aiohttp.ClientError as error:
+        raise Unheard(f"the connection to Slack broke: {type(error).__name__}") from error
+
+
+def _meaning(error: SlackApiError) -> Later | Undeliverable | Unheard:
+    response = error.response
+    said = getattr(response, "data", None)
+    data: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    status = int(getattr(response, "status_code", None) or getattr(response, "status", None) or 0)
+    code = str(data.get("error") or "")
+    if status == 429 or code in _LATER:
+        return Later("Slack wants fewer calls", retry_after(getattr(response, "headers", None) or {}))
+    if status >= 500 or code in _UNHEARD or not code:
+        return Unheard(f"Slack answered with status {status}" + (f" (`{code}`)" if code else ""))
+    return Failure(code, _detail(data))
+
+
+def _detail(data: Mapping[str, Any]) -> str:
+    """What Slack says beside the code: the scope that is missing, the block that is wrong."""
+    if needed := data.get("needed"):
+        return f": add the scope `{needed}` and install the app again"
+    messages = (data.get("response_metadata") or {}).get("messages") or []
+    return f": {'; '.join(str(line)[:200] for line in messages[:3])}" if messages else ""
+
+
+def retry_after(headers: Mapping[str, Any]) -> float | None:
+    """The seconds that Slack wants to be left alone for; None where it does not say."""
+    given = headers.get("Retry-After")
+    try:
+        return max(0.0, float(str(given)))
+    except ValueError:
+        return None

@@ -1,0 +1,116 @@
+"""Slack's payloads as the desk's requests; that they are Slack's has been verified before, and nothing is done here.
+
+Source: https://docs.slack.dev/interactivity and https://docs.slack.dev/apis/events-api for the payloads.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.desk.requests import Place, Request
+from interlock.integrations.slack.text import plain
+
+Payload = Mapping[str, Any]
+
+SURFACE = "slack"
+HELP = "help"
+_MENTION = re.compile(r"^\s*<@[UW][A-Z0-9]+(?:\|[^<>]*)?>[\s,:]*")
+_SPOKEN = frozenset({None, "file_share", "thread_broadcast"})
+"""Subtypes of messages that a person has just written."""
+
+
+def of_command(body: Payload) -> Request:
+    """A slash command: its first word is the command, and help where there is none."""
+    command, words = _command(body.get("text") or "")
+    return Request(
+        key=_key(body["trigger_id"]),
+        identity=_identity(body["user_id"]),
+        name=body.get("user_name") or body["user_id"],
+        place=Place(SURFACE, body["channel_id"], None, body["user_id"], _reply(body)),
+        command=command,
+        words=words,
+    )
+
+
+def of_tap(body: Payload, action: Payload) -> Request:
+    """A button that sends its command at once. Its value says what about; who may is not in it."""
+    user = body["user"]
+    return Request(
+        key=_key(f"{action['action_ts']}:{action['action_id']}:{user['id']}"),
+        identity=_identity(user["id"]),
+        name=_name(user),
+        place=place_of_tap(body),
+        command=verb(action),
+        fields={"id": action["value"]},
+    )
+
+
+def verb(action: Payload) -> str:
+    """The command that a button stands for."""
+    return str(action["action_id"]).split(":")[1]
+
+
+def place_of_tap(body: Payload) -> Place:
+    """Where the button stands."""
+    message, container = body.get("message") or {}, body.get("container") or {}
+    channel = (body.get("channel") or {}).get("id") or container.get("channel_id") or body["user"]["id"]
+    thread = message.get("thread_ts") or container.get("thread_ts")
+    return Place(SURFACE, channel, thread, body["user"]["id"], _reply(body))
+
+
+def of_form(body: Payload, command: str, fields: Mapping[str, Any], place: Place) -> Request:
+    """A form that was sent, with what has been read from it."""
+    user, view = body["user"], body["view"]
+    return Request(
+        key=_key(f"{view['id']}:{view['hash']}"),
+        identity=_identity(user["id"]),
+        name=_name(user),
+        place=place,
+        command=command,
+        fields=dict(fields),
+    )
+
+
+def of_event(body: Payload) -> Request | None:
+    """What a person said to the app, in a channel by name or in their conversation with it; None for all else.
+
+    INVARIANT: what a bot says, this one or another, is never a request.
+    """
+    event: Payload = body.get("event") or {}
+    if event.get("type") == "message" and event.get("channel_type") != "im":
+        return None
+    if event.get("subtype") not in _SPOKEN or event.get("bot_id") or event.get("bot_profile"):
+        return None
+    if not event.get("user") or not event.get("channel") or event.get("edited"):
+        return None
+    command, words = _command(_MENTION.sub("", event.get("text") or "", count=1))
+    return Request(
+        key=_key(body["event_id"]),
+        identity=_identity(event["user"]),
+        name=event["user"],
+        place=Place(SURFACE, event["channel"], event.get("thread_ts"), event["user"]),
+        command=command,
+        words=words,
+    )
+
+
+def _command(text: str) -> tuple[str, str]:
+    command, *words = plain(text).split(maxsplit=1) or [HELP]
+    return command, words[0].strip() if words else ""
+
+
+def _key(given: str) -> str:
+    return f"{SURFACE}:{given}"
+
+
+def _identity(user: str) -> str:
+    return f"{SURFACE}:{user}"
+
+
+def _name(user: Payload) -> str:
+    return str(user.get("username") or user.get("name") or user["id"])
+
+
+def _reply(body: Payload) -> dict[str, Any]:
+    url = body.get("response_url")
+    return {"response_url": url} if url else {}

@@ -1,0 +1,130 @@
+"""The forms that ask for more than a tap can say: words for an answer, other arguments for a call.
+
+That they are opened, and what becomes of what is sent, is `surface`'s matter.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.desk.requests import Place
+from interlock.integrations.slack.intake import Payload
+from interlock.integrations.slack.text import escape, size
+
+WORDS, ARGUMENTS = "interlock:words", "interlock:arguments"
+"""What the forms are called when they come back."""
+MOST_INPUT = 3_000
+_INPUT = "said"
+_TITLES = {"approve": "Approve", "deny": "Deny"}
+
+
+class Unfit(ValueError):
+    """What a person has sent cannot be taken; the form says why, beneath the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A form that came back: the command it stands for, what it says, and where its button was."""
+
+    command: str
+    fields: Mapping[str, Any]
+    place: Place
+
+
+def words_form(verb: str, target: str, place: Place) -> dict[str, Any]:
+    """Asks why something is denied, or what the answer is."""
+    denies = verb == "deny"
+    hint = "The agent is told this, word for word." if denies else "The agent goes on with this."
+    return _form(WORDS, verb, target, place, label="Reason" if denies else "Answer", hint=hint, initial=None)
+
+
+def arguments_form(target: str, tool: str, args: Mapping[str, Any], place: Place) -> dict[str, Any] | None:
+    """Asks for the arguments that a call is to have instead; None where they are too long for a form."""
+    text = json.dumps(args, indent=2, ensure_ascii=False)
+    if size(text) > MOST_INPUT:
+        return None
+    hint = "A JSON object. The call is made with exactly these arguments, once, and you have signed for them."
+    return _form(ARGUMENTS, "approve", target, place, label=f"Arguments of {tool}"[:150], hint=hint, initial=text)
+
+
+def _form(
+    callback: str, verb: str, target: str, place: Place, *, label: str, hint: str, initial: str | None
+) -> dict[str, Any]:
+    element: dict[str, Any] = {
+        "type": "plain_text_input", "action_id": _INPUT, "multiline": True, "max_length": MOST_INPUT,
+        "focus_on_load": True,
+    }  # fmt: skip
+    if initial is not None:
+        element["initial_value"] = initial
+    title = _TITLES.get(verb, "Interlock")
+    return {
+        "type": "modal",
+        "callback_id": callback,
+        "private_metadata": json.dumps(_kept(verb, target, place)),
+        "title": _plain(title),
+        "submit": _plain(title),
+        "close": _plain("Back"),
+        "blocks": [
+            {"type": "context", "elements": [{"type": "mrkdwn", "text": f"`{escape(target)}`"}]},
+            {"type": "input", "block_id": _INPUT, "label": _plain(label), "hint": _plain(hint), "element": element},
+        ],
+    }
+
+
+def _kept(verb: str, target: str, place: Place) -> dict[str, Any]:
+    where = {"channel": place.channel, "thread": place.thread, "reply": dict(place.reply)}
+    return {"verb": verb, "target": target, "place": where}
+
+
+def filled(body: Payload) -> Filled:
+    """What a form says.
+
+    Raises Unfit where it says nothing, or no arguments.
+    """
+    view = body["view"]
+    kept = json.loads(view["private_metadata"])
+    said = view["state"]["values"][_INPUT][_INPUT].get("value") or ""
+    where = kept["place"]
+    place = Place("slack", where["channel"], where["thread"], body["user"]["id"], where["reply"])
+    fields: dict[str, Any] = {"id": kept["target"]}
+    if view["callback_id"] == ARGUMENTS:
+        fields["args"] = _arguments(said)
+    elif not said.strip():
+        raise Unfit("Say why: the agent can act on it.")
+    else:
+        fields["reason" if kept["verb"] == "deny" else "note"] = said.strip()
+    return Filled(kept["verb"], fields, place)
+
+
+def unfit(error: Unfit) -> dict[str, Any]:
+    """What keeps a form open and says what is wrong with it."""
+    return {"response_action": "errors", "errors": {_INPUT: str(error)}}
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except RecursionError as error:
+        raise Unfit("This nests too deep.") from error
+    except json.JSONDecodeError as error:
+        raise Unfit(f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from error
+    if not isinstance(value, dict):
+        raise Unfit('This is not a JSON object: write it like {"to": "a@example.com"}.')
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which every key stands once, so that nobody signs another value than they read."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Unfit("A key stands in it twice.")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise Unfit(f"{name} is no number in JSON.")
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}

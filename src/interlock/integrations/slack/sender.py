@@ -1,0 +1,196 @@
+"""Messages of the outbox in Slack: posted once, edited, found again; order and retries are `delivery`'s matter."""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from interlock.desk.cards import Card
+from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
+from interlock.integrations.slack.api import Api, Failure, heard, retry_after
+from interlock.integrations.slack.blocks import Sheet, sheets
+
+EVENT_TYPE = "interlock_message"
+_REPLIED = "reply"
+"""What a reply is called that one person alone sees: Slack gives no name by which it could be edited or found."""
+_ABSENT = frozenset({"channel_not_found", "not_in_channel", "user_not_in_channel", "message_not_found"})
+_USES = 4
+"""A `response_url` works five times; one is left for what else may have to be said by it."""
+_PAGE = 200
+_PAGES = 10
+_BEGUN = 256
+
+
+class SlackSender:
+    """The outbox's sender for Slack.
+
+    A card may take several messages; they stand in one thread, and their timestamps, joined by blanks, are the
+    reference. What of it was posted before an attempt failed is not posted again.
+    """
+
+    surface = "slack"
+    repeats = True
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._begun: OrderedDict[str, dict[int, str]] = OrderedDict()
+        """By key: parts of messages that are not there whole, or that have more of them than their reference says."""
+
+    async def post(self, message: Message) -> str:
+        """Posts all parts; returns the reference. Raises Later, Undeliverable, Unheard."""
+        parts = sheets(_card(message))
+        if message.kind == "text" and message.address.get("user"):
+            return await self._reply(message, parts)
+        there = self._remember(message.key, self._begun.get(message.key, {}))
+        await self._settle(message, parts, there)
+        self._begun.pop(message.key, None)
+        return _joined(there)
+
+    async def edit(self, message: Message) -> None:
+        """Brings all parts up to date. Raises Later, Undeliverable, Unheard."""
+        if message.ref is None or message.ref == _REPLIED:
+            return
+        parts, named = sheets(_card(message)), dict(enumerate(message.ref.split()))
+        there = {**self._begun.get(message.key, {}), **named}
+        if len(parts) > len(there):
+            there = {**await self._seek(message, _thread(message) or named[0]), **named}
+        await self._settle(message, parts, there)
+        if set(there) - set(named):
+            self._remember(message.key, there)
+
+    async def find(self, message: Message) -> str | None:
+        """The reference of a message that is there whole; of one that is there in part, the rest is posted next.
+
+        Raises Later.
+        """
+        if message.kind == "text" and message.address.get("user"):
+            return None
+        there = await self._seek(message, _thread(message))
+        if there and set(there) >= set(range(len(sheets(_card(message))))):
+            return _joined(there)
+        self._remember(message.key, there)
+        return None
+
+    async def close(self) -> None:
+        """Lets go of connections."""
+        await self._api.close()
+
+    def _remember(self, key: str, there: dict[int, str]) -> dict[int, str]:
+        self._begun[key] = there
+        while len(self._begun) > _BEGUN:
+            self._begun.popitem(last=False)
+        return there
+
+    async def _settle(self, message: Message, parts: Sequence[Sheet], there: dict[int, str]) -> None:
+        """Makes Slack show exactly these parts; `there` gets each one as soon as it is posted."""
+        client = self._api.client
+        for number, part in enumerate(parts):
+            say = {**_said(part), "metadata": _metadata(message, number)}
+            if number in there:
+                await heard(client.chat_update(channel=message.channel, ts=there[number], **say))
+                continue
+            thread = _thread(message) or there.get(0)
+            answer = await heard(
+                client.chat_postMessage(
+                    channel=message.channel, thread_ts=thread, unfurl_links=False, unfurl_media=False, **say
+                )
+            )
+            there[number] = answer["ts"]
+        for number in sorted(n for n in there if n >= len(parts)):
+            await heard(client.chat_delete(channel=message.channel, ts=there.pop(number)))
+
+    async def _seek(self, message: Message, thread: str | None) -> dict[int, str]:
+        """The parts of a message that are in the channel or its thread. Raises Later."""
+        try:
+            there = {n: ts async for n, ts in self._seen(message, thread)}
+            if thread is None and 0 in there:
+                there |= {n: ts async for n, ts in self._seen(message, there[0])}
+            return there
+        except Failure as error:
+            if error.code in _ABSENT or error.code == "thread_not_found":
+                return {}
+            raise Later(str(error)) from error
+        except Unheard as error:
+            raise Later(str(error)) from error
+
+    async def _seen(self, message: Message, thread: str | None) -> AsyncIterator[tuple[int, str]]:
+        """Parts with this key, newest page of the channel first, or along the whole thread."""
+        client, cursor = self._api.client, None
+        for _ in range(_PAGES):
+            asked: dict[str, Any] = {"channel": message.channel, "limit": _PAGE, "cursor": cursor}
+            asked["include_all_metadata"] = True
+            call = client.conversations_replies(ts=thread, **asked) if thread else client.conversations_history(**asked)
+            page = await heard(call)
+            for found in page.get("messages") or []:
+                payload = (found.get("metadata") or {}).get("event_payload") or {}
+                if payload.get("key") == message.key:
+                    yield int(payload.get("part") or 0), found["ts"]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+
+    async def _reply(self, message: Message, parts: Sequence[Sheet]) -> str:
+        """Says it to one person alone where they asked, else in the conversation that they have with the app."""
+        done = self._remember(message.key, self._begun.get(message.key, {}))
+        for number, part in enumerate(parts):
+            if number not in done:
+                await self._say(message, part, number)
+                done[number] = _REPLIED
+        self._begun.pop(message.key, None)
+        return _REPLIED
+
+    async def _say(self, message: Message, part: Sheet, number: int) -> None:
+        url, user = message.payload.get("response_url"), message.address["user"]
+        thread = message.address.get("thread")
+        if url and number < _USES and await self._respond(url, part, thread):
+            return
+        client = self._api.client
+        say = {**_said(part), "unfurl_links": False, "unfurl_media": False}
+        if not message.channel.startswith("D"):
+            try:
+                call = client.chat_postEphemeral(channel=message.channel, user=user, thread_ts=thread, **_said(part))
+                await heard(call)
+                return
+            except Failure as error:
+                if error.code not in _ABSENT:
+                    raise
+            await heard(client.chat_postMessage(channel=user, **say))
+        else:
+            await heard(client.chat_postMessage(channel=message.channel, thread_ts=thread, **say))
+
+    async def _respond(self, url: str, part: Sheet, thread: str | None) -> bool:
+        """Whether it could be said by a `response_url`, which is good for half an hour.
+
+        Raises Later, Unheard.
+        """
+        said = {"text": part.text, "blocks": list(part.blocks)}
+        body = {**said, "response_type": "ephemeral", "replace_original": False, "thread_ts": thread}
+        answer = await heard(self._api.webhook(url).send_dict(body))
+        if answer.status_code == 429:
+            raise Later("Slack wants fewer replies", retry_after(answer.headers))
+        if answer.status_code >= 500:
+            raise Unheard(f"Slack answered a reply with status {answer.status_code}")
+        return bool(answer.status_code == 200)
+
+
+def _card(message: Message) -> Card:
+    if message.card is None:
+        raise Undeliverable("a letter is not for Slack")
+    return message.card
+
+
+def _said(part: Sheet) -> dict[str, Any]:
+    return {"text": part.text, "blocks": list(part.blocks), "link_names": False}
+
+
+def _metadata(message: Message, number: int) -> Mapping[str, Any]:
+    return {"event_type": EVENT_TYPE, "event_payload": {"key": message.key, "part": number}}
+
+
+def _thread(message: Message) -> str | None:
+    """The thread's first message: of the thread it was started in, else the first one of this conversation."""
+    inside: str | None = message.address.get("thread")
+    return inside or (message.root.split()[0] if message.root else None)
+
+
+def _joined(there: Mapping[int, str]) -> str:
+    return " ".join(there[number] for number in sorted(there))

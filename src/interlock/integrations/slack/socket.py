@@ -1,0 +1,82 @@
+"""Socket Mode: a connection that Slack sends requests by, kept up; what is done with a request is `surface`'s matter.
+
+Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
+"""
+
+import asyncio
+import logging
+
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.web.async_client import AsyncWebClient
+
+from interlock.core.errors import InterlockError
+from interlock.integrations.contract import Later
+from interlock.integrations.slack.api import heard, vendor_log
+
+PING_S = 2.0
+"""How often the connection is looked at; a dead one is noticed after four times as long."""
+CONNECT_S = 8.0
+"""How long one address is tried before Slack is asked for another one."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+_log = logging.getLogger(__name__)
+
+
+class Line(SocketModeClient):
+    """The vendor's client, but for two habits of it.
+
+    It would try the address of a connection for ever, though Slack gives each for one use within half a minute; and
+    where Slack gives none, it would ask again without growing pauses.
+    """
+
+    async def issue_new_wss_url(self) -> str:
+        """An address to connect to, however long Slack takes to give one."""
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                answer = await heard(self.web_client.apps_connections_open(app_token=self.app_token))
+                return str(answer["url"])
+            except InterlockError as error:
+                wait = error.seconds if isinstance(error, Later) and error.seconds is not None else pause
+                _log.warning("no Socket Mode connection: %s; next attempt in %g s", error, wait)
+            await asyncio.sleep(wait)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
+    async def connect(self) -> None:
+        """Returns once there is a connection."""
+        pause = FIRST_PAUSE_S
+        while not self.closed:
+            if self.wss_uri is None:
+                self.wss_uri = await self.issue_new_wss_url()
+            try:
+                async with asyncio.timeout(CONNECT_S):
+                    await super().connect()  # type: ignore[no-untyped-call]
+                    return
+            except TimeoutError:
+                self.wss_uri = None
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+class SocketMode(AsyncSocketModeHandler):
+    """Dispatches what comes by the line to the app, and acknowledges it."""
+
+    def __init__(self, app: AsyncApp, app_token: str, web_client: AsyncWebClient) -> None:
+        self.app, self.app_token = app, app_token
+        self.client = Line(app_token, vendor_log(), web_client, ping_interval=PING_S)
+        self.client.socket_mode_request_listeners.append(self.handle)  # type: ignore[arg-type]
+
+    async def run(self) -> None:
+        """Keeps the connection until it is cancelled."""
+        try:
+            await self.connect_async()  # type: ignore[no-untyped-call]
+            await asyncio.Event().wait()
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        line = self.client
+        working = [t for t in (line.message_processor, line.message_receiver, line.current_session_monitor) if t]
+        await line.close()  # type: ignore[no-untyped-call]
+        await asyncio.gather(*working, return_exceptions=True)

@@ -1,0 +1,182 @@
+"""Slack as a surface: what it sends is verified, kept by the reception, acknowledged; no command is done here."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltRequest
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.signature import SignatureVerifier
+from slack_sdk.web.async_client import AsyncWebClient
+
+from interlock.core.errors import ConfigError, InterlockError
+from interlock.desk.reception import Reception
+from interlock.desk.requests import Request
+from interlock.integrations.contract import Answer
+from interlock.integrations.slack import forms, intake, modals
+from interlock.integrations.slack.api import Api, vendor_log
+from interlock.integrations.slack.sender import SlackSender
+from interlock.integrations.slack.socket import SocketMode
+from interlock.settings.model import SlackSettings
+
+KEEP_S = 2.0
+"""How long an acknowledgement waits for a request to be kept; Slack waits for 3 s."""
+NOT_KEPT = "That could not be kept just now: look with `/interlock status` before you say it again."
+_DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)
+_SIGNATURE = re.compile(r"v0=[0-9a-f]{64}", re.ASCII)
+_ANY = re.compile(r"")
+_JSON = {"content-type": "application/json"}
+_log = logging.getLogger(__name__)
+
+
+class Slack:
+    """One Slack app: its hook at `/slack/events`, its Socket Mode connection, and its sender.
+
+    Raises ConfigError where there is a token for nothing, or nothing to verify requests by.
+    """
+
+    def __init__(self, settings: SlackSettings, reception: Reception) -> None:
+        if settings.bot_token is None or not (settings.signing_secret or settings.app_token):
+            raise ConfigError(["slack: set `SLACK_BOT_TOKEN` and one of `SLACK_SIGNING_SECRET` or `SLACK_APP_TOKEN`"])
+        token = settings.bot_token.get_secret_value()
+        secret = settings.signing_secret.get_secret_value() if settings.signing_secret else ""
+        self._verifier = SignatureVerifier(secret) if secret.strip() else None
+        self._app_token = settings.app_token.get_secret_value() if settings.app_token else None
+        self._api, self._reception = Api(settings.base_url, token), reception
+        self._working: set[asyncio.Task[Any]] = set()
+        self._app = self._listening(token, secret, settings.base_url)
+
+    def sender(self) -> SlackSender:
+        """What the outbox sends by."""
+        return SlackSender(self._api)
+
+    async def handle(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """The answer to a POST to `/slack/events`: 401 and nothing else unless Slack has signed it.
+
+        INVARIANT: nothing of a body is read before its signature has been verified over its bytes, but for whether it
+        is Slack's unsigned look at the certificate (`ssl_check`), which does nothing.
+        """
+        headers = {name.lower(): value for name, value in headers.items()}
+        if self._verifier is None:
+            return _problem(404, "no signing secret is set here: set `SLACK_SIGNING_SECRET`")
+        if not _is_signed(self._verifier, body, headers):
+            return Answer(200) if b"ssl_check=1" in body.split(b"&") else _problem(401, "not signed by Slack")
+        try:
+            request = AsyncBoltRequest(body=body.decode(), headers=dict(headers))
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return _problem(400, "no request of Slack")
+        response = await self._app.async_dispatch(request)
+        return Answer(response.status, response.first_headers_without_set_cookie(), response.body.encode())
+
+    async def run(self) -> None:
+        """Keeps a Socket Mode connection, where there is an app token, until it is cancelled."""
+        if self._app_token is None:
+            await asyncio.Event().wait()
+            return
+        await SocketMode(self._app, self._app_token, self._api.client).run()
+
+    async def close(self) -> None:
+        """Ends what is under way and lets go of connections."""
+        working = list(self._working)
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        await self._api.close()
+
+    def _listening(self, token: str, secret: str, base_url: str) -> AsyncApp:
+        """The vendor's app, which verifies and dispatches. It answers when a listener ends, and looks nothing up."""
+        client = AsyncWebClient(token, base_url=base_url.rstrip("/") + "/", logger=vendor_log(), retry_handlers=[])
+
+        async def authorize() -> AuthorizeResult:
+            return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
+
+        app = AsyncApp(
+            name="interlock", logger=vendor_log(), client=client, authorize=authorize, signing_secret=secret,
+            process_before_response=True,
+        )  # fmt: skip
+        app.command(_ANY)(self._command)
+        app.action(_ANY)(self._action)
+        app.view(_ANY)(self._view)
+        app.event(_ANY)(self._event)
+        app.shortcut(_ANY)(_nothing)
+        app.options(_ANY)(_nothing)
+        return app
+
+    async def _command(self, body: dict[str, Any], ack: AsyncAck) -> None:
+        if await self._kept(intake.of_command(body)):
+            await ack()
+        else:
+            await ack(text=NOT_KEPT)
+
+    async def _action(self, body: dict[str, Any], action: dict[str, Any], ack: AsyncAck) -> BoltResponse | None:
+        how = str(action.get("action_id") or "").partition(":")[0]
+        if how == "do" and not await self._kept(intake.of_tap(body, action)):
+            return BoltResponse(status=503)
+        if how in ("ask", "edit"):
+            self._begin(forms.offer(self._api, self._reception, body, action))
+        await ack()
+        return None
+
+    async def _view(self, body: dict[str, Any], ack: AsyncAck) -> None:
+        try:
+            form = modals.filled(body)
+        except modals.Unfit as error:
+            await ack(modals.unfit(error))
+            return
+        if await self._kept(intake.of_form(body, form.command, form.fields, form.place)):
+            await ack()
+        else:
+            await ack(modals.unfit(modals.Unfit("That could not be kept just now: send it again.")))
+
+    async def _event(self, body: dict[str, Any], ack: AsyncAck) -> BoltResponse | None:
+        request = intake.of_event(body)
+        if request is not None and not await self._kept(request):
+            return BoltResponse(status=503)
+        await ack()
+        return None
+
+    async def _kept(self, request: Request) -> bool:
+        """Whether a request will be worked, now or as one that is known already. What takes longer goes on."""
+        keeping = self._begin(self._reception.accept(request))
+        done, _ = await asyncio.wait({keeping}, timeout=KEEP_S)
+        return bool(done) and not keeping.cancelled() and keeping.exception() is None
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._working.discard(task)
+        with contextlib.suppress(asyncio.CancelledError):
+            if error := task.exception():
+                told = str(error) if isinstance(error, InterlockError) else type(error).__name__
+                _log.error("a request from Slack was not taken up: %s", told, exc_info=error)
+
+
+async def _nothing(ack: AsyncAck) -> None:
+    await ack()
+
+
+def _is_signed(verifier: SignatureVerifier, body: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether the body is Slack's, and was so within the last five minutes.
+
+    Source: https://docs.slack.dev/authentication/verifying-requests-from-slack.
+    """
+    stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+    if not _DIGITS.fullmatch(stamp) or not _SIGNATURE.fullmatch(signature):
+        return False
+    try:
+        return verifier.is_valid(body, stamp, signature)
+    except UnicodeDecodeError:
+        return False
+
+
+def _problem(status: int, detail: str) -> Answer:
+    return Answer(status, _JSON, json.dumps({"error": detail}).encode())

@@ -1,0 +1,73 @@
+"""Text on its way to Slack and back: escaping, reading what people wrote, cutting at sensible places; no blocks."""
+
+import re
+from collections.abc import Iterator
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_TOKEN = re.compile(r"<([^<>]*)>")
+_BROADCASTS = ("here", "channel", "everyone")
+_HOMELY = 0.5
+"""How much of a piece must be kept for a cut at a line's or a word's end to be worth it."""
+
+
+def escape(text: str) -> str:
+    """The text as Slack shows it letter by letter: nothing in it is a mention, a link or a ping.
+
+    Source: https://docs.slack.dev/messaging/formatting-message-text, "Escaping text".
+    """
+    return text.translate({ord(sign): entity for sign, entity in _ENTITIES.items()})
+
+
+def plain(text: str) -> str:
+    """What a person typed, from how Slack tells of it: `<https://a.b|a.b>` is a link, `&lt;` a sign."""
+    said = _TOKEN.sub(lambda found: _spoken(found[1]), text)
+    for sign, entity in reversed(_ENTITIES.items()):
+        said = said.replace(entity, sign)
+    return said
+
+
+def _spoken(token: str) -> str:
+    target, _, label = token.partition("|")
+    if target.startswith("!"):
+        word = target[1:].partition("^")[0]
+        return f"@{word}" if word in _BROADCASTS else label
+    if target.startswith(("@", "#")):
+        return target[0] + (label or target[1:])
+    return target.removeprefix("mailto:")
+
+
+def size(text: str) -> int:
+    """How long Slack takes the text to be at most: UTF-16 units once it is escaped."""
+    return sum(_weight(sign) for sign in text)
+
+
+def _weight(sign: str) -> int:
+    return len(_ENTITIES[sign]) if sign in _ENTITIES else 1 + (ord(sign) > 0xFFFF)
+
+
+def pieces(text: str, most: int) -> Iterator[str]:
+    """The text in pieces of at most `most` by `size`; joined they are the text again.
+
+    A cut is made after a line, else after a word, else wherever it must be.
+    """
+    start = 0
+    while start < len(text):
+        end, room = start, most
+        while end < len(text) and (room := room - _weight(text[end])) >= 0:
+            end += 1
+        if end < len(text):
+            least = start + int((end - start) * _HOMELY)
+            end = _after("\n", text, least, end) or _after(" ", text, least, end) or max(end, start + 1)
+        yield text[start:end]
+        start = end
+
+
+def _after(sign: str, text: str, least: int, end: int) -> int | None:
+    found = text.rfind(sign, least, end)
+    return found + 1 if found >= 0 else None
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text on one line, for a place where the whole does not stand."""
+    line = " ".join(text.split())
+    return line if size(line) <= most else next(pieces(line, most - 1)).rstrip() + "…"
