@@ -1,0 +1,241 @@
+"""The connection to the Bot API: python-telegram-bot's Bot over a base URL, its errors translated, its token unseen.
+
+What is asked for and what is made of the answers is in `polling`, `sender` and `surface`.
+"""
+
+import contextlib
+import json
+import logging
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+from telegram import Bot, BotCommand, User
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, TelegramError
+from telegram.request import HTTPXRequest
+
+from interlock.core.errors import ConfigError
+from interlock.integrations.contract import Later, Undeliverable, Unheard
+from interlock.policy.secrets import scrub
+from interlock.settings.model import TelegramSettings
+
+WANTED = ("message", "callback_query")
+"""The updates that are asked for."""
+ANSWER_S = 10.0
+"""How long a call may take."""
+CONNECTIONS = 32
+LONGEST_REST_S = 86_400.0
+REFUSED_S = 60.0
+"""How long is waited where the token is refused: somebody has to set another."""
+_TOKEN = re.compile(r"[0-9A-Za-z:_-]+")
+_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_FIRST_ID = re.compile(r'(?<!\\)"update_id"\s*:\s*(\d{1,18})\b')
+_TALKATIVE = ("httpx", "telegram.Bot")
+"""The loggers that write addresses of requests, which hold the token."""
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""What fails before anything has left."""
+
+
+class Unreadable(TelegramError):
+    """An answer that is no JSON; `first_id` is the number of the first update in it, where there is one."""
+
+    def __init__(self, first_id: int | None) -> None:
+        self.first_id = first_id
+        super().__init__("the answer is no JSON")
+
+
+class Busy(TelegramError):
+    """Telegram wants to be left alone for `seconds`; the library's own error warns of itself whenever it is made."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"too many requests: {seconds:g} s of rest")
+
+
+class _Calls(HTTPXRequest):
+    """The requests of the library, which tell how long to wait."""
+
+    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
+        code, payload = await super().do_request(*args, **kwargs)
+        if code == HTTPStatus.TOO_MANY_REQUESTS:
+            raise Busy(_rest(payload))
+        return code, payload
+
+
+class _Polling(_Calls):
+    """The requests of long polling, which tell what is in an answer that nobody can read."""
+
+    @staticmethod
+    def parse_json_payload(payload: bytes) -> Any:
+        try:
+            return HTTPXRequest.parse_json_payload(payload)
+        except (TelegramError, RecursionError) as error:
+            found = _FIRST_ID.search(payload.decode("utf-8", "replace"))
+            raise Unreadable(int(found[1]) if found else None) from error
+
+
+class _Hidden(logging.Filter):
+    """Takes the token out of what libraries log."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__()
+        self._token = token
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        told = record.getMessage()
+        if self._token in told:
+            record.msg, record.args = told.replace(self._token, "[secret: bot token]"), ()
+        return True
+
+
+class Client(Bot):
+    """The bot. Whoever makes one closes it.
+
+    Raises ConfigError where settings are missing or do not fit.
+    """
+
+    __slots__ = ("_calls", "_hidden", "_polls")
+
+    def __init__(self, settings: TelegramSettings) -> None:
+        token = settings.bot_token.get_secret_value().strip() if settings.bot_token is not None else ""
+        if faults := list(_faults(settings, token)):
+            raise ConfigError(faults)
+        hidden = _Hidden(token)
+        _hide(hidden)
+        polls = _Polling(connection_pool_size=2, read_timeout=ANSWER_S, connect_timeout=ANSWER_S)
+        calls = _Calls(
+            connection_pool_size=CONNECTIONS, read_timeout=ANSWER_S, write_timeout=ANSWER_S, connect_timeout=ANSWER_S,
+            pool_timeout=ANSWER_S,
+        )  # fmt: skip
+        super().__init__(token, base_url=address(settings.base_url), request=calls, get_updates_request=polls)
+        self._hidden, self._calls, self._polls = hidden, calls, polls
+
+    async def me(self) -> User:
+        """Who the bot is; asked for once."""
+        return self._bot_user or await self.get_me()
+
+    async def updates(self, offset: int | None, *, wait_s: int, most: int) -> Any:
+        """What `getUpdates` answers, as it came: one update that cannot be parsed spoils no other.
+
+        Raises TelegramError, Unreadable.
+        """
+        data = {"offset": offset, "timeout": wait_s, "limit": most, "allowed_updates": list(WANTED)}
+        try:
+            return await self._post("getUpdates", data, read_timeout=wait_s + ANSWER_S)
+        except (LookupError, TypeError) as error:
+            raise Unreadable(None) from error
+
+    async def has_topics(self, chat: int | str) -> bool:
+        """Whether a chat is a forum.
+
+        Raises TelegramError.
+        """
+        found = await self._post("getChat", {"chat_id": chat})
+        return isinstance(found, dict) and found.get("is_forum") is True
+
+    async def introduce(self, commands: dict[str, str]) -> None:
+        """Sets the list of commands that Telegram offers.
+
+        Raises TelegramError.
+        """
+        await self.set_my_commands([BotCommand(name, told[:256]) for name, told in commands.items()])
+
+    async def close_connections(self) -> None:
+        """Lets go of all connections."""
+        await self._calls.shutdown()
+        await self._polls.shutdown()
+        for name in _TALKATIVE:
+            logging.getLogger(name).removeFilter(self._hidden)
+
+
+def address(base_url: str) -> str:
+    """What goes before the token: `https://api.telegram.org/bot`, with or without the last part given."""
+    base = base_url.rstrip("/")
+    return base if base.endswith("/bot") or "{token}" in base else f"{base}/bot"
+
+
+def told(error: TelegramError) -> str:
+    """What Telegram said, on one line."""
+    return scrub(" ".join(str(error).split()))[:300].rstrip(".")
+
+
+@contextlib.contextmanager
+def translated(chat: object, *, repeatable: bool) -> Iterator[None]:
+    """Telegram's errors as the outbox knows them; what can be repeated without harm is never unheard.
+
+    Raises Later, Undeliverable, Unheard.
+    """
+    try:
+        yield
+    except TelegramError as error:
+        found = _meaning(error, chat)
+        if repeatable and isinstance(found, Unheard):
+            found = Later(str(found))
+        raise found from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        what = "telegram answered in a way that cannot be read"
+        raise Later(what) if repeatable else Unheard(what) from error
+
+
+def _meaning(error: TelegramError, chat: object) -> Later | Undeliverable | Unheard:
+    match error:
+        case Busy():
+            return Later(f"telegram wants {error.seconds:g} s of rest", error.seconds)
+        case InvalidToken():
+            return Later("telegram refuses the bot's token: set TELEGRAM_BOT_TOKEN to the one of @BotFather", REFUSED_S)
+        case ChatMigrated():
+            return Undeliverable(f"chat `{chat}` is now `{error.new_chat_id}`: set `telegram.chat` to that")
+        case Forbidden():
+            return Undeliverable(
+                f"the bot may not write to chat `{chat}` ({told(error)}): let it in again, "
+                "then `interlock outbox retry ID`"
+            )
+        case BadRequest() if "chat not found" in str(error).lower():
+            return Undeliverable(f"telegram knows no chat `{chat}`, or the bot is not in it: see docs/telegram.md")
+        case BadRequest():
+            return Undeliverable(f"telegram refuses the message: {told(error)}")
+        case NetworkError() if _may_be_there(error):
+            return Unheard(f"no answer from telegram: {told(error)}")
+        case NetworkError() | TelegramError():
+            return Later(f"telegram does not take it now: {told(error)}")
+
+
+def _may_be_there(error: NetworkError) -> bool:
+    """Whether the request may have been carried out: it left, and no word came back on it."""
+    cause = error.__cause__
+    if isinstance(cause, _UNSENT):
+        return False
+    if cause is None or isinstance(cause, TelegramError):
+        return "(504)" in str(error) or "gateway time" in str(error).lower()
+    return True
+
+
+def _rest(payload: bytes) -> float:
+    """The seconds that an answer asks for, or one where it does not say."""
+    try:
+        wait = float(json.loads(payload)["parameters"]["retry_after"])
+    except (LookupError, TypeError, ValueError):
+        return 1.0
+    return min(max(wait, 0.0), LONGEST_REST_S)
+
+
+def _faults(settings: TelegramSettings, token: str) -> Iterator[str]:
+    if not token:
+        yield "telegram has no bot token: set TELEGRAM_BOT_TOKEN to the one that @BotFather gave"
+    elif not _TOKEN.fullmatch(token):
+        yield "the bot token of telegram has signs that no token has: set TELEGRAM_BOT_TOKEN as @BotFather gave it"
+    secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret is not None else None
+    if settings.webhook_url is not None and not secret:
+        yield (
+            "`telegram.webhook_url` needs `telegram.webhook_secret`: set INTERLOCK_TELEGRAM__WEBHOOK_SECRET to "
+            "1 to 256 of A-Z, a-z, 0-9, _ and -"
+        )
+    elif secret and not _SECRET.fullmatch(secret):
+        yield "`telegram.webhook_secret` has other signs than Telegram takes: use 1 to 256 of A-Z, a-z, 0-9, _ and -"
+
+
+def _hide(hidden: logging.Filter) -> None:
+    for name in _TALKATIVE:
+        logging.getLogger(name).addFilter(hidden)

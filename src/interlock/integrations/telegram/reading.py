@@ -1,0 +1,175 @@
+"""What an update of Telegram asks for: a command, a tap, the reason of a denial, or nothing that concerns us.
+
+INVARIANT: `identity` is the sender that Telegram names; nothing that a text says makes it somebody else's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from telegram import Bot, CallbackQuery, Message, Update, User
+
+from interlock.core.text import storable
+from interlock.desk.command_table import named
+from interlock.desk.requests import Place, Request
+from interlock.integrations.telegram.layout import MOST_DATA_BYTES
+
+SURFACE = "telegram"
+LARGEST_ID = 2**63 - 1
+"""Of an update, a chat or a person; Telegram's are smaller."""
+ALIASES = {"start": "help"}
+"""What Telegram itself sends when somebody opens the bot for the first time."""
+QUESTION = "why do you deny {ident}? Answer this message with the reason, which the agent is told."
+_COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?:\s+(.*))?", re.DOTALL)
+_QUESTION = re.compile(r"(?:[^\n]{1,200}, )?" + re.escape(QUESTION).replace(r"\{ident\}", r"([A-Za-z0-9_-]{1,62})"))
+_DATA = re.compile(r"([ad]):([A-Za-z0-9_-]{1,62})")
+
+
+class Poison(ValueError):
+    """An update that is not what the Bot API says updates are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """A tap on a button; Telegram waits for a word on it."""
+
+    query_id: str
+    told: str | None = None
+    """What the one who tapped is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A denial that lacks its reason, and where to ask for that."""
+
+    request: Request
+    """The denial without reason."""
+    ident: str
+    user_id: int
+    chat_id: int
+    topic: int | None
+    message_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What an update comes to."""
+
+    request: Request | None = None
+    tap: Tap | None = None
+    question: Question | None = None
+
+
+def number(raw: Any) -> int | None:
+    """The number of an update as it came; None where it has none that can be confirmed."""
+    found = raw.get("update_id") if isinstance(raw, Mapping) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= LARGEST_ID else None
+
+
+def understood(raw: Any, bot: Bot, me: User) -> Heard:
+    """What an update, as it came, asks for.
+
+    Edited messages, posts of channels, service messages, what machines say and what is forwarded ask for nothing.
+
+    Raises Poison.
+    """
+    if number(raw) is None:
+        raise Poison("an update without a number")
+    try:
+        return _heard(Update.de_json(raw, bot), me)
+    except Exception as error:
+        raise Poison(f"{type(error).__name__}: {error}"[:200]) from error
+
+
+def _heard(update: Update, me: User) -> Heard:
+    if update.callback_query is not None:
+        return _tap(update, update.callback_query)
+    if update.message is not None:
+        return Heard(_said(update, update.message, me))
+    return Heard()
+
+
+def _said(update: Update, message: Message, me: User) -> Request | None:
+    sender, text = message.from_user, message.text
+    if sender is None or sender.is_bot or message.sender_chat is not None or text is None:
+        return None
+    if message.forward_origin is not None or message.via_bot is not None:
+        return None
+    text = storable(_checked(text, str).strip())
+    topic = message.message_thread_id if message.is_topic_message else None
+    place = _place(message.chat.id, topic, sender, message.message_id)
+    if text.startswith("/"):
+        return _command(update, sender, place, text, me, private=message.chat.type == "private")
+    above = message.reply_to_message
+    if above is not None and above.from_user is not None and above.from_user.id == me.id:
+        asked = _QUESTION.fullmatch(above.text or "")
+        if asked is not None:
+            return _request(update, sender, place, "deny", fields={"id": asked[1], "reason": text})
+    if message.chat.type != "private" or not text:
+        return None
+    word, _, words = text.replace("\n", " \n", 1).partition(" ")
+    return _request(update, sender, place, word, words=words.strip())
+
+
+def _command(update: Update, sender: User, place: Place, text: str, me: User, *, private: bool) -> Request | None:
+    found = _COMMAND.fullmatch(text)
+    if found is None:
+        return _request(update, sender, place, text.split()[0]) if private else None
+    word, addressee, words = found.groups()
+    if addressee is not None and addressee.lower() != (me.username or "").lower():
+        return None
+    word = ALIASES.get(word.lower(), word)
+    if named(word) is None and not private and addressee is None:
+        return None
+    return _request(update, sender, place, word, words="" if word == "help" and found[1] != "help" else words or "")
+
+
+def _tap(update: Update, query: CallbackQuery) -> Heard:
+    sender, query_id = query.from_user, storable(_checked(query.id, str))
+    if sender.is_bot or query.message is None:
+        return Heard(tap=Tap(query_id))
+    data = query.data if isinstance(query.data, str) and len(query.data) <= MOST_DATA_BYTES else ""
+    found = _DATA.fullmatch(data)
+    if found is None:
+        return Heard(tap=Tap(query_id, "nothing happened: this button is none of ours"))
+    message = query.message
+    topic = message.message_thread_id if isinstance(message, Message) and message.is_topic_message else None
+    place = _place(message.chat.id, topic, sender, message.message_id)
+    if found[1] == "a":
+        return Heard(_request(update, sender, place, "approve", fields={"id": found[2]}), Tap(query_id))
+    denial = _request(update, sender, place, "deny", fields={"id": found[2]})
+    asked = Question(denial, found[2], sender.id, message.chat.id, topic, message.message_id or None)
+    return Heard(tap=Tap(query_id), question=asked)
+
+
+def _place(chat_id: int, topic: int | None, sender: User, message_id: int) -> Place:
+    chat_id, user_id = _identifier(chat_id), _identifier(sender.id)
+    thread = None if topic is None else str(_identifier(topic))
+    return Place(SURFACE, str(chat_id), thread, str(user_id), {"message_id": _identifier(message_id)})
+
+
+def _request(
+    update: Update, sender: User, place: Place, command: str, *, words: str = "", fields: dict[str, Any] | None = None
+) -> Request:
+    return Request(
+        key=f"{SURFACE}:{update.update_id}",
+        identity=f"{SURFACE}:{_identifier(sender.id)}",
+        name=storable(_checked(sender.full_name, str))[:200],
+        place=place,
+        command=command,
+        words=words,
+        fields=fields,
+    )
+
+
+def _identifier(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_ID:
+        raise Poison("an id that is no number")
+    return value
+
+
+def _checked(value: object, kind: type[str]) -> str:
+    if not isinstance(value, kind):
+        raise Poison(f"{type(value).__name__} where text is due")
+    return value

@@ -1,0 +1,241 @@
+"""Telegram as a way in: updates by polling or by webhook, each handed to the reception before it is confirmed.
+
+What an update asks for is read in `reading`; how messages go out is in `sender`.
+"""
+
+import asyncio
+import contextlib
+import hmac
+import html
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
+
+from telegram import ForceReply
+from telegram.constants import ParseMode
+from telegram.error import TelegramError
+
+from interlock.core.errors import InterlockError
+from interlock.desk.command_table import COMMANDS
+from interlock.desk.requests import Request
+from interlock.integrations.contract import Answer
+from interlock.integrations.telegram.client import WANTED, Client, told
+from interlock.integrations.telegram.polling import Pace, Poller, Waits
+from interlock.integrations.telegram.reading import QUESTION, Poison, Question, Tap, number, understood
+from interlock.integrations.telegram.sender import TelegramSender
+from interlock.settings.model import TelegramSettings
+
+_log = logging.getLogger(__name__)
+SECRET_HEADER = "x-telegram-bot-api-secret-token"
+DUTY = "telegram:poll"
+MOST_BYTES = 1 << 20
+"""Of a webhook's body; Telegram's are a few kilobytes."""
+MOST_ASKED = 1_000
+FAREWELL_S = 2.0
+
+
+class Reception(Protocol):
+    """What the surface hands requests to: `interlock.desk.reception.Reception`."""
+
+    async def accept(self, request: Request) -> bool:
+        """Keeps a request for good; False where it was known already."""
+
+    async def may_act(self, identity: str) -> bool:
+        """Whether somebody is known and more than a viewer."""
+
+
+class Duty(Protocol):
+    """A duty that one process at a time has: `interlock.scheduler.leadership.Leadership`."""
+
+    async def hold(self) -> bool:
+        """Takes or renews it; whether this process has it."""
+
+    async def release(self) -> None:
+        """Gives it back."""
+
+
+class Telegram:
+    """The surface. `run` until it is cancelled, `handle` for the webhook, `sender` for the way out, `close` at the end.
+
+    Raises ConfigError where settings are missing or do not fit.
+    """
+
+    def __init__(
+        self,
+        settings: TelegramSettings,
+        reception: Reception,
+        leadership_factory: Callable[[str], Duty],
+        *,
+        pace: Pace | None = None,
+    ) -> None:
+        self._settings, self._reception, self._leaderships = settings, reception, leadership_factory
+        self._pace = pace or Pace()
+        self._client = Client(settings)
+        self._asides: set[asyncio.Task[None]] = set()
+        self._asked: OrderedDict[str, None] = OrderedDict()
+
+    def sender(self) -> TelegramSender:
+        """The way out; whoever asks for it closes it."""
+        return TelegramSender(self._settings)
+
+    async def run(self) -> None:
+        """Receives updates until it is cancelled, and has Telegram offer the commands."""
+        introducing = asyncio.create_task(self._insist(self._introduce), name="telegram introduction")
+        try:
+            if self._settings.webhook_url is None:
+                await self._poll()
+            while True:
+                await self._insist(self._set_webhook)
+                await asyncio.sleep(self._pace.webhook_s)
+        finally:
+            await _ended(introducing)
+
+    async def handle(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Answers a POST to `/telegram/webhook`. An update that cannot be read is answered well: it stays unreadable.
+
+        401 without Telegram's secret, 400 for what is no update, 500 where it could not be kept, to have it again.
+        """
+        given = next((value for name, value in headers.items() if name.lower() == SECRET_HEADER), "")
+        secret = self._settings.webhook_secret
+        if secret is None or not hmac.compare_digest(
+            given.encode("utf-8", "replace"), secret.get_secret_value().encode()
+        ):
+            return Answer(401)
+        if len(body) > MOST_BYTES:
+            return Answer(400)
+        try:
+            raw = json.loads(body)
+        except (ValueError, RecursionError):
+            return Answer(400)
+        if number(raw) is None:
+            return Answer(400)
+        try:
+            await self._take(raw)
+        except (InterlockError, TelegramError) as error:
+            _log.warning("telegram: an update could not be kept (%s); it comes again", type(error).__name__)
+            return Answer(500)
+        return Answer(200)
+
+    async def close(self) -> None:
+        """Says what is still to be said of taps, and lets go of connections."""
+        if self._asides:
+            _, late = await asyncio.wait(self._asides, timeout=FAREWELL_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        await self._client.close_connections()
+
+    async def _take(self, raw: Any) -> None:
+        """Makes of an update what it asks for; when this returns, nothing of it can be lost any more."""
+        me = await self._client.me()
+        try:
+            found = understood(raw, self._client, me)
+        except Poison as poison:
+            _log.error("telegram: update %s is passed over: %s", number(raw), poison)
+            return
+        if found.question is not None:
+            await self._ask_or_accept(found.question)
+        if found.request is not None:
+            await self._reception.accept(found.request)
+        if found.tap is not None:
+            self._aside(self._acknowledge(found.tap))
+
+    async def _ask_or_accept(self, question: Question) -> None:
+        """Asks for the reason of a denial; whoever may not deny is left to the reception, as with any command."""
+        if not await self._reception.may_act(question.request.identity):
+            await self._reception.accept(question.request)
+        elif question.request.key not in self._asked:
+            self._asked[question.request.key] = None
+            while len(self._asked) > MOST_ASKED:
+                self._asked.popitem(last=False)
+            self._aside(self._ask(question))
+
+    async def _ask(self, question: Question) -> None:
+        words = html.escape(QUESTION.format(ident=question.ident), quote=False)
+        name = html.escape(" ".join(question.request.name.split())[:100] or "you", quote=False)
+        await self._client.send_message(
+            question.chat_id,
+            f'<a href="tg://user?id={question.user_id}">{name}</a>, {words}',
+            parse_mode=ParseMode.HTML,
+            message_thread_id=question.topic,
+            reply_markup=ForceReply(selective=True, input_field_placeholder="the reason"),
+        )
+
+    async def _acknowledge(self, tap: Tap) -> None:
+        await self._client.answer_callback_query(tap.query_id, text=tap.told)
+
+    def _aside(self, work: Coroutine[Any, Any, object]) -> None:
+        """Says something to Telegram that updates need not wait for."""
+
+        async def say() -> None:
+            try:
+                await work
+            except TelegramError as error:
+                _log.warning("telegram: %s", told(error))
+
+        task = asyncio.create_task(say(), name="telegram aside")
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    async def _insist(self, attempt: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        waits = Waits(self._pace)
+        while True:
+            try:
+                return await attempt()
+            except TelegramError as error:
+                await waits.after_error(error)
+
+    async def _introduce(self) -> None:
+        await self._client.introduce({name: command.help.rstrip(".") for name, command in COMMANDS.items()})
+
+    async def _set_webhook(self) -> None:
+        secret = self._settings.webhook_secret
+        await self._client.set_webhook(
+            self._settings.webhook_url or "",
+            secret_token=secret.get_secret_value() if secret is not None else None,
+            allowed_updates=list(WANTED),
+            drop_pending_updates=False,
+        )
+
+    async def _poll(self) -> None:
+        """Polls while this process has the duty to."""
+        duty, polling = self._leaderships(DUTY), None
+        try:
+            while True:
+                has_it = await _holds(duty)
+                if has_it and polling is None:
+                    polling = asyncio.create_task(self._receive(), name="telegram polling")
+                elif not has_it and polling is not None:
+                    await _ended(polling)
+                    polling = None
+                if polling is None:
+                    await asyncio.sleep(self._pace.hold_s)
+                elif (await asyncio.wait({polling}, timeout=self._pace.hold_s))[0]:
+                    polling.result()
+        finally:
+            if polling is not None:
+                await _ended(polling)
+            with contextlib.suppress(InterlockError):
+                await duty.release()
+
+    async def _receive(self) -> None:
+        await self._insist(self._unset_webhook)
+        await Poller(self._client, self._take, self._pace).run()
+
+    async def _unset_webhook(self) -> None:
+        await self._client.delete_webhook(drop_pending_updates=False)
+
+
+async def _holds(duty: Duty) -> bool:
+    try:
+        return await duty.hold()
+    except InterlockError as error:
+        _log.warning("telegram: nobody knows who polls: %s", error)
+        return False
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

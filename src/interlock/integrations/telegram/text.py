@@ -1,0 +1,152 @@
+"""Marked text in pieces that Telegram takes: counted in UTF-16 units, cut at sensible places, escaped as HTML.
+
+What a card says is laid out in `layout`.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+MOST_UNITS = 4096
+"""UTF-16 units of one message, its marks not counted. Source: https://core.telegram.org/bots/api#sendmessage."""
+MOST_MARKS = 90
+"""Marked pieces of one message; Telegram forgets those after the hundredth."""
+_JOINER = "\u200d"
+_CLUSTER = 64
+"""How far back the start of one character, as people see it, is looked for."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+
+
+class Mark(StrEnum):
+    """How a piece of text looks; the values are Telegram's tags."""
+
+    NONE = ""
+    BOLD = "b"
+    ITALIC = "i"
+    CODE = "code"
+    BLOCK = "pre"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text under one mark."""
+
+    text: str
+    mark: Mark = Mark.NONE
+
+
+def units(text: str) -> int:
+    """The length of a text as Telegram counts it."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def visible(text: str) -> str:
+    """The text with signs that nobody sees, or that turn the order of others, spelled out: `⟨U+202E⟩`.
+
+    INVARIANT: what somebody approves looks like what will be done.
+    """
+    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+
+
+def unaddressed(text: str) -> str:
+    """The text with no `@name` in it that Telegram would ring."""
+    return _MENTION.sub("@\u2060", text)
+
+
+def split(pieces: Sequence[Piece], room: int = MOST_UNITS, marks: int = MOST_MARKS) -> list[tuple[Piece, ...]]:
+    """The pieces in parts of at most `room` units and `marks` marks; nothing is lost or added.
+
+    A part ends after a blank line, a line or a word where it can, and never within what is seen as one character
+    unless that alone is larger than the room.
+    """
+    text = "".join(piece.text for piece in pieces)
+    parts: list[tuple[Piece, ...]] = []
+    at, starts = 0, _mark_starts(pieces)
+    while at < len(text):
+        end = _reach(text, at, room)
+        ahead = [start for start in starts if start > at]
+        if len(ahead) >= marks:
+            end = min(end, ahead[marks - 1])
+        if end < len(text):
+            end = _break(text, at, end)
+        parts.append(tuple(_between(pieces, at, end)))
+        at = end
+    return parts
+
+
+def markup(pieces: Sequence[Piece]) -> str:
+    """The pieces as Telegram's HTML, everything in them escaped."""
+    return "".join(_tagged(piece) for piece in pieces)
+
+
+def plain(pieces: Sequence[Piece]) -> str:
+    """The pieces without their marks."""
+    return "".join(piece.text for piece in pieces)
+
+
+def _tagged(piece: Piece) -> str:
+    text = html.escape(piece.text, quote=False)
+    return f"<{piece.mark}>{text}</{piece.mark}>" if piece.mark and text else text
+
+
+def _mark_starts(pieces: Sequence[Piece]) -> list[int]:
+    at, starts = 0, []
+    for piece in pieces:
+        if piece.mark and piece.text:
+            starts.append(at)
+        at += len(piece.text)
+    return starts
+
+
+def _reach(text: str, start: int, room: int) -> int:
+    """The end of the longest stretch from `start` that is not larger than `room`, of one sign at least."""
+    end = min(len(text), start + room)
+    used = units(text[start:end])
+    while used > room and end > start + 1:
+        end -= 1
+        used -= 2 if ord(text[end]) > 0xFFFF else 1
+    return max(end, start + 1)
+
+
+def _break(text: str, start: int, end: int) -> int:
+    """Where a part that may reach to `end` ends best."""
+    for sign in ("\n\n", "\n", " "):
+        found = text.rfind(sign, start, end)
+        if found >= start + (end - start) // 2:
+            return found + len(sign)
+    for cut in range(end, max(start, end - _CLUSTER), -1):
+        if not _is_joined(text, cut):
+            return cut
+    return end
+
+
+def _is_joined(text: str, at: int) -> bool:
+    """Whether the signs before and after `at` are seen as one."""
+    before, after = text[at - 1], text[at]
+    if _JOINER in (before, after) or unicodedata.category(after) in ("Mn", "Me", "Mc"):
+        return True
+    if 0x1F3FB <= ord(after) <= 0x1F3FF or 0xE0020 <= ord(after) <= 0xE007F:
+        return True
+    if not (_is_flag_letter(before) and _is_flag_letter(after)):
+        return False
+    count = 0
+    while count < at and _is_flag_letter(text[at - 1 - count]):
+        count += 1
+    return count % 2 == 1
+
+
+def _is_flag_letter(sign: str) -> bool:
+    return 0x1F1E6 <= ord(sign) <= 0x1F1FF
+
+
+def _between(pieces: Sequence[Piece], start: int, end: int) -> Iterator[Piece]:
+    at = 0
+    for piece in pieces:
+        inside = piece.text[max(0, start - at) : max(0, end - at)]
+        if inside:
+            yield replace(piece, text=inside)
+        at += len(piece.text)
