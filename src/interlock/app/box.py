@@ -19,6 +19,7 @@ from interlock.desk.details import deliverable, task
 from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
+from interlock.scheduler.runner import Scheduler
 from interlock.settings import load_settings
 from interlock.store import squad
 from interlock.tools.registry import Tool
@@ -54,6 +55,7 @@ class Interlock:
         self._lock: HomeLock | None = None
         self._worker: Worker | None = None
         self._working: asyncio.Task[None] | None = None
+        self._scheduling: asyncio.Task[None] | None = None
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -100,16 +102,22 @@ class Interlock:
             self._lock = lock
         self._worker = Worker(self.runtime, concurrency=settings.concurrency)
         self._working = asyncio.create_task(self._worker.run(), name="worker")
+        self._scheduling = asyncio.create_task(Scheduler(self.runtime).run(), name="scheduler")
         return True
 
     async def stop(self) -> None:
         """Ends executing: what is not done is taken up at the next start."""
+        if self._scheduling is not None:
+            self._scheduling.cancel()
         if self._working is not None and self._worker is not None:
             self._worker.stop()
             await asyncio.wait({self._working}, timeout=STOP_S)
             self._working.cancel()
             await asyncio.gather(self._working, return_exceptions=True)
             self._working = self._worker = None
+        if self._scheduling is not None:
+            await asyncio.gather(self._scheduling, return_exceptions=True)
+            self._scheduling = None
         if self._lock is not None:
             self._lock.release()
             self._lock = None
