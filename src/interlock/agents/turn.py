@@ -73,7 +73,12 @@ async def _called(session: Session) -> Reply:
             span.tell(reason=str(error.fault))
             telemetry.count("error", of="model", reason=str(error.fault))
             raise
-        span.tell(stop_reason=str(reply.stop_reason), **reply.usage.as_dict())
+        used = reply.usage
+        span.tell(
+            finish_reason=str(reply.stop_reason), input_tokens=used.prompt_tokens, output_tokens=used.output_tokens,
+            cache_read_tokens=used.cache_read_tokens,
+            cache_write_tokens=used.cache_write_5m_tokens + used.cache_write_1h_tokens,
+        )  # fmt: skip
     return reply
 
 

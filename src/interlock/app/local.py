@@ -1,5 +1,6 @@
 """The home on this machine: its folder, its database, and the person who sits here; nothing that executes."""
 
+import asyncio
 import contextlib
 import getpass
 import os
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import InterlockError
+from interlock.core.telemetry import SILENT, Telemetry
 from interlock.desk.office import Person
 from interlock.settings import Settings
 from interlock.store import migrate, squad
@@ -54,14 +56,35 @@ def database_file(settings: Settings) -> Path:
 
 @contextlib.asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[Store]:
-    """The migrated database of the settings, its home made where there is none.
+    """The migrated database of the settings, its home made where there is none; watched where telemetry is set up.
 
-    Raises StoreError, and InterlockError where the home cannot be made.
+    Raises StoreError, ConfigError, and InterlockError where the home cannot be made.
     """
     make_home(settings.home)
     await migrate.upgrade(settings.database_url)
-    async with Store(settings.database_url) as store:
-        yield store
+    telemetry = await telemetry_of(settings)
+    try:
+        async with Store(settings.database_url, telemetry) as store:
+            yield store
+    finally:
+        if telemetry.listens:
+            await asyncio.to_thread(telemetry.close)
+
+
+async def telemetry_of(settings: Settings) -> Telemetry:
+    """Sentry where it has a DSN, else who ignores it all; without one nothing of Sentry is loaded.
+
+    Raises ConfigError for what is no DSN.
+    """
+    if settings.sentry.dsn is None or not settings.sentry.dsn.get_secret_value():
+        return SILENT
+
+    def loaded() -> Telemetry:
+        from interlock.integrations.sentry.telemetry import Sentry
+
+        return Sentry(settings.sentry)
+
+    return await asyncio.to_thread(loaded)
 
 
 def make_home(home: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from interlock.agents.context import Runtime
 from interlock.agents.persona import load_personas
 from interlock.core.clock import Clock
+from interlock.core.telemetry import SILENT, Telemetry
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
@@ -77,13 +78,14 @@ async def open_runtime(
     clock: Clock | None = None,
     tools: Iterable[Tool | Callable[..., object]] = (),
     policy: Policy | None = None,
+    telemetry: Telemetry = SILENT,
     **overrides: Any,
 ) -> AsyncIterator[Runtime]:
     """A runtime with a database of its own in `home`, and the project `default`; `overrides` are settings."""
     settings = load_settings(home, {}, {"home": home / ".interlock", **overrides})
     settings.home.mkdir(parents=True, exist_ok=True)
     await migrate.upgrade(settings.database_url)
-    async with Store(settings.database_url) as store:
+    async with Store(settings.database_url, telemetry) as store:
         runtime = runtime_over(store, settings, model, clock=clock, tools=tools, policy=policy)
         await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
         yield runtime
