@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlock.cli import acting, checking, emergency, looking, running, starting
+from interlock.cli import acting, checking, emergency, looking, people, running, starting
 from interlock.core.errors import InterlockError
 
 USAGE = 2
@@ -58,6 +58,7 @@ def build() -> typer.Typer:
         for verb, command in more.items():
             group.command(verb)(command)
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
+    app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
     app.add_typer(checking.policy(), name="policy", rich_help_panel="Money and rules")
     app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")
     return app

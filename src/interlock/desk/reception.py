@@ -107,7 +107,7 @@ class Reception:
             if len(self._lanes) >= SIDE_BY_SIDE:
                 return
             if identity not in self._lanes:
-                lane = asyncio.create_task(self._lane(identity), name=f"requests of {identity}")
+                lane = asyncio.create_task(self._lane(identity, self._starting), name=f"requests of {identity}")
                 self._lanes[identity] = lane
                 lane.add_done_callback(lambda _, who=identity: self._ended(who))  # type: ignore[misc]
         self._starting = False
@@ -115,9 +115,12 @@ class Reception:
     def _ended(self, identity: str) -> None:
         self._lanes.pop(identity, None)
 
-    async def _lane(self, identity: str) -> None:
-        """Works what one person said, one after the other, until nothing is left that this process may take."""
-        store, seize = self.runtime.store, self._starting
+    async def _lane(self, identity: str, seize: bool) -> None:
+        """Works what one person said, one after the other, until nothing is left that this process may take.
+
+        With `seize` the first may be taken whoever holds it: nobody else executes an embedded home.
+        """
+        store = self.runtime.store
         try:
             while (row := await store.read(inbox.head, identity)) is not None:
                 now = self.runtime.clock.now()
@@ -134,7 +137,7 @@ class Reception:
 
     def _is_free(self, row: Any, now: datetime) -> bool:
         """Whether a request is nobody's, this process's, or that of one that is gone."""
-        if row.holder is None or row.holder == self._mine:
+        if not row.holder or row.holder == self._mine:
             return True
         host, pid, started, _ = json.loads(row.holder)
         return processes.is_dead(host, pid, started) or now - row.taken_at > timedelta(seconds=TAKEOVER_S)

@@ -31,7 +31,7 @@ _DONE = (
     .where(_i.key == b("key_"), _NEW, _i.holder == b("mine"))
     .values(status="done", done_at=b("now", type_=_TIME))
 )
-_RELEASE = sa.update(INBOX).where(_NEW, _i.holder == b("mine")).values(holder=None, taken_at=None)
+_RELEASE = sa.update(INBOX).where(_NEW, _i.holder == b("mine")).values(holder="")
 _PRUNE = sa.delete(INBOX).where(
     _i.status == "done", _i.done_at < b("before", type_=_TIME), _i.key.not_like("refusal:%")
 )
@@ -91,7 +91,7 @@ def done(tx: Tx, key: str, mine: str, now: datetime) -> bool:
 
 
 def release(tx: Tx, mine: str) -> None:
-    """Gives back what a process holds, so that another one may take it at once."""
+    """Gives back what a process holds, so that another one may take it at once and knows that it may be half done."""
     tx.run(_RELEASE, {"mine": mine})
 
 

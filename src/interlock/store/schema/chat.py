@@ -94,7 +94,7 @@ class Incoming(SQLModel, table=True):
     payload: dict[str, Any] = Field(sa_type=Json)
     status: str = "new"
     holder: str | None = None
-    """The process that works it."""
+    """The process that works it; empty where one gave it back, None where nobody had it yet."""
     taken_at: datetime | None = None
     created_at: datetime
     done_at: datetime | None = None

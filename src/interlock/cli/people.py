@@ -1,0 +1,95 @@
+"""`interlock people`: who operates this squad, and by which ids the chats know them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an id, or one of their identities.")]
+IdentityArgument = Annotated[
+    str, typer.Argument(metavar="IDENTITY", help="Such as slack:U0123ABCD, telegram:42 or local:1000.")
+]
+RoleHelp = "viewer looks, operator acts, admin also says who is what."
+
+
+def people() -> typer.Typer:
+    """The commands under `people`."""
+    group = typer.Typer(help="Who may operate this squad, and how the chats know them.", no_args_is_help=True)
+    for name, command in (("list", listing), ("add", add), ("link", link), ("unlink", unlink), ("role", role)):
+        group.command(name)(command)
+    return group
+
+
+def listing(as_json: Json = False) -> None:
+    """Who may do what, and how the surfaces know them."""
+    from interlock.cli import screen
+    from interlock.desk import people
+
+    rows = opening.at_desk(lambda office, _: people.people(office))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "NAME", "ROLE", "KNOWN AS"),
+        [(r["id"], r["name"], r["role"], ", ".join(r["identities"]) or "–") for r in rows],
+        empty="nobody yet",
+    )
+    return None
+
+
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What they are called in records.")],
+    role: Annotated[str, typer.Option("--role", metavar="ROLE", help=RoleHelp)] = "operator",
+    as_json: Json = False,
+) -> None:
+    """Enter somebody."""
+    from interlock.cli import screen
+    from interlock.desk import people
+
+    found = opening.at_desk(lambda office, person: people.add(office, person, name, role=role))
+    if as_json:
+        return screen.data(found)
+    screen.line(f"{found['name']} is {_a(found['role'])} ({found['id']})")
+    screen.note(f"let a chat know them with `interlock people link {found['id']} slack:U…`")
+    return None
+
+
+def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
+    """Let a surface know somebody by an id of theirs."""
+    from interlock.cli import screen
+    from interlock.desk import people
+
+    found = opening.at_desk(lambda office, person: people.link(office, person, who, identity))
+    if as_json:
+        return screen.data(found)
+    moved = f", no longer {found['moved_from']}'s" if found["moved_from"] else ""
+    same = "" if found["changed"] else ", as before"
+    return screen.line(f"{found['name']} ({found['role']}) is known as {', '.join(found['identities'])}{moved}{same}")
+
+
+def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
+    """Make a surface know nobody by an id."""
+    from interlock.cli import screen
+    from interlock.desk import people
+
+    found = opening.at_desk(lambda office, person: people.unlink(office, person, identity))
+    if as_json:
+        return screen.data(found)
+    return screen.line(f"{identity} is nobody's now; {found['name']}: {', '.join(found['identities']) or 'no other'}")
+
+
+def role(who: Who, role: Annotated[str, typer.Argument(metavar="ROLE", help=RoleHelp)], as_json: Json = False) -> None:
+    """Change what somebody may do."""
+    from interlock.cli import screen
+    from interlock.desk import people
+
+    found = opening.at_desk(lambda office, person: people.set_role(office, person, who, role))
+    if as_json:
+        return screen.data(found)
+    was = f", was {_a(found['before'])}" if found["before"] != found["role"] else ", as before"
+    return screen.line(f"{found['name']} is {_a(found['role'])}{was}")
+
+
+def _a(role: Any) -> str:
+    return f"{'a' if role == 'viewer' else 'an'} {role}"

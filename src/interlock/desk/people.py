@@ -1,0 +1,203 @@
+"""Who may do what: people, the identities by which surfaces know them, and their roles. Only admins change them.
+
+What somebody may do with a role is each operation's to say.
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from interlock.core.errors import NotFound, Refused, UsageError
+from interlock.core.ids import new_id
+from interlock.core.text import visible
+from interlock.desk.office import ROLES, Office, Person
+from interlock.desk.views import View, view
+from interlock.store import audit
+from interlock.store import people as store
+from interlock.store.tx import Tx
+
+LONGEST_NAME = 60
+SHAPES = {
+    "slack": (re.compile(r"slack:[UW][A-Z0-9]{2,20}"), "slack:U0123ABCD"),
+    "telegram": (re.compile(r"telegram:[1-9][0-9]{0,19}"), "telegram:42"),
+    "local": (re.compile(r"local:(0|[1-9][0-9]{0,9})"), "local:1000"),
+}
+"""What identities look like by surface, and an example."""
+
+
+class LastAdmin(Refused):
+    """Nobody could say any more who is what."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is the last admin: make somebody else one first")
+
+
+async def people(office: Office) -> list[View]:
+    """Everybody: id, name, role, identities, created_at."""
+    return await office.store.read(_people)
+
+
+def _people(tx: Tx) -> list[View]:
+    known = store.identities(tx)
+    return [view(row, identities=known.get(row.id, [])) for row in store.people(tx)]
+
+
+async def add(office: Office, person: Person, name: str, *, role: str = "operator") -> View:
+    """Enters somebody whom surfaces can then be told to know; returns them.
+
+    Raises Refused for anybody but an admin, UsageError for a name or role that cannot be.
+    """
+    _require_admin(person)
+    return await office.store.write(
+        _add, person, new_id("per"), _name(name), _role(role), office.settings.project, office.clock.now()
+    )
+
+
+def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, now: datetime) -> View:
+    for other in store.people(tx):
+        if other.name.casefold() == name.casefold():
+            raise UsageError(f"somebody is called `{other.name}` already ({other.id}): give another name")
+    store.add(tx, ident, name, role, now)
+    _note(tx, actor, "PERSON_ADDED", ident, project, now, name=name, role=role)
+    return _shown(tx, ident)
+
+
+async def link(office: Office, person: Person, who: str, identity: str) -> View:
+    """Lets a surface know somebody by `identity`, from the next command on.
+
+    The person, with `moved_from`: the name of the one whose it was, None where it was nobody's or theirs.
+
+    Raises Refused, LastAdmin, Unknown, and UsageError for an identity that cannot be.
+    """
+    _require_admin(person)
+    return await office.store.write(
+        _link, person, who, identity_of(identity), office.settings.project, office.clock.now()
+    )
+
+
+def _link(tx: Tx, actor: Person, who: str, identity: str, project: str, now: datetime) -> View:
+    store.lock_admins(tx)
+    row, before, admins = _find(tx, who), store.owner(tx, identity), store.admins(tx)
+    if before is not None and before.id == row.id:
+        return {**_shown(tx, row.id), "moved_from": None, "changed": False}
+    store.link(tx, identity, row.id, now)
+    if before is not None:
+        _keep_an_admin(tx, before, admins)
+    moved_from = before.name if before is not None else None
+    _note(tx, actor, "IDENTITY_LINKED", row.id, project, now, identity=identity, moved_from=before and before.id)
+    return {**_shown(tx, row.id), "moved_from": moved_from, "changed": True}
+
+
+async def unlink(office: Office, person: Person, identity: str) -> View:
+    """Makes a surface know nobody by `identity`; what they say from then on is refused. Returns whose it was.
+
+    Raises Refused, LastAdmin, and UsageError where it is nobody's.
+    """
+    _require_admin(person)
+    return await office.store.write(_unlink, person, identity_of(identity), office.settings.project, office.clock.now())
+
+
+def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -> View:
+    store.lock_admins(tx)
+    row, admins = store.owner(tx, identity), store.admins(tx)
+    if row is None:
+        raise UsageError(f"`{identity}` is linked to nobody: `interlock people list` shows who is")
+    store.unlink(tx, identity)
+    _keep_an_admin(tx, row, admins)
+    _note(tx, actor, "IDENTITY_UNLINKED", row.id, project, now, identity=identity)
+    return _shown(tx, row.id)
+
+
+async def set_role(office: Office, person: Person, who: str, role: str) -> View:
+    """Changes what somebody may do, from their next command on; returns them, with `before`.
+
+    Raises Refused, LastAdmin, Unknown, and UsageError for a role that is none.
+    """
+    _require_admin(person)
+    return await office.store.write(_set_role, person, who, _role(role), office.settings.project, office.clock.now())
+
+
+def _set_role(tx: Tx, actor: Person, who: str, role: str, project: str, now: datetime) -> View:
+    store.lock_admins(tx)
+    row, admins = _find(tx, who), store.admins(tx)
+    if row.role != role:
+        store.set_role(tx, row.id, role)
+        _keep_an_admin(tx, row, admins)
+        _note(tx, actor, "ROLE_CHANGED", row.id, project, now, role=role, before=row.role)
+    return {**_shown(tx, row.id), "before": row.role}
+
+
+def _require_admin(person: Person) -> None:
+    if person.role != "admin":
+        raise Refused(f"{person.name} is a {person.role} and may not say who is who: ask an admin")
+
+
+def _keep_an_admin(tx: Tx, row: Any, before: set[str]) -> None:
+    """INVARIANT: where some admin could get in, one still can."""
+    if before and not store.admins(tx):
+        raise LastAdmin(row.name)
+
+
+def _find(tx: Tx, who: str) -> Any:
+    """The person of an id, a name or an identity."""
+    wanted, rows = who.strip(), store.people(tx)
+    if (owner := store.owner(tx, wanted)) is not None:
+        return owner
+    found = [row for row in rows if row.id == wanted] or [
+        row for row in rows if row.name.casefold() == wanted.casefold()
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(f"`{row.id}`" for row in found)
+        raise UsageError(f"`{wanted}` could be any of {ids}: give the id")
+    raise Stranger(wanted)
+
+
+class Stranger(NotFound):
+    """Nobody of that id or name."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__("person", who)
+        self.args = (f"nobody is called `{who}`: `interlock people list` shows who there is, `people add` enters one",)
+
+
+def identity_of(text: str) -> str:
+    """An identity in its one spelling, such as `slack:U0123ABCD`.
+
+    Raises UsageError where it is none.
+    """
+    surface, _, rest = text.strip().partition(":")
+    surface, rest = surface.strip().lower(), rest.strip()
+    found = f"{surface}:{rest.upper() if surface == 'slack' else rest}"
+    known = SHAPES.get(surface)
+    if known is None or not known[0].fullmatch(found):
+        like = ", ".join(f"`{example}`" for _, example in ([known] if known else SHAPES.values()))
+        raise UsageError(f"`{text}` is no identity: write it like {like}")
+    return found
+
+
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not name or len(name) > LONGEST_NAME:
+        raise UsageError(f"a name has 1 to {LONGEST_NAME} characters")
+    if visible(name) != name or ":" in name or name.startswith("per_"):
+        raise UsageError(f"`{visible(name)}` is no name: leave out colons and invisible characters, and `per_`")
+    return name
+
+
+def _role(text: str) -> str:
+    role = text.strip().lower()
+    if role not in ROLES:
+        raise UsageError(f"`{text}` is no role: use one of {', '.join(ROLES)}")
+    return role
+
+
+def _shown(tx: Tx, ident: str) -> View:
+    return next(each for each in _people(tx) if each["id"] == ident)
+
+
+def _note(tx: Tx, actor: Person, action: str, ident: str, project: str, now: datetime, **data: Any) -> None:
+    audit.note(
+        tx, action, actor.actor, now, project_id=project, subject=ident, surface=actor.surface, by=actor.name, **data
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""People and how surfaces know them: entering, linking, unlinking, roles.
+
+Who may do that, and what an identity looks like, is the desk's to judge.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.schema import Identity, Person, table
+from interlock.store.tx import Tx
+
+PEOPLE, IDENTITIES = table(Person), table(Identity)
+_p, _i = PEOPLE.c, IDENTITIES.c
+_ALL = sa.select(PEOPLE).order_by(_p.created_at, _p.id)
+_IDENTITIES = sa.select(_i.key, _i.person_id).order_by(_i.created_at, _i.key)
+_OWNER = sa.select(PEOPLE).join_from(PEOPLE, IDENTITIES, _p.id == _i.person_id).where(_i.key == b("identity"))
+_MOVE = sa.update(IDENTITIES).where(_i.key == b("identity")).values(person_id=b("to"))
+_UNLINK = sa.delete(IDENTITIES).where(_i.key == b("identity"))
+_ROLE = sa.update(PEOPLE).where(_p.id == b("person")).values(role=b("to"))
+_LOCK = sa.select(_p.id).where(_p.role == "admin").order_by(_p.id).with_for_update()
+_ADMINS = sa.select(_p.id).where(_p.role == "admin", sa.exists().where(_i.person_id == _p.id))
+
+
+def people(tx: Tx) -> list[Any]:
+    """Everybody, oldest first."""
+    return tx.rows(_ALL)
+
+
+def identities(tx: Tx) -> dict[str, list[str]]:
+    """How surfaces know each of them, by person."""
+    found: dict[str, list[str]] = {}
+    for row in tx.rows(_IDENTITIES):
+        found.setdefault(row.person_id, []).append(row.key)
+    return found
+
+
+def owner(tx: Tx, identity: str) -> Any | None:
+    """The person whom an identity belongs to."""
+    return tx.one(_OWNER, {"identity": identity})
+
+
+def add(tx: Tx, person_id: str, name: str, role: str, now: datetime) -> None:
+    """Enters a person whom no surface knows yet."""
+    tx.add(Person, id=person_id, name=name, role=role, created_at=now)
+
+
+def link(tx: Tx, identity: str, person_id: str, now: datetime) -> None:
+    """Gives an identity to a person; where it was another's, it is theirs no longer."""
+    if owner(tx, identity) is None:
+        tx.add(Identity, key=identity, person_id=person_id, created_at=now)
+    else:
+        tx.run(_MOVE, {"identity": identity, "to": person_id})
+
+
+def unlink(tx: Tx, identity: str) -> None:
+    """Takes an identity from whoever has it."""
+    tx.run(_UNLINK, {"identity": identity})
+
+
+def set_role(tx: Tx, person_id: str, role: str) -> None:
+    """Makes a person viewer, operator or admin."""
+    tx.run(_ROLE, {"person": person_id, "to": role})
+
+
+def lock_admins(tx: Tx) -> None:
+    """Lets nobody else change who is admin before the commit."""
+    tx.rows(_LOCK)
+
+
+def admins(tx: Tx) -> set[str]:
+    """Ids of the admins whom some surface knows."""
+    return {row.id for row in tx.rows(_ADMINS)}
