@@ -13,7 +13,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
 from interlock.store.schema import Run, RunMessage, RunStep, ToolCall, table
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, observe
 
 RUNS, STEPS, MESSAGES, CALLS = table(Run), table(RunStep), table(RunMessage), table(ToolCall)
 _r, _s, _m, _c = RUNS.c, STEPS.c, MESSAGES.c, CALLS.c
@@ -57,7 +57,7 @@ _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approv
 _HELD_EDITED = _HELD.values(args=b("given", type_=_c.args.type))
 _FACTS = sa.update(RUNS).where(_r.id == b("run_")).values(
     model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
-    deadline_at=b("deadline", type_=_TIME),
+    deadline_at=b("deadline", type_=_TIME), traceparent=sa.func.coalesce(b("place", type_=sa.String()), _r.traceparent),
 )  # fmt: skip
 _HISTORY = (
     sa.select(MESSAGES.c.run_id, _m.position, _m.message_type, _m.blocks, _m.content, _r.seq)
@@ -114,8 +114,11 @@ def begin(tx: Tx, run_id: str, *, model: str, simulated: bool, policy_hash: str,
     """Writes what a run works with, when it starts."""
     tx.run(
         _FACTS,
-        {"run_": run_id, "ref": model, "rehearsed": simulated, "policy": policy_hash, "deadline": deadline_at},
-    )
+        {
+            "run_": run_id, "ref": model, "rehearsed": simulated, "policy": policy_hash, "deadline": deadline_at,
+            "place": tx.place,
+        },
+    )  # fmt: skip
 
 
 def add_step(tx: Tx, **values: Any) -> None:
@@ -155,6 +158,8 @@ def add_message(
 def add_call(tx: Tx, **values: Any) -> None:
     """Inserts a tool call as it was decided."""
     tx.add(ToolCall, **values)
+    known = values["tool"] if values["tool_digest"] else None
+    observe(tx, "call_decided", tool=known, **{name: values[name] for name in ("risk", "effect", "rules", "status")})
 
 
 def hold(tx: Tx, call_id: str, status: str, approval_id: str, subject: str, args: Any = None) -> None:
