@@ -25,7 +25,8 @@ Graph = CompiledStateGraph[State, MissionView, State, State]
 
 
 @cache
-def _builder() -> StateGraph[State, MissionView, State, State]:
+def _compiled() -> Graph:
+    """Compiled once: LangGraph reads the source of every node to do it, which takes longer than a step."""
     graph = StateGraph(State, context_schema=MissionView)
     graph.add_node("plan", plan)
     graph.add_node("check", check)
@@ -38,12 +39,12 @@ def _builder() -> StateGraph[State, MissionView, State, State]:
     ways = {name: name for name in NODES} | {END: FINISH}
     for name in NODES:
         graph.add_conditional_edges(name, _route, ways)  # type: ignore[arg-type]
-    return graph
+    return graph.compile()
 
 
 def build(saver: BaseCheckpointSaver[Any]) -> Graph:
     """The graph over a checkpointer."""
-    return _builder().compile(checkpointer=saver)
+    return _compiled().copy({"checkpointer": saver})
 
 
 def _route(state: State) -> str:
