@@ -1,4 +1,4 @@
-"""Runs every test in three pytest processes side by side, so that two processors are always at work: `make test`.
+"""Runs every test in four pytest processes side by side, so that two processors are always at work: `make test`.
 
 With arguments, one pytest takes them all instead.
 """
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
+APART = ("contract/store", "contract/tools")
 SHARES: dict[str, tuple[str, ...]] = {
-    "in process": ("unit", "contract", "migration"),
+    "pure parts and doors": ("unit", "migration", *APART),
+    "layers above the doors": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
     "from outside": ("integration",),
     "whole processes": ("e2e", "chaos"),
 }
-"""The folders of each process, fast ones first; those of the last start and kill processes of their own."""
+"""What each process is told, fast ones first. Most of them wait for a disk or a process most of the time."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 
@@ -46,8 +48,12 @@ def main(arguments: list[str]) -> int:
 
 def _start(folders: tuple[str, ...]) -> "tuple[subprocess.Popen[str], IO[str]]":
     output = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 (read and closed with the process)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(f"tests/{name}" for name in folders)]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(_told, folders)]
     return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, text=True), output
+
+
+def _told(argument: str) -> str:
+    return argument if argument.startswith("--") else f"tests/{argument}"
 
 
 if __name__ == "__main__":
