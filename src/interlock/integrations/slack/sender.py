@@ -16,7 +16,7 @@ _ABSENT = frozenset({"channel_not_found", "not_in_channel", "user_not_in_channel
 _USES = 4
 """A `response_url` works five times; one is left for what else may have to be said by it."""
 _PAGE = 200
-_PAGES = 10
+_PAGES, _PAGES_OF_THREAD = 3, 10
 _BEGUN = 256
 
 
@@ -40,7 +40,10 @@ class SlackSender:
         parts = sheets(_card(message))
         if message.kind == "text" and message.address.get("user"):
             return await self._reply(message, parts)
-        there = self._remember(message.key, self._begun.get(message.key, {}))
+        there = self._begun.get(message.key)
+        if there is None:
+            there = await self._seek(message, _thread(message)) if len(parts) > 1 else {}
+        self._remember(message.key, there)
         await self._settle(message, parts, there)
         self._begun.pop(message.key, None)
         return _joined(there)
@@ -113,11 +116,11 @@ class SlackSender:
             raise Later(str(error)) from error
 
     async def _seen(self, message: Message, thread: str | None) -> AsyncIterator[tuple[int, str]]:
-        """Parts with this key, newest page of the channel first, or along the whole thread."""
+        """Parts with this key, among the latest of the channel, or along the thread."""
         client, cursor = self._api.client, None
-        for _ in range(_PAGES):
-            asked: dict[str, Any] = {"channel": message.channel, "limit": _PAGE, "cursor": cursor}
-            asked["include_all_metadata"] = True
+        asked: dict[str, Any] = {"channel": message.channel, "limit": _PAGE, "include_all_metadata": True}
+        for _ in range(_PAGES_OF_THREAD if thread else _PAGES):
+            asked["cursor"] = cursor
             call = client.conversations_replies(ts=thread, **asked) if thread else client.conversations_history(**asked)
             page = await heard(call)
             for found in page.get("messages") or []:
