@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.agents import learning
 from interlock.agents.handover import earlier_work
+from interlock.agents.learning import Look
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
 from interlock.store import approvals, blobs, ledger, lessons, missions, squad, tasks, traces
+from interlock.store.ledger import Opening
 from interlock.store.tx import Tx
 
 HISTORY_ROWS = 120
@@ -39,12 +42,17 @@ class Brief:
     approvals: dict[str, Any]
     history: list[Any]
     lessons: list[Any]
+    """Those that fit, more than are shown."""
     attempts: int
     """Reservations of the step that comes next which were made before (and cut off)."""
     words: TaskBrief | None
     """Of a task: what its agent is told of it."""
     unfinished: tuple["Unfinished", ...] = ()
     """Of a fresh chat: the earlier messages of the conversation that wait for a person."""
+    look: Look | None = None
+    """Of a fresh look of the Learner: what it is shown."""
+    learning: Opening | None = None
+    """Of a look of the Learner: the account that bounds it."""
 
 
 def load(tx: Tx, run_id: str) -> Brief:
@@ -64,6 +72,7 @@ def load(tx: Tx, run_id: str) -> Brief:
             tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, most=HISTORY_ROWS,
             until=messages[0].created_at if messages else None,
         )  # fmt: skip
+    learns = run.kind == learning.KIND
     open_lines = ledger.attempts(tx, run_id, run.step_count + 1)
     return Brief(
         run=run,
@@ -77,10 +86,12 @@ def load(tx: Tx, run_id: str) -> Brief:
         calls=traces.calls(tx, run_id),
         approvals={row.id: row for row in approvals.of_run(tx, run_id)},
         history=history,
-        lessons=lessons.fitting(tx, run.project_id, agent.persona, task.type if task else None),
+        lessons=[] if learns else lessons.fitting(tx, run.project_id, agent.persona, task.type if task else None),
         attempts=open_lines,
         words=_words(tx, task) if run.kind == "task" and task is not None and not messages else None,
         unfinished=_unfinished(tx, run) if run.kind == "chat" and not messages else (),
+        look=learning.shown(tx, run) if learns and not messages else None,
+        learning=learning.opening(tx, run) if learns else None,
     )
 
 

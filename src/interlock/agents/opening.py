@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from interlock.agents import brief as briefs
-from interlock.agents import conversation, spending, steps
+from interlock.agents import conversation, learning, spending, steps
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
@@ -23,6 +23,7 @@ from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
 from interlock.policy.decide import Caller
+from interlock.policy.lesson_rules import UNTRUSTED, best
 from interlock.policy.risk import Trust
 from interlock.store import ledger
 from interlock.store.ledger import OverBudget
@@ -74,6 +75,9 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         run_id=run.id, agent_id=run.agent_id, member_id=brief.member.id, task_id=run.task_id,
         mission_id=run.mission_id, project_id=run.project_id, timezone=brief.project.timezone, now=now, limits=limits,
     )  # fmt: skip
+    if brief.learning is not None:
+        openings = (*openings, brief.learning)
+        spender = replace(spender, accounts=tuple(sorted((*spender.accounts, brief.learning.id))))
     times = runtime.settings.times
     session = Session(
         runtime=runtime,
@@ -90,7 +94,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         position=0,
         spender=spender,
         deadline_at=now + timedelta(seconds=times.chat_run_s if chat else times.task_run_s),
-        labels=frozenset(run.labels),
+        labels=frozenset(run.labels) | (brief.look.labels if brief.look else frozenset()),
         attempt=brief.attempts,
     )
     session.openings = openings
@@ -98,6 +102,8 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
 
 
 def _tools(runtime: Runtime, persona: Persona, run: Any) -> tuple[ToolSpec, ...]:
+    if run.kind == learning.KIND:
+        return ()
     names = persona.offered_tools if run.task_id else persona.offered_tools - NEEDS_TASK
     return runtime.toolbox.offered(names)
 
@@ -117,13 +123,16 @@ def _caller(brief: Brief, persona: Persona) -> Caller:
 async def _begin(session: Session) -> bool:
     """Writes a fresh run down: prompt, first message, accounts, the first reservation, its task IN_PROGRESS."""
     brief, now = session.brief, session.now()
+    lessons = best(brief.lessons, rehearsal=session.model.simulated)
+    if any(UNTRUSTED in row.labels for row in lessons):
+        session.labels |= {UNTRUSTED}
     with session.runtime.telemetry.span("prompt", agent=session.persona.name) as span:
-        prompt = build_prompt(_prompt_data(session, now))
+        prompt = build_prompt(_prompt_data(session, lessons, now))
         session.system = prompt.parts
         first = _first_message(brief)
         history = conversation.mended(conversation.messages_of(brief.history))
         session.messages, session.earlier = [*history, first], len(history)
-        span.tell(count=len(session.messages), lessons=len(brief.lessons), left_out=len(prompt.degraded))
+        span.tell(count=len(session.messages), lessons=len(lessons), left_out=len(prompt.degraded))
     lines = [conversation.system_line(prompt.parts), *conversation.lines_of(first)]
     beginning = Beginning(
         lines=lines,
@@ -132,8 +141,9 @@ async def _begin(session: Session) -> bool:
         simulated=session.model.simulated,
         policy_hash=session.gate.policy.version_hash,
         deadline_at=session.deadline_at,
-        lesson_ids=[row.id for row in brief.lessons],
+        lesson_ids=[row.id for row in lessons],
         actor=session.actor,
+        labels=sorted(session.labels),
         degraded=prompt.degraded,
     )
     reservation, wanted = session.quote()
@@ -150,6 +160,8 @@ async def _begin(session: Session) -> bool:
 def _first_message(brief: Brief) -> Message:
     if brief.words is not None:
         return task_message(brief.words)
+    if brief.look is not None:
+        return brief.look.message
     payload = brief.run.payload
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
     return Message("user", (*map(_waiting, brief.unfinished), words, *_attached(payload.get("attachments") or ())))
@@ -173,13 +185,10 @@ def _waiting(earlier: Unfinished) -> Text:
     )
 
 
-def _prompt_data(session: Session, now: datetime) -> PromptData:
+def _prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -> PromptData:
     brief = session.brief
-    notes = {
-        row.id: LessonNote(row.id, row.kind, row.rule, row.confidence, row.status == "probation")
-        for row in brief.lessons
-    }
-    promoted = tuple(notes[row.id] for row in brief.lessons if row.status == "promoted")
+    notes = {row.id: _note(row, lessons) for row in lessons}
+    promoted = tuple(notes[row.id] for row in lessons if row.status == "promoted")
     return PromptData(
         persona=session.persona,
         tools=session.tools,
@@ -189,11 +198,20 @@ def _prompt_data(session: Session, now: datetime) -> PromptData:
         model=str(session.ref),
         timezone=brief.project.timezone,
         rules=promoted,
-        lessons=tuple(notes[row.id] for row in brief.lessons if row.status != "promoted"),
+        lessons=tuple(notes[row.id] for row in lessons if row.status != "promoted"),
         max_turns=session.max_turns,
         run_budget_microusd=session.persona.run_microusd(chat=session.is_chat),
         text_is_delivered=session.is_chat,
     )
+
+
+def _note(row: Any, lessons: Sequence[Any]) -> LessonNote:
+    against = [other.created_at for other in lessons if other.id in (row.contradicts or ())]
+    return LessonNote(
+        row.id, row.kind, row.rule, row.confidence, row.status == "probation",
+        is_untrusted=UNTRUSTED in row.labels,
+        disputed=("newer" if row.created_at > max(against) else "older") if against else "",
+    )  # fmt: skip
 
 
 def _resume(session: Session) -> None:

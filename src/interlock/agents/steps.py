@@ -11,9 +11,11 @@ from typing import Any
 from interlock.agents import conversation
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
+from interlock.agents.learning import KIND as LEARN
 from interlock.core.values import SYSTEM, Actor
+from interlock.memory import lesson_book
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, lessons, mailbox, missions, squad, tasks, traces
+from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
@@ -66,6 +68,8 @@ class Beginning:
     deadline_at: datetime
     lesson_ids: Sequence[str]
     actor: Actor
+    labels: Sequence[str] = ()
+    """Taint that comes with what the run is shown at its start."""
     degraded: Sequence[str] = ()
     """What was left out of the prompt, and why."""
 
@@ -135,7 +139,9 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
         deadline_at=what.deadline_at,
     )
     conversation.write(tx, claim.run.id, 0, what.lines, now)
-    lessons.applied(tx, list(what.lesson_ids), now)
+    if what.labels:
+        mailbox.add_up(tx, claim, Progress(usage={}, labels=what.labels))
+    lesson_book.shown(tx, what.lesson_ids, claim.run.id, claim.run.task_id or claim.run.mission_id, now)
     if what.degraded:
         audit.note(
             tx, "PROMPT_DEGRADED", what.actor, now, project_id=claim.run.project_id, run_id=claim.run.id,
@@ -331,7 +337,7 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
                 task_id=task.id, to=TaskState.REVIEW, actor=actor, reason="handed in", key=f"handin:{run.id}"
             )
             tasks.advance(tx, review, now)
-    if run.mission_id is not None:
+    if run.mission_id is not None and run.kind != LEARN:
         news = {
             "run_id": run.id,
             "kind": run.kind,

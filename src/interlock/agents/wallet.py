@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.agents import spending, steps
+from interlock.agents.learning import KIND as LEARN
 from interlock.agents.session import Session, later
 from interlock.agents.spending import NoRoom, Quote
 from interlock.agents.steps import Hold
@@ -36,7 +37,10 @@ class Parked:
 
 
 async def secure(session: Session) -> Ready | Parked:
-    """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2."""
+    """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2.
+
+    Raises OverBudget for a look of the Learner, for which nobody is asked for money.
+    """
     prompt_tokens = session.prompt_tokens()
     if session.reservation is not None:
         return Ready(prompt_tokens)
@@ -76,6 +80,8 @@ async def _without(session: Session, found: NoRoom) -> Parked:
     if found.waiting_helps:
         return await _wait(session)
     short = found.binding
+    if session.claim.run.kind == LEARN:
+        raise OverBudget([short.account_id], found.need_microusd)
     if short.kind == "agent_day":
         resumes = day_end(session.now(), session.brief.project.timezone)
         need = found.need_microusd

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from interlock.agents import learning
+from interlock.agents.learning import LookBack
 from interlock.agents.persona import COORDINATOR, LEARNER
 from interlock.core.errors import Conflict
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.effects import Effect
 from interlock.graph.view import MissionView
+from interlock.memory import lesson_book
+from interlock.memory.facts import Scope
+from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, coordination, leases, ledger, mailbox, missions, squad, tasks
 from interlock.store.ledger import Opening
@@ -27,10 +32,14 @@ POLICY = Actor(ActorKind.SYSTEM, "system:policy")
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long a block stays before it escalates, and a question about a deliverable before it expires; seconds."""
+    """How long a block stays before it escalates, and a question about a deliverable before it expires; seconds.
+
+    `lessons` says what lessons need to become rules.
+    """
 
     blocked_s: float = 3600.0
     approval_s: float = 86_400.0
+    lessons: Thresholds = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +140,16 @@ class Applier:
         self._post("think", self.view.thinker_agent_id, e["key"], payload)
 
     def learn(self, e: Effect) -> None:
-        """Posts the Learner's run."""
-        agent_id = self._agent("learn", LEARNER, {"mission": self.view.id})
-        payload = {"purpose": "learn", "prompt": e["prompt"], "mission_id": self.view.id}
-        self._post("learn", agent_id, e["key"], payload)
+        """Judges lessons by a task's end, and posts the Learner's run, for which nothing waits."""
+        view = self.view
+        lesson_book.conclude(self.tx, e["task"], Outcome(e["outcome"]), self.waits.lessons, self.now)
+        if LEARNER in view.personas:
+            scope: Scope = "mission" if e["task"] == view.id else "task"
+            look = LookBack(
+                key=e["key"], scope=scope, project_id=view.project_id, ident=e["task"], mission_id=view.id,
+                model=view.model, simulated=view.simulated,
+            )  # fmt: skip
+            learning.post(self.tx, view.personas[LEARNER], look, self.now)
 
     def decide(self, e: Effect) -> None:
         """Puts a decision on record."""

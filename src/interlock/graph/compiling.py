@@ -1,9 +1,9 @@
 """The nodes `compile` and `learn`: the mission's one deliverable, its sign-off, and what is to be learned from it."""
 
-from interlock.agents.persona import LEARNER
-from interlock.agents.task_messages import Material, compile_message, learn_message
+from interlock.agents.task_messages import Material, compile_message
 from interlock.graph import effects
 from interlock.graph.effects import Effect
+from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
 from interlock.graph.state import END, State, Step, goal_with_notes
 from interlock.graph.view import MissionView, RunView, TaskView, derived_id
@@ -27,10 +27,7 @@ def compile_(state: State, runtime: Step) -> State:
 
 def learn(state: State, runtime: Step) -> State:
     """Posts the Learner's look at the mission, for which nothing waits, and ends the graph."""
-    view = runtime.context
-    made = list(state.get("effects", []))
-    if LEARNER in view.personas and view.record is not None:
-        made.append(effects.learn(view, learn_message(view.record).text))
+    made = [*state.get("effects", []), *lookbacks(runtime.context)]
     return {"effects": made, "route": END}
 
 

@@ -26,9 +26,11 @@ from interlock.graph.checkpointer import BufferedSaver
 from interlock.graph.coordinator_graph import RECURSION_LIMIT, Graph, build
 from interlock.graph.effects import Effect
 from interlock.graph.loading import Loaded, load
+from interlock.graph.lookbacks import lookbacks
 from interlock.graph.resolving import closing
 from interlock.graph.state import GRAPH_VERSION, NODES, State, question
 from interlock.graph.view import ENDED, MissionView, derived_id
+from interlock.memory import lesson_book
 from interlock.store import audit, mailbox, missions
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost
@@ -48,7 +50,9 @@ _log = logging.getLogger(__name__)
 
 async def handle(runtime: Runtime, claim: Claim) -> None:
     """Handles a claimed run of kind `mission`. Never raises because of the mission."""
-    waits = Waits(runtime.settings.times.blocked_escalation_s, runtime.settings.approval_expires_s)
+    settings = runtime.settings
+    limits = lesson_book.thresholds(settings.lessons)
+    waits = Waits(settings.times.blocked_escalation_s, settings.approval_expires_s, limits)
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
 
@@ -123,7 +127,7 @@ class Coordinator:
         if found is not None and (interrupt_id := _waiting(found, view)):
             return await _run(graph, saver, Command(resume={interrupt_id: batch}), config, view)
         if view.canceled or view.root.status in ENDED:
-            return Outcome(closing(view) if view.canceled else [])
+            return Outcome([*closing(view), *lookbacks(view)] if view.canceled else lookbacks(view))
         if not view.answered(_thread_subject(loaded)):
             return _broken(loaded)
         saver = BufferedSaver(self.store, self.clock, anew=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from interlock.graph.view import MissionView, Result, TaskView, derived_id
+from interlock.policy import lesson_rules
 
 Effect = dict[str, Any]
 As = Literal["coordinator", "system"]
@@ -76,9 +77,10 @@ def think(view: MissionView, about: str, prompt: str) -> Effect:
     return {"do": "think", "purpose": about.partition(":")[0], "key": f"think:{view.id}:{about}", "prompt": prompt}
 
 
-def learn(view: MissionView, prompt: str) -> Effect:
-    """Posts the Learner's look at the mission."""
-    return {"do": "learn", "key": f"learn:{view.id}", "prompt": prompt}
+def learn(task: TaskView, key: str) -> Effect:
+    """Judges the lessons that a task's agents were shown by its end, and posts the Learner's look at it."""
+    outcome = lesson_rules.outcome(task.status, task.block_kind, task.attempt, task.review_cycles)
+    return {"do": "learn", "task": task.id, "key": key, "outcome": str(outcome)}
 
 
 def decide(decision: Decision, reason: str, inputs: Mapping[str, Any], task: TaskView | None = None) -> Effect:

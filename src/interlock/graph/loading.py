@@ -12,10 +12,8 @@ from interlock.core.values import usd
 from interlock.graph.delegation import Candidate
 from interlock.graph.view import ENDED, MissionView, Question, Result, RunView, TaskView, highest
 from interlock.policy.budgets import day_key
-from interlock.store import checkpoints, coordination, ledger, missions, squad, tasks
+from interlock.store import checkpoints, coordination, ledger, looks, missions, squad, tasks
 from interlock.store.tx import Tx
-
-LONGEST_NOTE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def load(tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime
         personas=personas,
         candidates=_candidates(tx, mission.project_id, personas, now),
         texts=_texts(tx, root, others),
-        record=_record(tx, mission, root, others) if root.status == "DONE" else None,
+        looks=frozenset(looks.of_mission(tx, mission_id)),
     )
     return Loaded(view, tuple(missions.pending(tx, mission_id)), checkpoint.id if checkpoint else None)
 
@@ -181,43 +179,3 @@ def _texts(tx: Tx, root: TaskView, others: list[TaskView]) -> dict[str, str]:
         for t in others
         if t.result is not None and (ended or (t.reviews and t.status == "REVIEW" and t.result.verdict != "pass"))
     }
-
-
-def _record(tx: Tx, mission: Any, root: TaskView, others: list[TaskView]) -> dict[str, Any]:
-    rows = coordination.record(tx, mission.id)
-    costs = {row.id: row.settled_microusd for row in rows["costs"]}
-    return {
-        "mission": mission.id,
-        "goal": mission.goal,
-        "rehearsal": mission.simulated,
-        "result": root.result.id if root.result else None,
-        "tasks": [
-            {
-                "id": t.id, "title": t.title, "type": t.type, "persona": t.worker or t.persona, "status": t.status,
-                "failed_tries": t.attempt, "review_cycles": t.review_cycles, "cost_microusd": costs.get(t.id, 0),
-                "reviews": t.reviews, "verdict": t.result.verdict if t.result else None,
-            }
-            for t in others
-        ],
-        "transitions": [
-            {
-                "task": row.task_id, "from": row.from_status, "to": row.to_status, "by": row.actor_kind,
-                "reason": row.reason[:LONGEST_NOTE],
-            }
-            for row in rows["changes"]
-        ],
-        "tool_failures": [
-            {
-                "task": row.task_id, "run": row.run_id, "tool": row.tool, "status": row.status,
-                "result": (row.result or "")[:LONGEST_NOTE],
-            }
-            for row in rows["faults"]
-        ],
-        "approvals": [
-            {
-                "task": row.task_id, "run": row.run_id, "kind": row.kind, "risk": row.risk, "answer": row.status,
-                "reason": (row.note or "")[:LONGEST_NOTE], "edited": row.edited, "tool": row.request.get("tool"),
-            }
-            for row in rows["answers"]
-        ],
-    }  # fmt: skip

@@ -5,6 +5,7 @@ Verdicts and sign-offs are reviewing's; giving out work, delegating's.
 
 from interlock.graph import effects
 from interlock.graph.effects import Effect
+from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import MOST_CYCLES, judged
 from interlock.graph.state import END, State, Step, wait_at
 from interlock.graph.view import OPEN, WAITING, MissionView, Question, RunView, TaskView, derived_id
@@ -23,12 +24,13 @@ def resolve(state: State, runtime: Step) -> State:
     """Answers what has happened: failures, verdicts, lost dependencies, a cancelled mission."""
     view = runtime.context
     if view.canceled:
-        return {"effects": closing(view), "route": END}
+        return {"effects": [*closing(view), *lookbacks(view)], "route": END}
     made: list[Effect] = [effects.count(task, done=True) for task in _done_now(view, state)]
     cancelled = _cancelled_now(state)
     for task in view.tasks:
         made.extend(_tidied(view, task) if task.ended else _answered(view, task, cancelled))
     made.extend(effects.void(q.id, "it no longer waits") for q in _stale(view))
+    made.extend(look for look in lookbacks(view) if look["task"] != view.id)
     ended = all(task.ended for task in view.tasks)
     return {"effects": made, "route": "compile" if ended and view.tasks else "delegate"}
 

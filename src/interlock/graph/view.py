@@ -6,7 +6,6 @@ How it is read is loading's; what follows from it, the nodes'.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from interlock.agents.persona import Persona
 from interlock.core.values import digest
@@ -141,8 +140,8 @@ class MissionView:
     personas: Mapping[str, Persona] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    record: Mapping[str, Any] | None = None
-    """Once it is DONE: what the Learner is told."""
+    looks: frozenset[str] = frozenset()
+    """Keys of the Learner's runs so far."""
 
     def task(self, task_id: str) -> TaskView:
         """One of its tasks, or its root."""

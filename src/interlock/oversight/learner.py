@@ -1,82 +1,153 @@
-"""What the Learner's answers become: lessons whose evidence exists, on probation.
+"""The Learner's part: what its answers become, what it has still to look at, what lessons are kept.
 
-When the Learner is asked is the coordinator's matter; how lessons reach prompts, `agents.prompt`'s.
+When a task's end is looked at is the coordinator's matter; how lessons reach prompts, `agents.prompt`'s.
 """
 
-import json
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from interlock.agents import learning
+from interlock.agents.context import Runtime
+from interlock.agents.learning import LookBack
+from interlock.agents.persona import LEARNER, Persona
 from interlock.core.values import Actor, ActorKind
-from interlock.store import approvals, audit, lessons, tasks, traces
+from interlock.memory import lesson_book
+from interlock.memory.facts import WINDOW
+from interlock.oversight import lesson_json
+from interlock.policy import lesson_rules
+from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, Thresholds
+from interlock.store import audit, facts, lesson_uses, looks, traces
 from interlock.store.tx import Tx
 
-KINDS = ("win", "error", "fix", "optimisation")
-MOST = 10
-LONGEST_RULE = 600
+MOST_POSTED = 20
+"""Looks that one sweep posts."""
+MOST_TRIES = 3
+"""Of a look that fails."""
+ENOUGH_LESSONS = 2
+"""New lessons that are worth a look at the whole project."""
+_FAILED = frozenset({"failed", "cancelled"})
 
 
 def take_up(tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
     """Enters the lessons of a Learner's run, in the transaction that ends it.
 
-    A lesson that is malformed, or whose evidence is of nothing that exists, is left out and counted; so is one that
-    is known, to which its evidence is added.
+    A lesson that is malformed, unfit for a prompt, or whose evidence is of nothing that exists in this mission (of a
+    scheduled look: in this project) is left out and counted. To one that is known its evidence is added.
     """
-    found = _lessons_in(answer or "")
-    kept, left_out = 0, 0
-    for lesson in found[:MOST]:
-        entered = _enter(tx, run, lesson, now)
-        kept += entered
-        left_out += not entered
-    agent = Actor(ActorKind.AGENT, run.agent_id)
+    row = traces.run(tx, run.id) or run
+    labels = sorted({*row.labels, *([REHEARSED] if row.simulated else [])})
+    said = lesson_json.read(answer or "", frozenset(labels))
+    agent = Actor(ActorKind.AGENT, run.agent_id, LEARNER)
+    faults = list(said.faults)
+    entered, seen_again = [], 0
+    for found in said.findings:
+        cited = [each for each in found.evidence if facts.exists(tx, each, run.project_id, run.mission_id)]
+        if not cited:
+            faults.append("its evidence does not exist here")
+            continue
+        lesson = lesson_book.enter(tx, run.project_id, run.id, labels, _citing(found, cited), agent, now)
+        entered += [lesson] if lesson is not None else []
+        seen_again += lesson is None
+    merged = 0 if UNTRUSTED in labels else sum(_merged(tx, run.project_id, each, agent, now) for each in said.merges)
     audit.note(
         tx, "LESSONS_LEARNED", agent, now, project_id=run.project_id, mission_id=run.mission_id, run_id=run.id,
-        kept=kept, left_out=left_out + max(0, len(found) - MOST),
+        kept=len(entered), lessons=entered, seen_again=seen_again, merged=merged, left_out=len(faults), faults=faults,
     )  # fmt: skip
 
 
-def _lessons_in(answer: str) -> list[Any]:
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        data = json.loads(answer[start : end + 1]) if start >= 0 else None
-    except (ValueError, RecursionError):
-        return []
-    found = data.get("lessons") if isinstance(data, dict) else None
-    return found if isinstance(found, list) else []
+def _citing(found: lesson_book.Finding, cited: list[str]) -> lesson_book.Finding:
+    return lesson_book.Finding(
+        kind=found.kind, rule=found.rule, task_type=found.task_type, persona=found.persona,
+        confidence=found.confidence, evidence=cited, same_as=found.same_as, contradicts=found.contradicts,
+    )  # fmt: skip
 
 
-def _enter(tx: Tx, run: Any, lesson: Any, now: datetime) -> bool:
-    if not isinstance(lesson, Mapping):
-        return False
-    rule, kind, confidence = lesson.get("rule"), lesson.get("kind"), lesson.get("confidence")
-    evidence = lesson.get("evidence")
-    if not isinstance(rule, str) or not 0 < len(rule.strip()) <= LONGEST_RULE or kind not in KINDS:
-        return False
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        return False
-    cited = [e for e in evidence if isinstance(e, str) and _exists(tx, e)] if isinstance(evidence, list) else []
-    if not cited:
-        return False
-    return lessons.add(
-        tx,
-        now,
-        project_id=run.project_id,
-        kind=kind,
-        rule=rule.strip(),
-        task_type=_word(lesson.get("task_type")),
-        persona=_word(lesson.get("persona")),
-        confidence=float(confidence),
-        evidence=cited,
-        run_id=run.id,
-        labels=list(run.labels),
-    )
+def _merged(tx: Tx, project_id: str, wish: lesson_json.Merge, author: Actor, now: datetime) -> bool:
+    return lesson_book.merge(tx, project_id, wish.keep, wish.drop, author, wish.reason, now)
 
 
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep has done: looks posted, and tasks by whose end lessons were judged."""
+
+    posted: int = 0
+    judged: int = 0
 
 
-def _exists(tx: Tx, ident: str) -> bool:
-    look: tuple[Callable[[Tx, str], Any], ...] = (traces.run, tasks.task, approvals.approval, traces.call)
-    return any(find(tx, ident) is not None for find in look)
+async def sweep(runtime: Runtime) -> Swept:
+    """Has the Learner look at what it has not looked at yet, and judges lessons by tasks that ended without a word.
+
+    The scheduled job. Source: rows H5, I5.
+    """
+    learner = runtime.personas.personas.get(LEARNER)
+    limits = lesson_book.thresholds(runtime.settings.lessons)
+    return await runtime.store.write(catch_up, learner, limits, runtime.clock.now())
+
+
+def catch_up(tx: Tx, learner: Persona | None, limits: Thresholds, now: datetime, cause: str = "schedule") -> Swept:
+    """A sweep as a unit of the store; without a Learner, lessons are judged all the same."""
+    judged = 0
+    for row in lesson_uses.ended_undecided(tx):
+        if lesson_rules.due(row.id, "", row.status, row.block_kind, row.attempt, row.review_cycles) is not None:
+            outcome = lesson_rules.outcome(row.status, row.block_kind, row.attempt, row.review_cycles)
+            lesson_book.conclude(tx, row.id, outcome, limits, now)
+            judged += 1
+    if learner is None:
+        return Swept(judged=judged)
+    wanted = [*_unseen(tx, now), *_projects(tx, now)][:MOST_POSTED]
+    posted = sum(learning.post(tx, learner, each, now, cause=cause) for each in wanted)
+    return Swept(posted, judged)
+
+
+def _unseen(tx: Tx, now: datetime) -> list[LookBack]:
+    """Tasks and missions of the last days that ended and that no run of the Learner was about."""
+    seen: dict[str, dict[str, str]] = {}
+    found = []
+    for row in looks.ended(tx, now - WINDOW):
+        known = seen.get(row.mission_id)
+        if known is None:
+            known = seen[row.mission_id] = looks.of_mission(tx, row.mission_id)
+        key = lesson_rules.due(
+            row.id, row.parent_id, row.status, row.block_kind, row.attempt, row.review_cycles
+        )  # fmt: skip
+        key = None if key is None else next_try(key, known)
+        if key is not None and (row.parent_id is not None or known):
+            found.append(
+                LookBack(
+                    key=key, scope="task" if row.parent_id else "mission", project_id=row.project_id, ident=row.id,
+                    mission_id=row.mission_id, model=row.model, simulated=row.simulated,
+                )
+            )  # fmt: skip
+    return found
+
+
+def next_try(key: str, known: dict[str, str]) -> str | None:
+    """The key under which a look is to be posted; None where it was made, is under way, or has failed too often."""
+    tries = [status for each, status in known.items() if each == key or each.startswith(f"{key}:again")]
+    if any(status not in _FAILED for status in tries) or len(tries) >= MOST_TRIES:
+        return None
+    return key if not tries else f"{key}:again{len(tries)}"
+
+
+def _projects(tx: Tx, now: datetime) -> list[LookBack]:
+    """Projects with enough that is new for a look at all of their lessons together."""
+    found = []
+    for project_id in looks.projects(tx):
+        last = looks.last_pass(tx, project_id) or datetime.min.replace(tzinfo=UTC)
+        new = looks.news(tx, project_id, max(last, now - timedelta(days=365)))
+        if new.lessons >= ENOUGH_LESSONS or new.incidents:
+            model, simulated = looks.latest_model(tx, project_id)
+            found.append(
+                LookBack(
+                    key=f"learn:{project_id}:{now:%Y%m%dT%H%M%S}", scope="project", project_id=project_id,
+                    ident=project_id, model=model, simulated=simulated,
+                )
+            )  # fmt: skip
+    return found
+
+
+async def retain(runtime: Runtime) -> dict[str, int]:
+    """Archives and prunes lessons whose time is up; returns how many of each. The daily job. Source: row I5."""
+    limits = lesson_book.thresholds(runtime.settings.lessons)
+    return await runtime.store.write(lesson_book.retain, limits, runtime.clock.now())

@@ -12,7 +12,6 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict
 from interlock.store.schema import (
-    Account,
     Agent,
     Approval,
     Deliverable,
@@ -27,9 +26,9 @@ from interlock.store.tx import Tx
 
 TASKS, RUNS, CALLS = table(Task), table(Run), table(ToolCall)
 APPROVALS, DELIVERABLES, AGENTS = table(Approval), table(Deliverable), table(Agent)
-DEPENDENCIES, TRANSITIONS, ACCOUNTS = table(TaskDependency), table(TaskTransition), table(Account)
+DEPENDENCIES, TRANSITIONS = table(TaskDependency), table(TaskTransition)
 _t, _r, _tc, _ap = TASKS.c, RUNS.c, CALLS.c, APPROVALS.c
-_de, _ag, _d, _tr, _acc = DELIVERABLES.c, AGENTS.c, DEPENDENCIES.c, TRANSITIONS.c, ACCOUNTS.c
+_de, _ag, _d, _tr = DELIVERABLES.c, AGENTS.c, DEPENDENCIES.c, TRANSITIONS.c
 _TIME = UTCDateTime()
 EXECUTED = ("started", "done", "failed", "unknown")
 """What became of tool calls that had, or may have had, an effect."""
@@ -81,31 +80,6 @@ _FAILED = (
     .values(attempt=_t.attempt + 1, feedback=b("words"), version=_t.version + 1, updated_at=b("now", type_=_TIME))
 )
 _UNDEPEND = sa.delete(DEPENDENCIES).where(_d.task_id == b("task"), _d.depends_on_id == b("upstream"))
-_CHANGES = (
-    sa.select(_tr.task_id, _tr.from_status, _tr.to_status, _tr.actor_kind, _tr.reason)
-    .join_from(TRANSITIONS, TASKS, _tr.task_id == _t.id)
-    .where(_t.mission_id == b("mission"), _t.parent_id.is_not(None))
-    .order_by(_tr.created_at, _tr.id)
-    .limit(300)
-)
-_FAULTS = (
-    sa.select(_r.task_id, _tc.run_id, _tc.tool, _tc.status, _tc.result)
-    .join_from(CALLS, RUNS, _tc.run_id == _r.id)
-    .where(_r.mission_id == b("mission"), sa.or_(_tc.is_error, _tc.status.in_(("denied", "refused"))))
-    .order_by(_tc.created_at, _tc.id)
-    .limit(100)
-)
-_ANSWERS = (
-    sa.select(_ap.task_id, _ap.run_id, _ap.kind, _ap.risk, _ap.status, _ap.note, _ap.edited, _ap.request)
-    .where(_ap.mission_id == b("mission"), _ap.status != "pending")
-    .order_by(_ap.created_at, _ap.id)
-    .limit(100)
-)
-_COSTS = (
-    sa.select(_t.id, _acc.settled_microusd)
-    .join_from(TASKS, ACCOUNTS, _acc.id == sa.literal("task:") + _t.id)
-    .where(_t.mission_id == b("mission"))
-)
 
 
 def root_by_key(tx: Tx, key: str) -> str | None:
@@ -158,14 +132,3 @@ def count_failure(tx: Tx, task_id: str, seen_attempt: int, feedback: str | None,
 def undepend(tx: Tx, task_id: str, on: str) -> None:
     """A task no longer waits for another."""
     tx.run(_UNDEPEND, {"task": task_id, "upstream": on})
-
-
-def record(tx: Tx, mission_id: str) -> dict[str, list[Any]]:
-    """What happened in a mission, for the Learner: transitions, faults, answers, costs."""
-    wanted = {"mission": mission_id}
-    return {
-        "changes": tx.rows(_CHANGES, wanted),
-        "faults": tx.rows(_FAULTS, wanted),
-        "answers": tx.rows(_ANSWERS, wanted),
-        "costs": tx.rows(_COSTS, wanted),
-    }

@@ -1,5 +1,9 @@
-"""Lessons: those that fit a run, and how often they were used; writing them is the Learner's matter."""
+"""Lessons as rows: those that fit a run, the ones there are, a new one, a change with its version.
 
+What a lesson is worth is `policy.lesson_rules`'; what happens to it, `memory.lesson_book`'s.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -7,80 +11,108 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.core.ids import new_id
-from interlock.core.values import digest
+from interlock.core.values import Actor, digest
+from interlock.policy.lesson_rules import IN_USE
+from interlock.store import lesson_versions
 from interlock.store.schema import Lesson, table
 from interlock.store.tx import Tx
 
 LESSONS = table(Lesson)
 _l = LESSONS.c
 _TIME = UTCDateTime()
-SHOWN = 5
-"""Source: numbers, "Lessons loaded"."""
+CANDIDATES = 40
+"""Lessons that are looked at for the few that are shown."""
 
 _FIT = (
     sa.select(LESSONS)
     .where(
-        _l.status.in_(("probation", "active", "promoted")),
+        _l.status.in_([str(s) for s in IN_USE]),
         sa.or_(_l.project_id.is_(None), _l.project_id == b("project")),
         sa.or_(_l.persona.is_(None), _l.persona == b("name")),
         sa.or_(_l.task_type.is_(None), _l.task_type == b("sort")),
     )
-    .order_by(_l.confidence.desc(), _l.id)
-    .limit(SHOWN)
+    .order_by(sa.case((_l.status == "promoted", 0), else_=1), _l.confidence.desc(), _l.created_at.desc(), _l.id)
+    .limit(CANDIDATES)
 )
 _APPLIED = (
     sa.update(LESSONS)
     .where(_l.id == b("lesson"))
-    .values(applied_count=_l.applied_count + 1, updated_at=b("now", type_=_TIME))
+    .values(applied_count=_l.applied_count + 1, last_applied_at=b("now", type_=_TIME), updated_at=b("now", type_=_TIME))
 )
-_SAME = sa.select(_l.id, _l.evidence).where(_l.rule_digest == b("same"))
-_MERGE = (
+_ONE = sa.select(LESSONS).where(_l.id == b("lesson"))
+_TO_CHANGE = _ONE.with_for_update(key_share=True)
+_SAME = sa.select(LESSONS).where(_l.rule_digest == b("same"))
+_IN_SCOPE = (
+    sa.select(LESSONS)
+    .where(_l.project_id == b("project"), _l.status.in_([str(s) for s in IN_USE]))
+    .order_by(_l.created_at.desc(), _l.id)
+    .limit(500)
+)
+_WRITTEN = (
+    "rule", "rule_digest", "kind", "task_type", "persona", "confidence", "status", "evidence", "labels", "contradicts",
+    "helped_count", "hurt_count",
+)  # fmt: skip
+_CHANGE = (
     sa.update(LESSONS)
     .where(_l.id == b("lesson"))
-    .values(evidence=b("cited", type_=_l.evidence.type), updated_at=b("now", type_=_TIME))
+    .values(
+        **{name: b(f"to_{name}", type_=_l[name].type) for name in _WRITTEN},
+        version=_l.version + 1,
+        updated_at=b("now", type_=_TIME),
+    )
 )
 
 
 def fitting(tx: Tx, project_id: str, persona: str, task_type: str | None) -> list[Any]:
-    """The best lessons for a persona and type of task. Source: row H6."""
+    """The lessons that fit a persona and type of task, more than are shown. Source: row H6."""
     return tx.rows(_FIT, {"project": project_id, "name": persona, "sort": task_type})
 
 
-def applied(tx: Tx, lesson_ids: list[str], now: datetime) -> None:
+def applied(tx: Tx, lesson_ids: Sequence[str], now: datetime) -> None:
     """Counts that lessons were shown to a run."""
-    for lesson in lesson_ids:
+    for lesson in sorted(lesson_ids):
         tx.run(_APPLIED, {"lesson": lesson, "now": now})
 
 
-def add(
-    tx: Tx,
-    now: datetime,
-    *,
-    project_id: str,
-    kind: str,
-    rule: str,
-    task_type: str | None,
-    persona: str | None,
-    confidence: float,
-    evidence: list[str],
-    run_id: str,
-    labels: list[str],
-) -> bool:
-    """Enters a lesson on probation; False where the same rule is there already, whose evidence then grows."""
-    same = digest({"rule": " ".join(rule.lower().split()), "type": task_type, "persona": persona})
-    known = tx.one(_SAME, {"same": same})
-    if known is not None:
-        tx.run(_MERGE, {"lesson": known.id, "cited": list(dict.fromkeys([*known.evidence, *evidence])), "now": now})
-        return False
-    tx.add(
-        Lesson, id=new_id("les"), project_id=project_id, kind=kind, rule=rule, rule_digest=same, task_type=task_type,
-        persona=persona, confidence=confidence, evidence=evidence, run_id=run_id, labels=labels, created_at=now,
-        updated_at=now,
-    )  # fmt: skip
-    return True
+def rule_digest(project_id: str | None, rule: str, task_type: str | None, persona: str | None) -> str:
+    """What makes a lesson the same as another: project, rule and whom it is for."""
+    same = {"project": project_id, "rule": " ".join(rule.lower().split()), "type": task_type, "persona": persona}
+    return digest(same)
 
 
-def lessons(tx: Tx, most: int = 100) -> list[Any]:
-    """Lessons, best first."""
-    return tx.rows(sa.select(LESSONS).order_by(_l.confidence.desc(), _l.id).limit(most))
+def known(tx: Tx, rule_digest: str) -> Any | None:
+    """The lesson with that digest."""
+    return tx.one(_SAME, {"same": rule_digest})
+
+
+def in_use(tx: Tx, project_id: str) -> list[Any]:
+    """The lessons of a project that agents are shown, newest first."""
+    return tx.rows(_IN_SCOPE, {"project": project_id})
+
+
+def lesson(tx: Tx, lesson_id: str, *, to_change: bool = False) -> Any | None:
+    """One lesson; `to_change` keeps others from changing it in the meantime."""
+    return tx.one(_TO_CHANGE if to_change else _ONE, {"lesson": lesson_id})
+
+
+def add(tx: Tx, values: Mapping[str, Any], author: Actor, reason: str, now: datetime) -> None:
+    """Enters a lesson with its first version. Source: row H7."""
+    tx.add(Lesson, created_at=now, updated_at=now, **values)
+    lesson_versions.write(tx, values["id"], 1, values, author, reason, now)
+
+
+def change(tx: Tx, row: Any, changes: Mapping[str, Any], author: Actor, reason: str, now: datetime) -> int:
+    """Changes a lesson and writes the new version, whose number it returns. The caller holds the row to change it."""
+    content = {name: getattr(row, name) for name in _WRITTEN} | dict(changes)
+    content["rule_digest"] = rule_digest(row.project_id, content["rule"], content["task_type"], content["persona"])
+    tx.run(_CHANGE, {"lesson": row.id, "now": now, **{f"to_{name}": content[name] for name in _WRITTEN}})
+    lesson_versions.write(tx, row.id, row.version + 1, content, author, reason, now)
+    return int(row.version) + 1
+
+
+def lessons(tx: Tx, most: int = 100, *, every: bool = False, project_id: str | None = None) -> list[Any]:
+    """Lessons in use, best first; with `every`, those that were merged, archived and pruned too."""
+    query = sa.select(LESSONS).order_by(_l.confidence.desc(), _l.id).limit(most)
+    if not every:
+        query = query.where(_l.status.in_([str(s) for s in IN_USE]))
+    return tx.rows(query if project_id is None else query.where(_l.project_id == project_id))

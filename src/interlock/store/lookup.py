@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store.schema import Account, Agent, Alert, Approval, Deliverable, Mission, Run, Task, table
+from interlock.store.schema import Account, Agent, Alert, Approval, Deliverable, Lesson, Mission, Run, Task, table
 from interlock.store.tx import Tx
 
 IDS: Mapping[str, sa.Column[Any]] = {
@@ -17,6 +17,7 @@ IDS: Mapping[str, sa.Column[Any]] = {
     "deliverable": table(Deliverable).c.id,
     "alert": table(Alert).c.id,
     "account": table(Account).c.id,
+    "lesson": table(Lesson).c.id,
 }
 """What can be named by id."""
 

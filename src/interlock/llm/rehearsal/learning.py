@@ -1,6 +1,6 @@
-"""Lessons by rule from the facts of a mission: what failed, what was denied and why, what reviews sent back.
+"""Lessons by rule from the facts of a task or mission: what failed and then worked, was denied, sent back, lost.
 
-Each names the facts it rests on; a fact without an id teaches nothing.
+Each names the facts it rests on; a fact without an id teaches nothing, nor does work that simply went well.
 """
 
 import json
@@ -12,20 +12,40 @@ from interlock.llm.rehearsal.protocol import Brief
 from interlock.llm.rehearsal.writing import gist
 
 _MOST = 5
+_QUOTE = 220
 _BLOCK = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _DENIED = frozenset({"denied", "deny", "rejected"})
 _SENT_BACK = frozenset({"changes", "rejected", "fail", "failed"})
+_UNMET = re.compile(r"not met: ([^\n;.]+?)(?= - (?:not )?met:|[\n;.]|$)")
+_WANTED = re.compile(r"Make it ([^.\n]+)\.")
+_PREFIX = re.compile(
+    r"^(?:the arguments are not valid|\w+ failed|failed|denied by the policy \([^)]*\)): ", re.IGNORECASE
+)
+_ROW = re.compile(r"\b[a-z]{3}_[0-9a-z]{8,}\b")
+
+Row = Mapping[str, Any]
+Tasks = Mapping[str, Row]
 
 
 def lessons(brief: Brief) -> dict[str, Any]:
     """The lessons as the prompt's schema wants them; none where the facts teach none."""
     facts = _facts(brief.section("Facts"))
     tasks = {str(task.get("id")): task for task in _rows(facts, "tasks")}
-    found = [*_failures(facts, tasks), *_denials(facts, tasks), *_reviews(facts, tasks)]
-    return {"lessons": (found or list(_wins(tasks)))[:_MOST]}
+    found = [
+        *_denials(facts, tasks),
+        *_recoveries(facts, tasks),
+        *_reviews(facts, tasks),
+        *_failures(facts, tasks),
+        *_incidents(facts, tasks),
+        *_tries(facts, tasks),
+    ]
+    known = {str(row.get("rule", "")).lower(): str(row["id"]) for row in _rows(facts, "known_lessons")}
+    for lesson in found:
+        lesson["same_as"] = known.get(lesson["rule"].lower())
+    return {"lessons": found[:_MOST], "merges": list(_merges(facts))}
 
 
-def _facts(section: str) -> Mapping[str, Any]:
+def _facts(section: str) -> Row:
     block = _BLOCK.search(section)
     try:
         facts = json.loads(block[1] if block else section)
@@ -34,64 +54,155 @@ def _facts(section: str) -> Mapping[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _rows(facts: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def _rows(facts: Row, name: str) -> list[Row]:
     rows = facts.get(name)
-    return [row for row in rows if isinstance(row, dict) and _source(row)] if isinstance(rows, list) else []
+    return [row for row in rows if isinstance(row, dict) and _first(row, "id")] if isinstance(rows, list) else []
 
 
-def _source(row: Mapping[str, Any]) -> str:
-    """The run or task that a fact tells of, else the fact itself."""
-    return _first(row, "run_id", "task_id", "id")
+def _recoveries(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    """A call that failed, and how it was made when it worked."""
+    for row in _rows(facts, "recoveries"):
+        tool, change = _first(row, "tool"), _difference(row.get("args"), row.get("then_args"))
+        said = _said(_first(row, "error"))
+        if tool and change:
+            rule = f"Call `{tool}` {change} from the start: otherwise it fails with “{said}”."
+            yield _lesson("fix", rule, row, tasks, _first(row, "id"), _first(row, "then_id"))
 
 
-def _failures(facts: Mapping[str, Any], tasks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    by_tool: dict[str, list[Mapping[str, Any]]] = {}
+def _difference(before: Any, after: Any) -> str:
+    """What was changed in the arguments, in words; empty where that cannot be said."""
+    if not isinstance(after, Mapping):
+        return ""
+    old = before if isinstance(before, Mapping) else {}
+    added = [f"`{name}`" for name in after if name not in old]
+    dropped = [f"`{name}`" for name in old if name not in after]
+    changed = [f"`{name}`" for name in after if name in old and old[name] != after[name]]
+    if dropped and added:
+        return f"with {_listed(added)} and not {_listed(dropped)}"
+    if added:
+        return f"with {_listed(added)}"
+    if dropped:
+        return f"without {_listed(dropped)}"
+    values = [f"{name} like “{_short(after[name.strip('`')])}”" for name in changed]
+    return f"with {_listed(values)}" if values else ""
+
+
+def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    """Tools that failed and were not brought to work, and calls that the policy forbids."""
+    mended = {_first(row, "tool") for row in _rows(facts, "recoveries")}
+    by_fault: dict[tuple[str, str], list[Row]] = {}
     for row in _rows(facts, "tool_failures"):
-        by_tool.setdefault(str(row.get("tool", "a tool")), []).append(row)
-    for tool, rows in by_tool.items():
-        said = gist(_first(rows[0], "error", "reason", "message", "result"))
-        rule = f"When `{tool}` fails ({said}), go on without it and name the gap in the deliverable."
-        yield _lesson("error", rule, rows, tasks)
-
-
-def _denials(facts: Mapping[str, Any], tasks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in _rows(facts, "approvals"):
-        if _first(row, "answer", "status", "verdict", "decision").lower() in _DENIED:
-            tool, why = _first(row, "tool", "kind") or "this", gist(_first(row, "reason", "note"))
-            yield _lesson(
-                "fix", f"Before asking for `{tool}` again, meet the reason of the denial: {why}.", [row], tasks
+        tool, status = _first(row, "tool"), _first(row, "status")
+        is_asked_about = status == "denied" and not _first(row, "error").startswith("denied by the policy")
+        if tool and tool not in mended and not is_asked_about:
+            by_fault.setdefault((tool, _said(_first(row, "error", "reason", "result"))), []).append(row)
+    for (tool, said), rows in by_fault.items():
+        if _first(rows[0], "status") == "denied":
+            rule = f"Do not plan on `{tool}` for this: the policy forbids it (“{said}”). Choose another way at once."
+        else:
+            rule = (
+                f"Expect `{tool}` to fail with “{said}”: try it once, then go on without it and name the gap in what "
+                "you hand in."
             )
+        yield _lesson("error", rule, rows[0], tasks, *(_first(row, "id") for row in rows))
 
 
-def _reviews(facts: Mapping[str, Any], tasks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    """What a person refused, with the reason they gave."""
+    for row in _rows(facts, "approvals"):
+        why = _said(_first(row, "reason", "note"))
+        if _first(row, "answer", "status", "verdict").lower() not in _DENIED or why == "nothing readable":
+            continue
+        kind = _first(row, "kind")
+        if _first(row, "tool"):
+            what = f"Before asking for `{_first(row, 'tool')}`, see to what a person refused it for"
+        elif kind == "TASK_REVIEW":
+            what = "Before handing in, see to what a person sent such work back for"
+        else:
+            continue
+        yield _lesson("fix", f"{what}: “{why}”.", row, tasks, _first(row, "id"))
+
+
+def _reviews(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    """What reviewers found, for those who do such work."""
     for row in _rows(facts, "reviews"):
-        if _first(row, "verdict", "answer", "status").lower() in _SENT_BACK:
-            said = gist(_first(row, "feedback", "reason", "text", "note"))
-            yield _lesson("fix", f"Check before submitting what a review sent back: {said}.", [row], tasks)
+        if _first(row, "verdict").lower() in _SENT_BACK:
+            for point in _points(row)[:2]:
+                rule = f"Check before handing in what a reviewer sent such work back for: “{point}”."
+                yield _lesson("fix", rule, row, tasks, _first(row, "id"))
 
 
-def _wins(tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    for task in tasks.values():
-        if str(task.get("status", "")).upper() == "DONE":
-            rule = f"This division of work holds: “{task.get('title', 'the task')}” was done without a correction."
-            yield _lesson("win", rule, [task], tasks)
-            return
+def _points(row: Row) -> list[str]:
+    findings = row.get("findings")
+    listed = [str(each) for each in findings if str(each).strip()] if isinstance(findings, list) else []
+    said = _first(row, "feedback", "reason", "text")
+    found = listed or _WANTED.findall(said) or _UNMET.findall(said) or [said]
+    return [point for each in found if (point := _said(each)) != "nothing readable"]
 
 
-def _lesson(
-    kind: str, rule: str, rows: list[Mapping[str, Any]], tasks: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    row = rows[0]
-    task = tasks.get(_first(row, "task_id", "task"), row)
+def _incidents(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    for row in _rows(facts, "incidents"):
+        kind, said = _first(row, "kind"), _said(_first(row, "text"))
+        if kind in ("LOOP", "BREAKER"):
+            rule = f"Stop and change the approach before work goes round in circles as it did here: “{said}”."
+        elif kind in ("AGENT_LOST", "DEADLINE"):
+            rule = f"Hand in or save results step by step, since work like this was cut off: “{said}”."
+        else:
+            continue
+        yield _lesson("error", rule, row, tasks, _first(row, "id"))
+
+
+def _tries(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    """Runs of one task that failed alike more than once."""
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in _rows(facts, "runs"):
+        if _first(row, "status") == "failed" and _first(row, "task_id") and _first(row, "error"):
+            alike.setdefault((_first(row, "task_id"), _said(_first(row, "error"))), []).append(row)
+    for (_, said), rows in alike.items():
+        if len(rows) > 1:
+            rule = f"Do not make the same try again after “{said}”: it failed alike {len(rows)} times; change the way."
+            yield _lesson("error", rule, rows[0], tasks, *(_first(row, "id") for row in rows))
+
+
+def _merges(facts: Row) -> Iterator[dict[str, str]]:
+    """Known lessons that differ in nothing but case, blanks and stops."""
+    seen: dict[tuple[str, ...], str] = {}
+    for row in _rows(facts, "known_lessons"):
+        words = re.sub(r"\W+", " ", str(row.get("rule", "")).lower()).strip()
+        key = (words, _first(row, "task_type"), _first(row, "persona"))
+        if key in seen:
+            yield {"keep": seen[key], "drop": str(row["id"]), "reason": "the same words"}
+        else:
+            seen[key] = str(row["id"])
+
+
+def _lesson(kind: str, rule: str, row: Row, tasks: Tasks, *evidence: str) -> dict[str, Any]:
+    task = tasks.get(_first(row, "task_id"), row)
+    cited = [*evidence, _first(row, "run_id"), _first(row, "task_id")]
     return {
         "kind": kind,
         "rule": rule,
         "task_type": _first(row, "task_type") or _first(task, "task_type", "type") or None,
         "persona": _first(row, "persona") or _first(task, "persona") or None,
-        "confidence": min(0.5 + 0.1 * (len(rows) - 1), 0.8),
-        "evidence": list(dict.fromkeys(_source(fact) for fact in rows)),
+        "confidence": 0.5,
+        "evidence": list(dict.fromkeys(ident for ident in cited if ident)),
     }
 
 
-def _first(row: Mapping[str, Any], *names: str) -> str:
+def _said(text: str) -> str:
+    """The gist of what somebody wrote, as a quotation without ids and marks of its own."""
+    said = _ROW.sub("…", _PREFIX.sub("", gist(text)).strip())
+    return _short(said.rstrip(".").replace("“", "'").replace("”", "'"))
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split()).replace("“", "'").replace("”", "'")
+    return text if len(text) <= _QUOTE else text[:_QUOTE].rsplit(" ", 1)[0] + " …"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first(row: Row, *names: str) -> str:
     return next((str(row[name]) for name in names if row.get(name)), "")

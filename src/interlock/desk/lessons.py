@@ -1,0 +1,117 @@
+"""Lessons for people: what was learned, what became of it, and what a person may do about it."""
+
+from datetime import datetime
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.persona import LEARNER, Persona, load_personas
+from interlock.core.errors import UsageError
+from interlock.desk.finding import find
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, view, views
+from interlock.memory import lesson_book
+from interlock.oversight import learner
+from interlock.policy.lesson_rules import UNTRUSTED, Thresholds
+from interlock.store import lesson_uses, lesson_versions
+from interlock.store import lessons as lesson_store
+from interlock.store.tx import Tx
+from interlock.tools.builtin import builtin_tools
+
+LISTED = (
+    "id", "status", "kind", "rule", "task_type", "persona", "confidence", "applied_count", "helped_count", "hurt_count",
+    "evidence", "labels", "contradicts", "version", "project_id", "created_at", "last_applied_at",
+)  # fmt: skip
+
+
+async def learn(office: Office, person: Person) -> View:
+    """Has the Learner look now at everything that it has not looked at yet; returns how many looks were posted.
+
+    Raises Refused, and UsageError where the Learner's persona did not load.
+    """
+    require_operator(person, "have the Learner look back")
+    persona = _learner(office)
+    limits = lesson_book.thresholds(office.settings.lessons)
+    found = await office.store.write(learner.catch_up, persona, limits, office.clock.now(), f"person:{person.id}")
+    return {"posted": found.posted, "judged": found.judged}
+
+
+def _learner(office: Office) -> Persona:
+    if isinstance(office, Runtime):
+        loaded = office.personas
+    else:
+        known = frozenset(tool.name for tool in builtin_tools())
+        loaded = load_personas(True, office.settings.personas, known_tools=known)
+    found = loaded.personas.get(LEARNER)
+    if found is None:
+        raise UsageError(f"the persona `{LEARNER}` did not load: see `interlock persona check`")
+    return found
+
+
+async def lessons(office: Office, *, every: bool = False, most: int = 100) -> list[View]:
+    """Lessons, best first; with `every`, those that were merged, archived and pruned too.
+
+    `waits_for_person` says that strangers' words are in its evidence, so that it becomes no rule by itself.
+    """
+    return await office.store.read(_listed, every, most)
+
+
+def _listed(tx: Tx, every: bool, most: int) -> list[View]:
+    return [_lesson(row) for row in lesson_store.lessons(tx, most, every=every)]
+
+
+def _lesson(row: Any) -> View:
+    return view(row, *LISTED, waits_for_person=UNTRUSTED in row.labels)
+
+
+async def lesson(office: Office, ident: str) -> View:
+    """One lesson with its versions and its last uses.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_one, ident)
+
+
+def _one(tx: Tx, ident: str) -> View:
+    row = lesson_store.lesson(tx, find(tx, "lesson", ident))
+    return {
+        **_lesson(row),
+        "run_id": row.run_id if row is not None else None,
+        "versions": views(lesson_versions.of(tx, row.id)) if row is not None else [],
+        "uses": views(lesson_uses.of_lesson(tx, row.id)) if row is not None else [],
+    }
+
+
+async def approve(office: Office, person: Person, ident: str) -> View:
+    """Vouches for a lesson with strangers' words in its evidence; `changed` is false where it needs nobody's word.
+
+    Raises Unknown, Refused, Conflict. Source: row C11.
+    """
+    require_operator(person, "approve lessons")
+    return await office.store.write(_approve, person, ident, office.clock.now())
+
+
+def _approve(tx: Tx, person: Person, ident: str, now: datetime) -> View:
+    lesson_id = find(tx, "lesson", ident)
+    changed = lesson_book.approve(tx, lesson_id, person.actor, now)
+    return {**_lesson(lesson_store.lesson(tx, lesson_id)), "changed": changed}
+
+
+async def restore(office: Office, person: Person, ident: str, version: int) -> View:
+    """Makes an earlier version of a lesson the current one.
+
+    Raises Unknown, NotFound for the version, Refused. Source: row H7.
+    """
+    require_operator(person, "restore lessons")
+    return await office.store.write(_restore, person, ident, version, office.clock.now())
+
+
+def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) -> View:
+    lesson_id = find(tx, "lesson", ident)
+    lesson_book.restore(tx, lesson_id, version, person.actor, now)
+    return _lesson(lesson_store.lesson(tx, lesson_id))
+
+
+async def retain(office: Office) -> dict[str, int]:
+    """Archives and prunes lessons whose time is up, as the daily job does."""
+    limits: Thresholds = lesson_book.thresholds(office.settings.lessons)
+    return await office.store.write(lesson_book.retain, limits, office.clock.now())

@@ -1,0 +1,207 @@
+"""What happens to lessons: they are learned, used, judged by what came of it, merged, approved, restored, retired.
+
+INVARIANT: each change of a lesson is a version with its author and reason. How an answer of the Learner is read, and
+who may ask for a change, is decided above.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from interlock.core.errors import Conflict, NotFound
+from interlock.core.ids import new_id
+from interlock.core.values import Actor, ActorKind
+from interlock.policy import lesson_rules as rules
+from interlock.policy.lesson_rules import IN_USE, UNTRUSTED, Likeness, Outcome, Standing, Thresholds
+from interlock.settings.model import Retention
+from interlock.store import audit, lesson_uses, lesson_versions, lessons
+from interlock.store.tx import Tx
+
+JUDGE = Actor(ActorKind.SYSTEM, "system:lessons")
+MOST_EVIDENCE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A lesson as it was found, checked; `same_as` and `contradicts` are ids of lessons of its project."""
+
+    kind: str
+    rule: str
+    task_type: str | None
+    persona: str | None
+    confidence: float
+    evidence: Sequence[str]
+    same_as: str | None = None
+    contradicts: Sequence[str] = field(default_factory=tuple)
+
+
+def enter(
+    tx: Tx, project_id: str, run_id: str, labels: Sequence[str], found: Finding, author: Actor, now: datetime
+) -> str | None:
+    """Enters a lesson on probation; returns its id, None where it is known, whose evidence then grows.
+
+    A rule that says the opposite of a known one is entered, and both name each other. Source: row H9.
+    """
+    same, opposites = _compared(tx, project_id, found)
+    if same is not None:
+        _seen_again(tx, same, found, run_id, author, now)
+        return None
+    lesson_id = new_id("les")
+    values = {
+        "id": lesson_id, "project_id": project_id, "kind": found.kind, "rule": found.rule,
+        "rule_digest": lessons.rule_digest(project_id, found.rule, found.task_type, found.persona),
+        "task_type": found.task_type, "persona": found.persona,
+        "confidence": rules.first_confidence(found.confidence), "status": str(Standing.PROBATION),
+        "evidence": list(found.evidence)[:MOST_EVIDENCE], "labels": list(labels), "run_id": run_id,
+        "contradicts": [row.id for row in opposites] or None,
+    }  # fmt: skip
+    lessons.add(tx, values, author, f"learned in run {run_id}", now)
+    for row in opposites:
+        others = list(dict.fromkeys([*(row.contradicts or []), lesson_id]))
+        lessons.change(tx, row, {"contradicts": others}, author, f"contradicted by {lesson_id}", now)
+    return lesson_id
+
+
+def _compared(tx: Tx, project_id: str, found: Finding) -> tuple[Any | None, list[Any]]:
+    digest = lessons.rule_digest(project_id, found.rule, found.task_type, found.persona)
+    same, opposites = lessons.known(tx, digest), []
+    for row in lessons.in_use(tx, project_id):
+        fits = (row.task_type, row.persona) == (found.task_type, found.persona)
+        alike = rules.likeness(row.rule, found.rule) if fits else Likeness.OTHER
+        if row.id == found.same_as or alike is Likeness.SAME:
+            same = same or row
+        elif row.id in found.contradicts or alike is Likeness.OPPOSITE:
+            opposites.append(row)
+    held = [lessons.lesson(tx, row.id, to_change=True) for row in sorted(opposites, key=lambda row: str(row.id))]
+    return (lessons.lesson(tx, same.id, to_change=True) if same is not None else None), held
+
+
+def _seen_again(tx: Tx, row: Any, found: Finding, run_id: str, author: Actor, now: datetime) -> None:
+    evidence = list(dict.fromkeys([*row.evidence, *found.evidence]))[-MOST_EVIDENCE:]
+    back = {"status": str(Standing.PROBATION)} if row.status == Standing.ARCHIVED else {}
+    if evidence != list(row.evidence) or back:
+        lessons.change(tx, row, {"evidence": evidence, **back}, author, f"seen again in run {run_id}", now)
+
+
+def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
+    """Counts lessons that a run is shown, and notes whose outcome will decide about them."""
+    lessons.applied(tx, lesson_ids, now)
+    lesson_uses.shown(tx, lesson_ids, run_id, task_id, now)
+
+
+def conclude(tx: Tx, task_id: str, outcome: Outcome, limits: Thresholds, now: datetime) -> None:
+    """Judges the lessons that a task's runs were shown by how the task ended. Source: row H8.
+
+    A lesson counts once for a task, however many runs it took.
+    """
+    for lesson_id, runs in lesson_uses.undecided(tx, task_id).items():
+        row = lessons.lesson(tx, lesson_id, to_change=True)
+        for number, run_id in enumerate(runs):
+            lesson_uses.decide(tx, lesson_id, run_id, str(Outcome.NEITHER if number else outcome), now)
+        if row is not None and row.status in IN_USE:
+            _judged(tx, row, task_id, outcome, limits, now)
+
+
+def _judged(tx: Tx, row: Any, task_id: str, outcome: Outcome, limits: Thresholds, now: datetime) -> None:
+    helped = row.helped_count + (outcome is Outcome.HELPED)
+    recent = lesson_uses.recent(tx, row.id)
+    used = any(each != Outcome.NEITHER for each in recent)
+    earned = rules.confidence(recent) if used else row.confidence
+    stands = rules.standing(row.status, earned, row.applied_count, helped, outcome, row.labels, limits)
+    changes = {
+        "confidence": earned, "status": str(stands), "helped_count": helped,
+        "hurt_count": row.hurt_count + (outcome is Outcome.HURT),
+    }  # fmt: skip
+    if any(getattr(row, name) != value for name, value in changes.items()):
+        lessons.change(tx, row, changes, JUDGE, f"{outcome} in task {task_id}", now)
+
+
+def thresholds(settings: Retention) -> Thresholds:
+    """The limits that the user has set."""
+    return Thresholds(**settings.model_dump())
+
+
+def retain(tx: Tx, limits: Thresholds, now: datetime) -> dict[str, int]:
+    """Prunes and archives lessons whose time is up; returns how many. They stay, to be restored.
+
+    Source: numbers, "Memory".
+    """
+    gone: dict[str, int] = {}
+    for row in lessons.lessons(tx, most=10_000):
+        end = rules.retained(row.confidence, row.applied_count, row.created_at, row.last_applied_at, now, limits)
+        held = lessons.lesson(tx, row.id, to_change=True) if end is not None else None
+        if end is None or held is None:
+            continue
+        why = f"confidence {row.confidence:.2f}, {'not applied for long' if row.applied_count else 'never applied'}"
+        lessons.change(tx, held, {"status": str(end)}, JUDGE, f"{end}: {why}", now)
+        gone[str(end)] = gone.get(str(end), 0) + 1
+    return gone
+
+
+def merge(
+    tx: Tx, project_id: str, keep_id: str, drop_id: str, author: Actor, reason: str, now: datetime
+) -> bool:  # fmt: skip
+    """Takes one lesson out of use for another that says the same, which gets its evidence.
+
+    False where they are not two lessons in use of that project for the same work, where the one to go is a rule, or
+    where the one to stay is tainted and the other is not.
+    """
+    rows = {ident: lessons.lesson(tx, ident, to_change=True) for ident in sorted({keep_id, drop_id})}
+    keep, drop = rows.get(keep_id), rows.get(drop_id)
+    if keep is None or drop is None or keep is drop or {keep.project_id, drop.project_id} != {project_id}:
+        return False
+    if (keep.persona, keep.task_type) not in ((drop.persona, drop.task_type), (None, None)):
+        return False
+    if keep.status not in IN_USE or drop.status not in IN_USE or drop.status == Standing.PROMOTED:
+        return False
+    if UNTRUSTED in keep.labels and UNTRUSTED not in drop.labels:
+        return False
+    evidence = list(dict.fromkeys([*keep.evidence, *drop.evidence]))[-MOST_EVIDENCE:]
+    lessons.change(tx, keep, {"evidence": evidence}, author, f"{drop.id} says the same: {reason}", now)
+    lessons.change(tx, drop, {"status": str(Standing.MERGED)}, author, f"merged into {keep.id}: {reason}", now)
+    return True
+
+
+def approve(tx: Tx, lesson_id: str, person: Actor, now: datetime) -> bool:
+    """A person vouches for a lesson with untrusted evidence, which may then prove itself; False where it had none.
+
+    Raises NotFound, Conflict. Source: row C11.
+    """
+    row = _held(tx, lesson_id)
+    if row.status not in IN_USE:
+        raise Conflict(f"lesson `{lesson_id}` is {row.status}: restore a version of it first")
+    if UNTRUSTED not in row.labels:
+        return False
+    labels = [label for label in row.labels if label != UNTRUSTED]
+    status = Standing.ACTIVE if row.helped_count else Standing.PROBATION
+    lessons.change(tx, row, {"labels": labels, "status": str(status)}, person, "approved by a person", now)
+    audit.note(tx, "LESSON_APPROVED", person, now, project_id=row.project_id or "", subject=lesson_id, rule=row.rule)
+    return True
+
+
+def restore(tx: Tx, lesson_id: str, number: int, person: Actor, now: datetime) -> int:
+    """Makes an earlier version the current one; returns the new version's number.
+
+    Raises NotFound for a lesson or a version that is not there. Source: row H7.
+    """
+    row, old = _held(tx, lesson_id), lesson_versions.version(tx, lesson_id, number)
+    if old is None:
+        raise NotFound("version", f"{lesson_id} {number}")
+    content = {name: value for name, value in old.content.items() if name in lesson_versions.KEPT}
+    digest = lessons.rule_digest(row.project_id, content["rule"], content["task_type"], content["persona"])
+    other = lessons.known(tx, digest)
+    if other is not None and other.id != lesson_id:
+        raise Conflict(f"lesson `{other.id}` says the same: look with `interlock lessons show {other.id}`")
+    new = lessons.change(tx, row, content, person, f"restored version {number}", now)
+    audit.note(
+        tx, "LESSON_RESTORED", person, now, project_id=row.project_id or "", subject=lesson_id, version=number
+    )  # fmt: skip
+    return new
+
+
+def _held(tx: Tx, lesson_id: str) -> Any:
+    row = lessons.lesson(tx, lesson_id, to_change=True)
+    if row is None:
+        raise NotFound("lesson", lesson_id)
+    return row

@@ -1,0 +1,152 @@
+"""An answer of the Learner, read with distrust: lessons that may stand in a prompt, and why others may not.
+
+Whether their evidence exists is `learner`'s matter. INVARIANT: no text makes this raise.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.agents.quoting import one_line
+from interlock.agents.task_messages import TASK_TYPES
+from interlock.core.text import storable
+from interlock.memory.lesson_book import Finding
+from interlock.policy.lesson_rules import UNTRUSTED
+from interlock.policy.secrets import first_secret
+
+KINDS = ("win", "error", "fix", "optimisation")
+MOST = 10
+MOST_CITED = 12
+LONGEST_RULE = 600
+FEWEST_WORDS = 3
+_ID = re.compile(r"[A-Za-z0-9_-]{4,64}")
+_PERSONA = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_NAMES_A_ROW = re.compile(r"\b(?:run|tsk|mis|msn|apr|les|dlv|tcl|inc|trn|fil|tms)_[0-9a-z]{8,}", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"://|\bwww\.|[\w.]@\w|\b[\w-]+\.(?:com|net|org|io|dev|co|ai|app|xyz|ru|cn|info)\b", re.IGNORECASE
+)
+_FREES = re.compile(
+    r"\b(?:ignor|disregard|forget|overrid|bypass|circumvent|disabl)\w*\b.{0,60}?"
+    r"\b(?:instruction|polic|approval|interlock|guard|restriction|prompt|sign-?off|safety|rules?\b)"
+    r"|\b(?:auto-?approv\w*|pre-?approved|already approved|approval is (?:not|never) (?:needed|required|necessary))"
+    r"|\b(?:no|without(?: any| an?)?) (?:approval|permission|sign-?off|confirmation|human)\b"
+    r"|\bapprove (?:all|every|any|it(?:self)?|your)",
+    re.IGNORECASE,
+)
+_FORBIDS = re.compile(r"\b(?:never|not|don't|don’t|cannot|must not|avoid)\b", re.IGNORECASE)
+_MARKS = re.compile(r"</?[a-z_]+[^>]{0,80}>|```|^\s*#|\bsystem_message\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two lessons that say the same, and which of them is to stay."""
+
+    keep: str
+    drop: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an answer holds: lessons that are well formed, merges, and why the rest was left out."""
+
+    findings: tuple[Finding, ...] = ()
+    merges: tuple[Merge, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+def read(answer: str, labels: Set[str] = frozenset()) -> Answer:
+    """The lessons of an answer; `labels` are those of what the Learner was shown."""
+    data = _object(answer)
+    findings: list[Finding] = []
+    faults: list[str] = []
+    listed = data.get("lessons")
+    for each in listed[:MOST] if isinstance(listed, list) else []:
+        found = _finding(each, labels)
+        if isinstance(found, str):
+            faults.append(found)
+        else:
+            findings.append(found)
+    if isinstance(listed, list):
+        faults += ["there are more than ten"] * len(listed[MOST:][:MOST])
+    merges = data.get("merges")
+    wished = [_merge(each) for each in (merges[:MOST] if isinstance(merges, list) else [])]
+    return Answer(tuple(findings), tuple(m for m in wished if m is not None), tuple(faults))
+
+
+def _object(answer: str) -> Mapping[str, Any]:
+    start, end = answer.find("{"), answer.rfind("}")
+    try:
+        data = json.loads(answer[start : end + 1]) if start >= 0 else None
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _finding(data: Any, labels: Set[str]) -> Finding | str:
+    if not isinstance(data, Mapping):
+        return "it is not an object"
+    kind, rule, confidence = data.get("kind"), data.get("rule"), data.get("confidence")
+    task_type, persona = data.get("task_type") or None, data.get("persona") or None
+    if kind not in KINDS:
+        return "it is of no known kind"
+    if not isinstance(rule, str) or len(rule) > LONGEST_RULE:
+        return "its rule is no short text"
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        return "its confidence is not between 0 and 1"
+    if task_type is not None and task_type not in TASK_TYPES:
+        return "its task type is unknown"
+    if persona is not None and (not isinstance(persona, str) or _PERSONA.fullmatch(persona) is None):
+        return "its persona is no name"
+    evidence = _ids(data.get("evidence"), MOST_CITED)
+    if not evidence:
+        return "it names no evidence"
+    line = one_line(storable(rule), limit=LONGEST_RULE)
+    if why := unfit(line, labels, is_scoped=bool(task_type or persona)):
+        return why
+    same_as = _ids([data.get("same_as")], 1)
+    return Finding(
+        kind=kind, rule=line, task_type=task_type, persona=persona, confidence=float(confidence), evidence=evidence,
+        same_as=same_as[0] if same_as else None, contradicts=_ids(data.get("contradicts"), 3),
+    )  # fmt: skip
+
+
+def unfit(rule: str, labels: Set[str], *, is_scoped: bool) -> str | None:
+    """Why a rule may not stand in a prompt; None where it may.
+
+    No lesson can free an agent from a rule or an approval; where strangers' words are in the evidence it names no
+    address and is for one kind of work. Source: rows C11, H9.
+    """
+    if len(rule.split()) < FEWEST_WORDS:
+        return "its rule is too short to follow"
+    if first_secret(rule) is not None:
+        return "its rule holds what looks like a secret"
+    if _NAMES_A_ROW.search(rule):
+        return "its rule names a row and fits only that case"
+    if _MARKS.search(rule):
+        return "its rule holds marks of a prompt"
+    freed = _FREES.search(rule)
+    if freed is not None and _FORBIDS.search(rule[: freed.end()]) is None:
+        return "its rule would free agents from a rule or an approval"
+    if UNTRUSTED in labels and _ADDRESS.search(rule):
+        return "its rule names an address, and strangers' words are in its evidence"
+    if UNTRUSTED in labels and not is_scoped:
+        return "its rule is for everybody, and strangers' words are in its evidence"
+    return None
+
+
+def _merge(data: Any) -> Merge | None:
+    if not isinstance(data, Mapping):
+        return None
+    named = [_ids([data.get(part)], 1) for part in ("keep", "drop")]
+    reason = data.get("reason")
+    if not all(named):
+        return None
+    return Merge(named[0][0], named[1][0], one_line(storable(reason), limit=200) if isinstance(reason, str) else "")
+
+
+def _ids(value: Any, most: int) -> tuple[str, ...]:
+    found = [each for each in value if isinstance(each, str) and _ID.fullmatch(each)] if isinstance(value, list) else []
+    return tuple(dict.fromkeys(found))[:most]

@@ -1,0 +1,184 @@
+"""What a lesson is worth: its confidence, its standing, its end, and which of several are shown.
+
+How lessons are written and counted is the memory layer's matter.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+WINDOW = 20
+"""Uses that count. Source: numbers, "Other defaults"."""
+SHOWN = 5
+"""Source: numbers, "Lessons loaded"."""
+FIRST_CONFIDENCE = 0.5
+"""Of a lesson that nobody has used: what one observation is worth."""
+UNTRUSTED = "untrusted"
+REHEARSED = "rehearsal"
+"""Labels of a lesson: its evidence holds words of strangers; it comes from the offline model."""
+SCARS = frozenset({"FAILURE", "LOOP", "BREAKER", "STUCK"})
+"""Block kinds that say that the work itself went wrong."""
+
+
+class Standing(StrEnum):
+    """Where a lesson stands. The first three are shown to agents."""
+
+    PROBATION = "probation"
+    ACTIVE = "active"
+    PROMOTED = "promoted"
+    MERGED = "merged"
+    ARCHIVED = "archived"
+    PRUNED = "pruned"
+
+
+IN_USE = (Standing.PROBATION, Standing.ACTIVE, Standing.PROMOTED)
+
+
+class Outcome(StrEnum):
+    """What came of a task to which a lesson was applied."""
+
+    HELPED = "helped"
+    HURT = "hurt"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When a lesson becomes a rule and when it goes; days and shares. Source: numbers, "Memory"."""
+
+    promote_confidence: float = 0.8
+    promote_applied: int = 3
+    prune_confidence: float = 0.3
+    prune_days: int = 90
+    archive_confidence: float = 0.5
+    archive_days: int = 60
+
+
+USUAL = Thresholds()
+
+
+def confidence(outcomes: Sequence[str]) -> float:
+    """(helped + 1) / (helped + hurt + 2) over the last uses, newest first. Source: row H8."""
+    recent = list(islice(outcomes, WINDOW))
+    helped, hurt = recent.count(Outcome.HELPED), recent.count(Outcome.HURT)
+    return (helped + 1) / (helped + hurt + 2)
+
+
+def first_confidence(claimed: float) -> float:
+    """What a new lesson starts with: a claim may be lower than one observation is worth, never higher."""
+    return min(max(claimed, 0.0), FIRST_CONFIDENCE)
+
+
+def outcome(status: str, block_kind: str | None, failed_tries: int, review_cycles: int) -> Outcome:
+    """What the end of a task says about the lessons that its agents were shown. Source: row H8."""
+    if status == "BLOCKED" and block_kind in SCARS:
+        return Outcome.HURT
+    if failed_tries > 1:
+        return Outcome.HURT
+    if status == "DONE" and failed_tries == 0 and review_cycles == 0:
+        return Outcome.HELPED
+    return Outcome.NEITHER
+
+
+def standing(
+    now: str, earned: float, applied: int, helped: int, latest: str, labels: Sequence[str], limits: Thresholds
+) -> Standing:
+    """Where a lesson stands after a use with the outcome `latest`.
+
+    It is on probation until it has helped; harm costs it its rule at once. INVARIANT: a lesson with untrusted
+    evidence stays on probation until a person has taken that label off. Source: rows H6, H8, C11.
+    """
+    if now not in IN_USE:
+        return Standing(now)
+    if UNTRUSTED in labels or helped == 0:
+        return Standing.PROBATION
+    proven = earned > limits.promote_confidence and applied >= limits.promote_applied
+    if proven and latest == Outcome.HELPED:
+        return Standing.PROMOTED
+    return Standing.PROMOTED if now == Standing.PROMOTED and latest == Outcome.NEITHER and proven else Standing.ACTIVE
+
+
+def retained(
+    earned: float, applied: int, created_at: datetime, last_applied_at: datetime | None, now: datetime, t: Thresholds
+) -> Standing | None:
+    """PRUNED or ARCHIVED where a lesson's time is up; None where it stays. Source: numbers, "Memory"."""
+    if earned < t.prune_confidence and now - (last_applied_at or created_at) >= timedelta(days=t.prune_days):
+        return Standing.PRUNED
+    if earned < t.archive_confidence and applied == 0 and now - created_at >= timedelta(days=t.archive_days):
+        return Standing.ARCHIVED
+    return None
+
+
+def due(
+    task_id: str, parent_id: str | None, status: str, block_kind: str | None, tries: int, cycles: int
+) -> str | None:
+    """The key of the Learner's look at a task as it stands now; None while nothing has ended or gone wrong."""
+    ended = status in ("DONE", "CANCELED")
+    if parent_id is None:
+        return f"learn:{task_id}" if ended else None
+    if ended:
+        return f"learn:{task_id}:end"
+    if status == "BLOCKED" and block_kind in SCARS:
+        return f"learn:{task_id}:{block_kind.lower()}:{tries}:{cycles}"
+    return None
+
+
+def best(rows: Sequence[Any], *, rehearsal: bool, most: int = SHOWN) -> list[Any]:
+    """The lessons that a run is shown: rules first, then by confidence, the closer fit, the newer evidence.
+
+    A rehearsal's lessons are for rehearsals. Of two that contradict each other both are shown, the newer one first.
+    Source: rows H6, H9.
+    """
+    fitting = sorted((r for r in rows if rehearsal or REHEARSED not in r.labels), key=_rank)
+    by_id = {row.id: row for row in fitting}
+    chosen: dict[str, Any] = {}
+    for row in fitting:
+        pair = [row, *(by_id[other] for other in row.contradicts or () if other in by_id)]
+        for each in sorted(pair, key=lambda r: (UNTRUSTED in r.labels, -r.created_at.timestamp())):
+            chosen.setdefault(each.id, each)
+    return list(chosen.values())[:most]
+
+
+def _rank(row: Any) -> tuple[bool, bool, float, int, float, str]:
+    closeness = (row.persona is not None) + (row.task_type is not None)
+    return (
+        row.status != Standing.PROMOTED, UNTRUSTED in row.labels, -row.confidence, -closeness,
+        -row.created_at.timestamp(), row.id,
+    )  # fmt: skip
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’]t)?")
+_NAMED = re.compile(r"`[^`]+`|“[^”]+”|\"[^\"]+\"|\d+")
+_SMALL = frozenset("a an and as at be by for from in into is it its of on or that the then this to when with".split())
+_NEGATION = frozenset("not no never don't don’t doesn't cannot can't without avoid stop neither nor".split())
+ALIKE = 0.8
+
+
+class Likeness(StrEnum):
+    """What one rule is to another."""
+
+    SAME = "same"
+    OPPOSITE = "opposite"
+    OTHER = "other"
+
+
+def likeness(one: str, other: str) -> Likeness:
+    """Whether two rules say the same in nearly the same words, or the opposite of each other. Source: row H9.
+
+    What they quote, and their numbers, must be the same.
+    """
+    if set(_NAMED.findall(one.lower())) != set(_NAMED.findall(other.lower())):
+        return Likeness.OTHER
+    a, b = _words(one), _words(other)
+    plain_a, plain_b = a - _NEGATION, b - _NEGATION
+    if len(plain_a & plain_b) < ALIKE * max(1, len(plain_a | plain_b)):
+        return Likeness.OTHER
+    return Likeness.OPPOSITE if bool(a & _NEGATION) != bool(b & _NEGATION) else Likeness.SAME
+
+
+def _words(rule: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(rule.lower())) - _SMALL

@@ -1,0 +1,185 @@
+"""What really happened in a task, a mission or a project, as rows with ids that can be cited; nothing is judged here.
+
+How they are put before the Learner is `memory.facts`'s matter.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store.schema import (
+    Account,
+    Agent,
+    Approval,
+    Deliverable,
+    Incident,
+    Run,
+    Task,
+    TaskMessage,
+    TaskTransition,
+    ToolCall,
+    WorkspaceFile,
+    table,
+)
+from interlock.store.tx import Tx
+
+TASKS, RUNS, CALLS, APPROVALS = table(Task), table(Run), table(ToolCall), table(Approval)
+DELIVERABLES, TRANSITIONS, MESSAGES = table(Deliverable), table(TaskTransition), table(TaskMessage)
+INCIDENTS, FILES, AGENTS, ACCOUNTS = table(Incident), table(WorkspaceFile), table(Agent), table(Account)
+_t, _r, _c, _ap, _de = TASKS.c, RUNS.c, CALLS.c, APPROVALS.c, DELIVERABLES.c
+_tr, _tm, _in, _f, _ag, _acc = TRANSITIONS.c, MESSAGES.c, INCIDENTS.c, FILES.c, AGENTS.c, ACCOUNTS.c
+_TIME = UTCDateTime()
+FAULTY = ("failed", "denied", "refused", "unknown")
+_HERE: sa.BindParameter[str] = b("ident", type_=sa.String())
+_FAILED = sa.or_(_c.is_error, _c.status.in_(FAULTY))
+_REVIEWED = sa.or_(_t.id == _HERE, _t.reviews_task_id == _HERE)
+"""A task with those that review it."""
+
+_TASK_ROWS = (
+    sa.select(TASKS, _ag.persona.label("worker"), _acc.settled_microusd)
+    .join_from(TASKS, AGENTS, _t.assignee_agent_id == _ag.id, isouter=True)
+    .join(ACCOUNTS, _acc.id == sa.literal("task:") + _t.id, isouter=True)
+    .order_by(_t.created_at, _t.id)
+    .limit(100)
+)
+_RUN_ROWS = (
+    sa.select(
+        _r.id, _r.task_id, _r.kind, _r.status, _r.stop_reason, _r.error, _r.step_count, _r.cost_microusd, _r.labels,
+        _r.simulated, _ag.persona,
+    )
+    .join_from(RUNS, AGENTS, _r.agent_id == _ag.id)
+    .where(_r.kind.in_(("task", "think")))
+    .order_by(_r.created_at, _r.id)
+    .limit(200)
+)  # fmt: skip
+_CALL_ROWS = (
+    sa.select(
+        _c.id, _c.run_id, _r.task_id, _c.tool, _c.status, _c.is_error, _c.args, _c.raw_args, _c.result, _c.reasons,
+        _c.created_at,
+    )
+    .join_from(CALLS, RUNS, _c.run_id == _r.id)
+    .order_by(_c.created_at, _c.step_number, _c.position)
+    .limit(1_000)
+)  # fmt: skip
+_ANSWERS = (
+    sa.select(
+        _ap.id, _ap.task_id, _ap.run_id, _ap.kind, _ap.risk, _ap.status, _ap.note, _ap.edited, _ap.edited_args,
+        _ap.request,
+    )
+    .where(_ap.status.in_(("approved", "denied", "expired", "used")))
+    .order_by(_ap.created_at, _ap.id)
+    .limit(100)
+)  # fmt: skip
+_HANDED_IN = (
+    sa.select(
+        _de.id, _de.task_id, _de.run_id, _de.kind, _de.title, _de.summary, _de.text, _de.verdict, _de.findings,
+        _de.labels, _t.reviews_task_id,
+    )
+    .join_from(DELIVERABLES, TASKS, _de.task_id == _t.id)
+    .order_by(_de.created_at, _de.id)
+    .limit(100)
+)  # fmt: skip
+_CHANGES = (
+    sa.select(_tr.id, _tr.task_id, _tr.from_status, _tr.to_status, _tr.actor_kind, _tr.reason, _tr.created_at)
+    .join_from(TRANSITIONS, TASKS, _tr.task_id == _t.id)
+    .order_by(_tr.created_at, _tr.id)
+    .limit(300)
+)
+_SAID = (
+    sa.select(_tm.id, _tm.task_id, _tm.run_id, _tm.kind, _tm.author_kind, _tm.text)
+    .join_from(MESSAGES, TASKS, _tm.task_id == _t.id)
+    .order_by(_tm.created_at, _tm.id)
+    .limit(100)
+)
+_INCIDENT_ROWS = sa.select(INCIDENTS).order_by(_in.created_at, _in.id).limit(50)
+_FILE_ROWS = (
+    sa.select(_f.id, _f.project_id, _f.path, _f.version, _f.blob, _f.run_id, _f.labels, _r.task_id)
+    .join_from(FILES, RUNS, _f.run_id == _r.id)
+    .order_by(_f.created_at, _f.id)
+    .limit(100)
+)
+_BEFORE = sa.select(_f.blob).where(_f.project_id == b("project"), _f.path == b("name"), _f.version == b("number"))
+
+_OF_TASK = {
+    "tasks": _TASK_ROWS.where(_REVIEWED),
+    "runs": _RUN_ROWS.where(_r.task_id == _HERE),
+    "calls": _CALL_ROWS.where(_r.task_id == _HERE),
+    "answers": _ANSWERS.where(_ap.task_id == _HERE),
+    "deliverables": _HANDED_IN.where(_REVIEWED),
+    "changes": _CHANGES.where(_t.id == _HERE),
+    "said": _SAID.where(_t.id == _HERE),
+    "incidents": _INCIDENT_ROWS.where(_in.task_id == _HERE),
+    "files": _FILE_ROWS.where(_r.task_id == _HERE),
+}
+_OF_MISSION = {
+    "tasks": _TASK_ROWS.where(_t.mission_id == _HERE),
+    "runs": _RUN_ROWS.where(_r.mission_id == _HERE),
+    "calls": _CALL_ROWS.where(_r.mission_id == _HERE),
+    "answers": _ANSWERS.where(_ap.mission_id == _HERE),
+    "deliverables": _HANDED_IN.where(_t.mission_id == _HERE),
+    "changes": _CHANGES.where(_t.mission_id == _HERE),
+    "said": _SAID.where(_t.mission_id == _HERE),
+    "incidents": _INCIDENT_ROWS.where(_in.mission_id == _HERE),
+    "files": _FILE_ROWS.where(_r.mission_id == _HERE),
+}
+_OF_PROJECT = {
+    "calls": _CALL_ROWS.where(_r.project_id == _HERE, _c.created_at >= b("since", type_=_TIME), _FAILED).limit(200),
+    "answers": _ANSWERS.where(
+        _ap.project_id == _HERE, _ap.created_at >= b("since", type_=_TIME), _ap.status == "denied"
+    ),
+    "incidents": _INCIDENT_ROWS.where(_in.project_id == _HERE, _in.created_at >= b("since", type_=_TIME)),
+}
+_RUN_LABELS = sa.select(_r.labels, _r.simulated).where(
+    _r.project_id == _HERE, _r.created_at >= b("since", type_=_TIME), _r.kind.in_(("task", "think"))
+).limit(1_000)  # fmt: skip
+
+
+_OF_TASKS = sa.select(_t.mission_id, _t.project_id)
+_OF_RUNS = sa.select(_r.mission_id, _r.project_id)
+_OWNERS = (
+    _OF_RUNS.where(_r.id == _HERE),
+    _OF_TASKS.where(_t.id == _HERE),
+    sa.select(_ap.mission_id, _ap.project_id).where(_ap.id == _HERE),
+    _OF_RUNS.join_from(CALLS, RUNS, _c.run_id == _r.id).where(_c.id == _HERE),
+    _OF_TASKS.join_from(DELIVERABLES, TASKS, _de.task_id == _t.id).where(_de.id == _HERE),
+    sa.select(_in.mission_id, _in.project_id).where(_in.id == _HERE),
+    _OF_TASKS.join_from(TRANSITIONS, TASKS, _tr.task_id == _t.id).where(_tr.id == _HERE),
+    _OF_TASKS.join_from(MESSAGES, TASKS, _tm.task_id == _t.id).where(_tm.id == _HERE),
+    _OF_RUNS.join_from(FILES, RUNS, _f.run_id == _r.id).where(_f.id == _HERE),
+)
+"""Whose a row is: a run, task, approval, call, deliverable, incident, transition, message or file."""
+
+
+def of_task(tx: Tx, task_id: str) -> dict[str, list[Any]]:
+    """The rows about one task, its reviews included."""
+    return {name: tx.rows(query, {"ident": task_id}) for name, query in _OF_TASK.items()}
+
+
+def of_mission(tx: Tx, mission_id: str) -> dict[str, list[Any]]:
+    """The rows about a mission."""
+    return {name: tx.rows(query, {"ident": mission_id}) for name, query in _OF_MISSION.items()}
+
+
+def of_project(tx: Tx, project_id: str, since: datetime) -> dict[str, list[Any]]:
+    """What went wrong in a project since a moment, and the labels of its runs."""
+    wanted = {"ident": project_id, "since": since}
+    found = {name: tx.rows(query, wanted) for name, query in _OF_PROJECT.items()}
+    return {**found, "runs": tx.rows(_RUN_LABELS, wanted)}
+
+
+def blob_before(tx: Tx, file: Any) -> str | None:
+    """The content that a version of a file replaced."""
+    found = tx.one(_BEFORE, {"project": file.project_id, "name": file.path, "number": file.version - 1})
+    return None if found is None else found.blob
+
+
+def exists(tx: Tx, ident: str, project_id: str, mission_id: str | None) -> bool:
+    """Whether an id is that of a row of this project and, where one is given, of this mission. Source: row H9."""
+    for query in _OWNERS:
+        found = tx.one(query, {"ident": ident})
+        if found is not None:
+            return found.project_id == project_id and mission_id in (None, found.mission_id)
+    return False

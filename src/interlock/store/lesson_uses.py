@@ -1,0 +1,78 @@
+"""Which lessons which runs were shown, and what came of their tasks; what follows from it is the lesson book's."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.policy.lesson_rules import WINDOW
+from interlock.store.schema import LessonUse, Task, table
+from interlock.store.tx import Tx
+
+USES, TASKS = table(LessonUse), table(Task)
+_u, _t = USES.c, TASKS.c
+_TIME = UTCDateTime()
+_OPEN = (
+    sa.select(_u.lesson_id, _u.run_id)
+    .where(_u.task_id == b("task"), _u.outcome.is_(None))
+    .order_by(_u.lesson_id, _u.shown_at.desc(), _u.run_id)
+)
+_DECIDE = (
+    sa.update(USES)
+    .where(_u.lesson_id == b("lesson"), _u.run_id == b("run_"), _u.outcome.is_(None))
+    .values(outcome=b("what"), decided_at=b("now", type_=_TIME))
+)
+_RECENT = (
+    sa.select(_u.outcome)
+    .where(_u.lesson_id == b("lesson"), _u.outcome.is_not(None))
+    .order_by(_u.decided_at.desc(), _u.run_id.desc())
+    .limit(WINDOW)
+)
+_UNDECIDED = (
+    sa.select(_t.id, _t.status, _t.block_kind, _t.attempt, _t.review_cycles)
+    .where(_t.id.in_(sa.select(_u.task_id).where(_u.outcome.is_(None), _u.task_id.is_not(None))))
+    .where(_t.status.in_(("DONE", "CANCELED", "BLOCKED")))
+    .order_by(_t.id)
+    .limit(200)
+)
+_OF = sa.select(USES).where(_u.lesson_id == b("lesson")).order_by(_u.shown_at.desc(), _u.run_id).limit(b("most"))
+
+
+def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
+    """Notes that a run was shown lessons; `task_id` is what decides what came of it."""
+    uses = [
+        {"lesson_id": lesson, "run_id": run_id, "task_id": task_id, "shown_at": now} for lesson in sorted(lesson_ids)
+    ]
+    if uses:
+        tx.add_many(LessonUse, uses)
+
+
+def undecided(tx: Tx, task_id: str) -> dict[str, list[str]]:
+    """The runs of a task by lesson, newest first, of which it is not known yet what came of them."""
+    found: dict[str, list[str]] = {}
+    for row in tx.rows(_OPEN, {"task": task_id}):
+        found.setdefault(row.lesson_id, []).append(row.run_id)
+    return found
+
+
+def decide(tx: Tx, lesson_id: str, run_id: str, outcome: str, now: datetime) -> None:
+    """Notes what came of one use, once."""
+    tx.run(_DECIDE, {"lesson": lesson_id, "run_": run_id, "what": outcome, "now": now})
+
+
+def recent(tx: Tx, lesson_id: str) -> list[str]:
+    """What came of the last uses of a lesson, newest first."""
+    return [row.outcome for row in tx.rows(_RECENT, {"lesson": lesson_id})]
+
+
+def ended_undecided(tx: Tx) -> list[Any]:
+    """Tasks that have ended or are blocked, and lessons of which nobody has said what came of them."""
+    return tx.rows(_UNDECIDED)
+
+
+def of_lesson(tx: Tx, lesson_id: str, most: int = 100) -> list[Any]:
+    """The uses of a lesson, newest first."""
+    return tx.rows(_OF, {"lesson": lesson_id, "most": most})
