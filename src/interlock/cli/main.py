@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlock.cli import acting, checking, emergency, looking, people, running, starting
+from interlock.cli import acting, checking, emergency, looking, people, running, scheduling, starting
 from interlock.core.errors import InterlockError
 
 USAGE = 2
@@ -40,7 +40,7 @@ def build() -> typer.Typer:
     app = typer.Typer(name="interlock", no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(root)
     groups: list[tuple[str, list[Callable[..., Any]]]] = [
-        ("Start", [starting.init, starting.demo, running.up, starting.doctor]),
+        ("Start", [starting.init, starting.demo, running.up, scheduling.scheduler, starting.doctor]),
         ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
         ("Sign off", [acting.approvals, acting.approve, acting.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from interlock.agents.context import Runtime
 from interlock.oversight import reminders, waiting
@@ -10,6 +10,7 @@ from interlock.oversight.heartbeat import Heartbeat
 from interlock.settings import Settings
 from interlock.store import firings
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
 KEPT_FIRINGS = 100
 """Of each job, and those of the last hour at least."""
@@ -48,3 +49,9 @@ async def prune(runtime: Runtime) -> str:
         before = runtime.clock.now() - timedelta(seconds=max(HOUR_S, KEPT_FIRINGS * job.every_s))
         forgotten += await runtime.store.write(firings.prune, job.name, before)
     return f"{forgotten} firings forgotten"
+
+
+def slot_at(moment: datetime, every_s: float) -> datetime:
+    """The latest time at or before `moment` at which a job with that period is due; the same in every process."""
+    elapsed = (moment - _EPOCH).total_seconds()
+    return _EPOCH + timedelta(seconds=elapsed // every_s * every_s)

@@ -6,14 +6,14 @@ What the jobs do is oversight's matter; the clockwork is `timer`'s.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from interlock.agents.context import Runtime
 from interlock.scheduler.fencing import FencedStore
-from interlock.scheduler.jobs import Job, standard_jobs
+from interlock.scheduler.jobs import Job, slot_at, standard_jobs
 from interlock.scheduler.leadership import RENEW_S, Leadership
 from interlock.store import audit, firings
 from interlock.store.errors import StoreError
@@ -41,11 +41,21 @@ class Scheduler:
         self._firing: set[asyncio.Task[object]] = set()
         self._waits_since: dict[str, float] = {}
 
-    async def run(self) -> None:
-        """Leads whenever nobody else does, until it is cancelled; then gives the duty back at once."""
+    async def run(self, told: Callable[[bool], object] | None = None) -> None:
+        """Leads whenever nobody else does, until it is cancelled; then gives the duty back at once.
+
+        `told` is called with whether this process leads, at first and whenever that changes.
+
+        Raises StoreGone where the database is taken away.
+        """
+        led: bool | None = None
         try:
             while True:
-                await self.look()
+                self.runtime.store.check()
+                leads = await self.look()
+                if told is not None and leads is not led:
+                    told(leads)
+                led = leads
                 await asyncio.sleep(RENEW_S)
         finally:
             await asyncio.shield(self._leave())
@@ -57,8 +67,8 @@ class Scheduler:
         """
         try:
             leads = await self.leadership.hold()
-        except StoreError as error:
-            _log.warning("the scheduler cannot reach the database: %s", error)
+        except Exception as error:  # noqa: BLE001 (who stands by must go on to do so)
+            _log.warning("the scheduler cannot show its duty: %s", error)
             leads = self.leadership.leads
         if leads and self._timer is None:
             self._begin()
@@ -110,8 +120,6 @@ class Scheduler:
         Where the wall clock was set back, times go on from the last one, a period of this process's monotonic clock
         apart, so that nothing stands still until the clock has caught up.
         """
-        from interlock.scheduler.timer import slot_at
-
         now, passed = self.runtime.clock.now(), self.runtime.clock.monotonic()
         slot = slot_at(now, job.every_s)
         last = await self.runtime.store.read(firings.last, job.name)

@@ -9,15 +9,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 from interlock.core.clock import Clock
-from interlock.scheduler.jobs import Job
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
-
-
-def slot_at(moment: datetime, every_s: float) -> datetime:
-    """The latest time at or before `moment` at which a job with that period is due; the same in every process."""
-    elapsed = (moment - _EPOCH).total_seconds()
-    return _EPOCH + timedelta(seconds=elapsed // every_s * every_s)
+from interlock.scheduler.jobs import Job, slot_at
 
 
 class Slots(BaseTrigger):  # type: ignore[misc]

@@ -1,0 +1,68 @@
+"""Who has which duty, and when each job last fired; changes nothing. What the jobs are is the scheduler's matter."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Protocol
+
+from interlock.desk.office import Office
+from interlock.desk.views import View
+from interlock.store import firings, leaders, processes
+from interlock.store.tx import Tx
+
+SCHEDULER = "scheduler"
+
+
+class JobLike(Protocol):
+    """What a listing needs to know of a job."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the record of firings."""
+
+    @property
+    def every_s(self) -> float:
+        """How often it is done."""
+
+    @property
+    def what(self) -> str:
+        """What it does, in a few words."""
+
+
+async def duty(office: Office, jobs: Sequence[JobLike]) -> View:
+    """`leader` of the scheduler (None where nobody leads), all `duties` that somebody has, and the `jobs` in order."""
+    return await office.store.read(_duty, jobs)
+
+
+async def leader(office: Office) -> View | None:
+    """The process that fires the jobs: holder, host, pid, since when; None where none does, or the last one died."""
+    return await office.store.read(_leader)
+
+
+def _duty(tx: Tx, jobs: Sequence[JobLike]) -> View:
+    held = [_holder(row) for row in leaders.leaders(tx) if row.holder is not None]
+    return {"leader": _leader(tx), "duties": held, "jobs": [_job(tx, job) for job in jobs]}
+
+
+def _leader(tx: Tx) -> View | None:
+    row = leaders.leader(tx, SCHEDULER)
+    if row is None or row.holder is None or processes.is_dead(row.host, row.pid, row.process_started):
+        return None
+    return _holder(row)
+
+
+def _holder(row: Any) -> View:
+    return {
+        "duty": row.name, "holder": row.holder, "host": row.host.partition("/")[0], "pid": row.pid,
+        "since": row.taken_at, "is_dead": processes.is_dead(row.host, row.pid, row.process_started),
+    }  # fmt: skip
+
+
+def _job(tx: Tx, job: JobLike) -> View:
+    last = firings.last(tx, job.name)
+    return {
+        "name": job.name, "what": job.what, "every_s": job.every_s,
+        "last_fired_at": last.created_at if last else None,
+        "last_status": last.status if last else None,
+        "last_outcome": last.outcome if last else None,
+        "next_fire_at": last.fire_at + timedelta(seconds=job.every_s) if last else None,
+    }  # fmt: skip
