@@ -11,6 +11,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.app.local import local_person, open_store
+from interlock.app.outlets import deliverer, senders
 from interlock.app.parts import load_parts
 from interlock.core.clock import Clock, SystemClock
 from interlock.desk import attachments, conversation
@@ -19,6 +20,7 @@ from interlock.desk.details import deliverable, task
 from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
+from interlock.integrations.contract import Sender
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import load_settings
 from interlock.store import squad
@@ -55,7 +57,9 @@ class Interlock:
         self._lock: HomeLock | None = None
         self._worker: Worker | None = None
         self._working: asyncio.Task[None] | None = None
-        self._scheduling: asyncio.Task[None] | None = None
+        self.outlets: list[Sender] = senders(runtime)
+        """By what messages leave from `start` on; whoever runs a chat in this process adds its sender before."""
+        self._beside: list[asyncio.Task[None]] = []
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -102,22 +106,24 @@ class Interlock:
             self._lock = lock
         self._worker = Worker(self.runtime, concurrency=settings.concurrency)
         self._working = asyncio.create_task(self._worker.run(), name="worker")
-        self._scheduling = asyncio.create_task(Scheduler(self.runtime).run(), name="scheduler")
+        self._beside = [
+            asyncio.create_task(Scheduler(self.runtime).run(), name="scheduler"),
+            asyncio.create_task(deliverer(self.runtime, self.outlets).run(), name="deliverer"),
+        ]
         return True
 
     async def stop(self) -> None:
         """Ends executing: what is not done is taken up at the next start."""
-        if self._scheduling is not None:
-            self._scheduling.cancel()
+        for duty in self._beside:
+            duty.cancel()
         if self._working is not None and self._worker is not None:
             self._worker.stop()
             await asyncio.wait({self._working}, timeout=STOP_S)
             self._working.cancel()
             await asyncio.gather(self._working, return_exceptions=True)
             self._working = self._worker = None
-        if self._scheduling is not None:
-            await asyncio.gather(self._scheduling, return_exceptions=True)
-            self._scheduling = None
+        await asyncio.gather(*self._beside, return_exceptions=True)
+        self._beside = []
         if self._lock is not None:
             self._lock.release()
             self._lock = None

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict
+from interlock.store import controls
 from interlock.store.conversations import CONVERSATIONS
 from interlock.store.outbox import OUTBOX
 from interlock.store.tx import Tx
@@ -20,7 +21,9 @@ _TIME = UTCDateTime()
 _NOW = b("now", type_=_TIME)
 _PENDING, _SENDING = sa.text("'pending'"), sa.text("'sending'")
 CHANNEL = "channel"
-"""Holder of a message that has its whole channel wait with it."""
+"""Holder of a pending message that has its whole channel wait with it."""
+UNCERTAIN = "uncertain"
+"""Holder of a dead letter that may have arrived all the same."""
 
 
 def _open(rows: Any) -> sa.TextClause:
@@ -60,6 +63,7 @@ _NEXT = (
         _o.status == _PENDING,
         sa.or_(_o.due_at.is_(None), _o.due_at <= _NOW),
         sa.or_(_o.remote_ref.is_not(None), sa.not_(_has_earlier)),
+        sa.or_(_o.kind != sa.text("'letter'"), controls.MAY_ACT),
         sa.not_(_is_busy),
         sa.not_(_is_held),
     )
@@ -67,7 +71,10 @@ _NEXT = (
     .order_by(sa.func.min(_o.id))
     .limit(b("most"))
 )
-"""Of each conversation the first that is due; messages that were never posted only in their order."""
+"""Of each conversation the first that is due; messages that were never posted only in their order.
+
+INVARIANT: no letter leaves while the squad is stopped.
+"""
 _TAKE = (
     sa.update(OUTBOX)
     .where(_o.id == b("outgoing"), _o.status == _PENDING)
@@ -99,7 +106,7 @@ _ADOPT = (
     .where(
         _o.id == b("outgoing"), _o.status == _SENDING, sa.or_(_o.holder.is_(None), _o.holder != b("who")),
     )
-    .values(holder=b("who"), due_at=None)
+    .values(holder=b("who"), attempts=_o.attempts + 1, due_at=None)
 )  # fmt: skip
 _DELIVERED = (
     sa.update(OUTBOX)
@@ -124,7 +131,7 @@ _PUT_OFF = (
     )
 )  # fmt: skip
 _DOUBT = sa.update(OUTBOX).where(_MINE).values(holder=None, due_at=b("due", type_=_TIME), error=b("why"))
-_BURY = sa.update(OUTBOX).where(_MINE).values(status="dead", holder=None, due_at=None, error=b("why"))
+_BURY = sa.update(OUTBOX).where(_MINE).values(status="dead", holder=b("mark"), due_at=None, error=b("why"))
 
 
 class AttemptLost(Conflict):
@@ -188,10 +195,11 @@ def doubt(tx: Tx, ident: int, holder: str, due_at: datetime, error: str) -> None
     tx.must(_DOUBT, {"outgoing": ident, "who": holder, "due": due_at, "why": error}, 1, AttemptLost(ident))
 
 
-def bury(tx: Tx, ident: int, holder: str, error: str) -> None:
-    """Gives a message up until a person has it tried again.
+def bury(tx: Tx, ident: int, holder: str, error: str, *, uncertain: bool = False) -> None:
+    """Gives a message up until a person has it tried again; `uncertain` where it may have arrived.
 
     Raises AttemptLost.
     """
-    tx.must(_BURY, {"outgoing": ident, "who": holder, "why": error}, 1, AttemptLost(ident))
+    mark = UNCERTAIN if uncertain else None
+    tx.must(_BURY, {"outgoing": ident, "who": holder, "why": error, "mark": mark}, 1, AttemptLost(ident))
     tx.wake = True

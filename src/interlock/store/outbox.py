@@ -118,6 +118,13 @@ _REVIVE = (
     .where(_o.id == b("outgoing"), _o.status == "dead")
     .values(status="pending", attempts=0, due_at=None, holder=None, error=None)
 )
+_REPEAT = (
+    sa.update(OUTBOX)
+    .where(_o.key == b("named"), _o.status == "dead")
+    .values(
+        status="pending", attempts=0, due_at=None, holder=None, error=None, payload=b("what", type_=_o.payload.type)
+    )
+)
 _PRUNE = sa.delete(OUTBOX).where(
     _o.status == "delivered", _o.kind == "text", _o.delivered_at < b("before", type_=_TIME)
 )  # fmt: skip
@@ -203,6 +210,14 @@ def revive(tx: Tx, ident: int) -> bool:
     is_revived = tx.count(_REVIVE, {"outgoing": ident}) == 1
     tx.wake = tx.wake or is_revived
     return is_revived
+
+
+def repeat_letter(tx: Tx, key: str, approval_id: str) -> None:
+    """Has a dead letter tried again on a person's word, once for each approval."""
+    found = by_key(tx, letter_key(key))
+    if found is not None and found.status == "dead" and found.payload.get("repeated_by") != approval_id:
+        what = {**found.payload, "repeated_by": approval_id}
+        _change(tx, _REPEAT, {"named": found.key, "what": what})
 
 
 def prune(tx: Tx, before: datetime) -> int:

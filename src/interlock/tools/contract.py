@@ -96,6 +96,8 @@ class ToolContext:
     actor: Actor
     labels: frozenset[str] = frozenset()
     """The run's taint so far; it goes with what is written."""
+    repeated_by: str | None = None
+    """The approval by which a person has it done again, although nobody knows what came of it before."""
 
     @property
     def taint(self) -> tuple[str, ...]:

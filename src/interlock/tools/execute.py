@@ -6,7 +6,7 @@ to, and when the transactions happen, is the runner's matter.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -24,6 +24,7 @@ from interlock.policy.secrets import scrub
 from interlock.store import approvals, mailbox, traces
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
+from interlock.tools.errors import PersonMustSay
 from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, Toolbox, ToolContext, ToolError, Write
 
 RESULT_LIMIT = 60_000
@@ -194,6 +195,8 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     if not tool.idempotent or spends:
         used = approval.id if approval is not None and spends else None
         await context.store.write(start, claim, call.id, args, subject, used, begun)
+    if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
+        context = replace(context, repeated_by=approval.id)
     return await _perform(tool, call, args, context, edited=args != wished)
 
 
@@ -231,7 +234,8 @@ async def _perform(tool: Tool, call: Any, args: dict[str, Any], context: ToolCon
     try:
         outcome = await _called(tool, args, context)
     except OutcomeUnknown as error:
-        return _ended(call, CallStatus.FAILED if tool.idempotent else CallStatus.UNKNOWN, str(error), begun)
+        is_settled = tool.idempotent and not isinstance(error, PersonMustSay)
+        return _ended(call, CallStatus.FAILED if is_settled else CallStatus.UNKNOWN, str(error), begun)
     except ToolError as error:
         return _ended(call, CallStatus.FAILED, str(error), begun)
     return _from_outcome(tool, call, outcome, prefix, begun)
@@ -244,8 +248,8 @@ async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Out
     """
     try:
         return await _tried(tool, args, context)
-    except OutcomeUnknown:
-        if not tool.idempotent:
+    except OutcomeUnknown as error:
+        if not tool.idempotent or isinstance(error, PersonMustSay):
             raise
     return await _tried(tool, args, context)
 

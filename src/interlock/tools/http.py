@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from interlock.tools.errors import ToolError
+from interlock.tools.errors import NotNow, ToolError
 
 CONNECT_S = 10.0
 _NOT_SENT = (
@@ -24,6 +24,9 @@ _NOT_SENT = (
     httpx2.UnsupportedProtocol,
     UnicodeEncodeError,
 )
+
+
+_PERHAPS_LATER = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 
 class NoAnswer(ToolError):
@@ -55,8 +58,8 @@ class Answer:
     def refuse(self, key_name: str) -> None:
         """Does nothing for a success.
 
-        Raises ToolError with a line for people and models for any other status; NoAnswer for those of a server's
-        fault.
+        Raises ToolError with a line for people and models for any other status, NotNow where there were too many
+        requests; NoAnswer for those of a server's fault.
         """
         if 200 <= self.status < 300:
             return
@@ -64,8 +67,9 @@ class Answer:
             raise ToolError(f"{self.service} refused the key: the operator must check {key_name}")
         if self.status == 429:
             wait = self.headers.get("retry-after", "")
-            when = f"in {wait} s" if wait.isascii() and wait.isdigit() and len(wait) < 7 else "later"
-            raise ToolError(f"{self.service} takes no more requests now: try again {when}")
+            seconds = int(wait) if wait.isascii() and wait.isdigit() and len(wait) < 7 else None
+            when = "later" if seconds is None else f"in {seconds} s"
+            raise NotNow(f"{self.service} takes no more requests now: try again {when}", seconds)
         if self.status >= 500:
             raise NoAnswer(f"{self.service} failed with status {self.status}")
         if 300 <= self.status < 400:
@@ -86,7 +90,8 @@ async def exchange(
 ) -> Answer:
     """One request and its answer; never repeated, redirects not followed. `body` is sent as JSON.
 
-    Raises ToolError where the request did not arrive, NoAnswer where it may have. No message holds a header.
+    Raises ToolError where the request did not arrive, NotNow where it may later, NoAnswer where it may have. No message
+    holds a header.
     """
     limits = httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
     try:
@@ -103,7 +108,8 @@ async def exchange(
             found = {name.lower(): value for name, value in response.headers.items()}
             return Answer(service, response.status_code, found, bytes(received))
     except _NOT_SENT as error:
-        raise ToolError(f"{service} cannot be reached: {_cause(error)}: check the network and its base URL") from error
+        fault = NotNow if isinstance(error, _PERHAPS_LATER) else ToolError
+        raise fault(f"{service} cannot be reached: {_cause(error)}: check the network and its base URL") from error
     except (TimeoutError, httpx2.TimeoutException) as error:
         raise NoAnswer(f"{service} did not answer within {timeout_s:g} s") from error
     except httpx2.HTTPError as error:

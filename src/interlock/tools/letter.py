@@ -5,11 +5,13 @@ How it goes is not known here.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, formataddr, parseaddr
+from typing import Any
 
 from interlock.core.values import digest
 from interlock.tools.errors import ToolError
@@ -62,6 +64,23 @@ class Letter:
     def headers(self) -> dict[str, str]:
         """What marks this message as the one of this call, on whatever way it goes."""
         return {"Message-ID": self.message_id, "X-Interlock-Idempotency": digest(self.token)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The letter as it is kept, each attachment by its digest."""
+        attached = [{"name": a.name, "media_type": a.media_type, "blob": digest(a.data)} for a in self.attachments]
+        return {
+            "sender": self.sender, "to": list(self.to), "cc": list(self.cc), "subject": self.subject,
+            "body": self.body, "attachments": attached, "token": self.token, "written_at": self.written_at.isoformat(),
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], blobs: Mapping[str, bytes]) -> "Letter":
+        """The letter that `to_json` made; `blobs` are the bytes of its attachments."""
+        return cls(
+            sender=kept["sender"], to=tuple(kept["to"]), cc=tuple(kept["cc"]), subject=kept["subject"],
+            body=kept["body"], token=kept["token"], written_at=datetime.fromisoformat(kept["written_at"]),
+            attachments=tuple(Attachment(a["name"], a["media_type"], blobs[a["blob"]]) for a in kept["attachments"]),
+        )  # fmt: skip
 
     def mime(self) -> bytes:
         """The whole message with CRLF line ends."""

@@ -5,18 +5,22 @@ import contextlib
 import ipaddress
 import re
 import socket
+import ssl
 
 from aiosmtplib import (
     SMTP,
     SMTPAuthenticationError,
+    SMTPConnectError,
     SMTPDataError,
     SMTPException,
     SMTPRecipientRefused,
     SMTPResponseException,
+    SMTPServerDisconnected,
+    SMTPTimeoutError,
 )
 
 from interlock.settings import SmtpSettings
-from interlock.tools.errors import OutcomeUnknown, ToolError
+from interlock.tools.errors import NotNow, OutcomeUnknown, ToolError
 from interlock.tools.letter import Letter
 
 TIMEOUT_S = 45.0
@@ -28,7 +32,8 @@ _HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 async def send_by_smtp(settings: SmtpSettings, letter: Letter) -> str:
     """Hands the letter to the mail server, for all its recipients or for none; returns the server's receipt.
 
-    Raises ToolError where nothing was sent, OutcomeUnknown where the connection was lost while it was handed over.
+    Raises ToolError where nothing was sent, NotNow where that may be otherwise later, OutcomeUnknown where the
+    connection was lost while it was handed over.
     """
     client, message = _client(settings), letter.mime()
     is_handed_over = False
@@ -69,8 +74,9 @@ def _client(settings: SmtpSettings) -> SMTP:
 
 
 def _failure(error: Exception, letter: Letter, is_handed_over: bool) -> Exception:
+    fault = NotNow if _may_pass(error) else ToolError
     if isinstance(error, SMTPDataError) and 400 <= error.code < 600:
-        return ToolError(f"the mail server refused the message: {_reply(error)}: nobody got it")
+        return fault(f"the mail server refused the message: {_reply(error)}: nobody got it")
     if is_handed_over:
         return OutcomeUnknown(
             f"the mail server did not confirm the message ({_cause(error)}): whether {len(letter.recipients)} "
@@ -82,9 +88,18 @@ def _failure(error: Exception, letter: Letter, is_handed_over: bool) -> Exceptio
             "INTERLOCK_SMTP__PASSWORD, nothing was sent"
         )
     if isinstance(error, SMTPRecipientRefused):
-        return ToolError(f"the mail server refuses `{error.recipient}`: {_reply(error)}: nobody got the message")
+        return fault(f"the mail server refuses `{error.recipient}`: {_reply(error)}: nobody got the message")
     cause = _reply(error) if isinstance(error, SMTPResponseException) else _cause(error)
-    return ToolError(f"the mail server cannot be used: {cause}: nothing was sent")
+    return fault(f"the mail server cannot be used: {cause}: nothing was sent")
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same letter may be taken later: the server said so, or there was none to say anything."""
+    if isinstance(error, SMTPResponseException):
+        return 400 <= error.code < 500
+    if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError):
+        return False
+    return isinstance(error, OSError | TimeoutError | SMTPServerDisconnected | SMTPConnectError | SMTPTimeoutError)
 
 
 def _reply(error: SMTPResponseException) -> str:

@@ -1,25 +1,37 @@
-"""send_email: the one built-in tool with an effect that cannot be taken back. Row G2."""
+"""send_email: the one built-in tool with an effect that cannot be taken back. Row G2.
 
+It puts a letter into the outbox; how it leaves is not known here.
+"""
+
+import asyncio
 import mimetypes
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from interlock.settings import Settings
+from interlock.store import blobs, dispatch, outbox
+from interlock.store.engine import Listener, Store
+from interlock.store.tx import Tx
+from interlock.tools import postal
 from interlock.tools.builtin.shapes import arguments, many, text
 from interlock.tools.contract import OUTWARD, Tool, ToolContext
-from interlock.tools.errors import ToolError
+from interlock.tools.errors import PersonMustSay, ToolError
 from interlock.tools.letter import Attachment, Letter, address, one_line, sender
 from interlock.tools.paths import LONGEST_PATH, parse
-from interlock.tools.postal import send_by_postal
-from interlock.tools.smtp import send_by_smtp
 
 MOST_RECIPIENTS = 50
 MOST_ATTACHMENTS = 10
 MOST_BYTES = 10 * 1024 * 1024
 LONGEST_SUBJECT = 250
 LONGEST_BODY = 100_000
+WAIT_S = 20.0
+"""How long is waited for what becomes of a letter."""
+LOOK_S = 1.0
 
 
 async def _send(
+    wait_s: float,
     ctx: ToolContext,
     /,
     *,
@@ -29,9 +41,8 @@ async def _send(
     cc: list[str] | None = None,
     attachments: list[str] | None = None,
 ) -> dict[str, Any]:
-    by_postal, source = _way(ctx.settings)
     letter = Letter(
-        sender=source,
+        sender=_sender(ctx.settings),
         to=tuple(address(each) for each in to),
         cc=tuple(address(each) for each in cc or ()),
         subject=one_line(subject),
@@ -40,29 +51,64 @@ async def _send(
         token=ctx.idempotency_token,
         written_at=ctx.now,
     )
-    if by_postal:
-        receipt = await send_by_postal(ctx.settings.postal, letter)
-    else:
-        receipt = await send_by_smtp(ctx.settings.smtp, letter)
-    return {"sent_to": list(letter.recipients), "message_id": letter.message_id, "receipt": receipt}
+    news = ctx.store.listener()
+    await ctx.store.write(_post, letter, ctx.project_id, ctx.repeated_by, ctx.now)
+    return _told(letter, await _fate(ctx.store, letter.token, news, wait_s))
 
 
-def _way(settings: Settings) -> tuple[bool, str]:
-    """Whether Postal is used, and the sender.
+def _post(tx: Tx, letter: Letter, project_id: str, repeated_by: str | None, now: datetime) -> None:
+    """Puts the letter into the outbox, once for each call; on a person's word again where it may have been lost."""
+    for each in letter.attachments:
+        blobs.put(tx, each.data, now)
+    outbox.letter(tx, letter.token, letter.to_json(), now, project_id)
+    if repeated_by is not None:
+        outbox.repeat_letter(tx, letter.token, repeated_by)
+
+
+async def _fate(store: Store, token: str, news: Listener, wait_s: float) -> Any:
+    """The letter's row once it has left or was given up, or as it is after `wait_s` seconds."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + wait_s
+    while True:
+        row: Any = await store.read(outbox.by_key, outbox.letter_key(token))
+        left_s = until - loop.time()
+        if row.status in ("delivered", "dead") or left_s <= 0:
+            return row
+        await news.wait(min(left_s, LOOK_S))
+
+
+def _told(letter: Letter, row: Any) -> dict[str, Any]:
+    if row.status == "delivered":
+        return {"sent_to": list(letter.recipients), "message_id": letter.message_id, "receipt": row.remote_ref}
+    if row.status == "dead" and row.holder == dispatch.UNCERTAIN:
+        raise PersonMustSay(row.error)
+    if row.status == "dead":
+        raise ToolError(row.error)
+    so_far = f" So far: {row.error}." if row.error else ""
+    return {
+        "queued_for": list(letter.recipients), "message_id": letter.message_id, "outbox_id": row.id,
+        "note": f"It has not left yet and is tried again without you: do not send it once more.{so_far}",
+    }  # fmt: skip
+
+
+def _sender(settings: Settings) -> str:
+    """For the From header.
 
     Raises ToolError where nothing is set up.
     """
     if settings.postal.base_url is not None:
-        by_postal, configured, name = True, settings.postal.sender, "INTERLOCK_POSTAL__SENDER"
+        configured, name = settings.postal.sender, "INTERLOCK_POSTAL__SENDER"
+        if settings.postal.api_key is None or not settings.postal.api_key.get_secret_value().strip():
+            raise ToolError(f"e-mail is not set up: the operator must set {postal.KEY}")
     elif settings.smtp.host is not None:
-        by_postal, configured, name = False, settings.smtp.sender, "INTERLOCK_SMTP__SENDER"
+        configured, name = settings.smtp.sender, "INTERLOCK_SMTP__SENDER"
     else:
         raise ToolError(
             "e-mail is not set up: the operator must set INTERLOCK_SMTP__HOST or INTERLOCK_POSTAL__BASE_URL"
         )
     if not configured:
         raise ToolError(f"e-mail has no sender: the operator must set {name}")
-    return by_postal, sender(configured, name)
+    return sender(configured, name)
 
 
 async def _attached(ctx: ToolContext, paths: list[str]) -> tuple[Attachment, ...]:
@@ -90,34 +136,41 @@ def _rehearsed(args: dict[str, Any]) -> str:
 
 
 _ADDRESS = text("One bare address, such as `ann@example.com`, without a name.", longest=254, shortest=3)
-SEND_EMAIL = Tool(
-    name="send_email",
-    description=(
-        "Sends an e-mail at once to everyone named. It cannot be taken back, so a person approves exactly these "
-        "recipients, words and attachments first."
-    ),
-    input_schema=arguments(
-        "to",
-        "subject",
-        "body",
-        to=many("Who it is for. All recipients see each other.", _ADDRESS, most=MOST_RECIPIENTS),
-        cc=many("Who gets a copy.", _ADDRESS, least=0, most=MOST_RECIPIENTS),
-        subject=text("One line that says what it is about.", longest=LONGEST_SUBJECT),
-        body=text("The whole message as plain text, greeting and signature included.", longest=LONGEST_BODY),
-        attachments=many(
-            "Paths of workspace files to attach.",
-            text("A path such as `reports/q3.pdf`.", longest=LONGEST_PATH),
-            least=0,
-            most=MOST_ATTACHMENTS,
+
+
+def send_email(wait_s: float = WAIT_S) -> Tool:
+    """The tool; `wait_s` is how long it waits for what becomes of a letter."""
+    return Tool(
+        name="send_email",
+        description=(
+            "Sends an e-mail at once to everyone named. It cannot be taken back, so a person approves exactly these "
+            "recipients, words and attachments first."
         ),
-    ),
-    fn=_send,
-    risk="RED",
-    idempotent=False,
-    outside=True,
-    reads=_reads,
-    labels=frozenset({OUTWARD}),
-    timeout_s=60.0,
-    simulate=_rehearsed,
-)
+        input_schema=arguments(
+            "to",
+            "subject",
+            "body",
+            to=many("Who it is for. All recipients see each other.", _ADDRESS, most=MOST_RECIPIENTS),
+            cc=many("Who gets a copy.", _ADDRESS, least=0, most=MOST_RECIPIENTS),
+            subject=text("One line that says what it is about.", longest=LONGEST_SUBJECT),
+            body=text("The whole message as plain text, greeting and signature included.", longest=LONGEST_BODY),
+            attachments=many(
+                "Paths of workspace files to attach.",
+                text("A path such as `reports/q3.pdf`.", longest=LONGEST_PATH),
+                least=0,
+                most=MOST_ATTACHMENTS,
+            ),
+        ),
+        fn=partial(_send, wait_s),
+        risk="RED",
+        idempotent=True,
+        outside=True,
+        reads=_reads,
+        labels=frozenset({OUTWARD}),
+        timeout_s=60.0,
+        simulate=_rehearsed,
+    )
+
+
+SEND_EMAIL = send_email()
 TOOLS = (SEND_EMAIL,)

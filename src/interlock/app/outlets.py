@@ -1,0 +1,26 @@
+"""By what a home speaks to people unasked: the senders that its settings allow, and who delivers by them.
+
+Each sender is its surface's; what is said, and in which order, is decided elsewhere.
+"""
+
+from interlock.agents.context import Runtime
+from interlock.desk import drawing
+from interlock.integrations.contract import Sender
+from interlock.integrations.delivery import Deliverer
+from interlock.integrations.email import Mail
+from interlock.scheduler.leadership import Leadership
+
+
+def senders(runtime: Runtime) -> list[Sender]:
+    """A sender for each surface that is set up and needs nothing but the settings."""
+    return [Mail(runtime.settings, runtime.store)] if Mail.is_set_up(runtime.settings) else []
+
+
+def deliverer(runtime: Runtime, outlets: list[Sender]) -> Deliverer:
+    """Who delivers by these senders, and closes them at its end."""
+    return Deliverer(runtime, outlets, lambda name: leadership(runtime, name), draw=drawing.draw)
+
+
+def leadership(runtime: Runtime, name: str) -> Leadership:
+    """This process's claim to a duty that one process at a time has."""
+    return Leadership(runtime.store, runtime.clock, name, takeover_s=runtime.settings.times.leader_takeover_s)

@@ -1,0 +1,191 @@
+"""One attempt to deliver a message: drawn up as things are now, handed to its surface, and what came of it recorded.
+
+Which messages are next, and who may deliver at all, is `delivery`'s matter.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any, Concatenate, ParamSpec
+
+from interlock.desk.cards import Card
+from interlock.desk.office import Office
+from interlock.integrations.contract import Later, Message, Sender, Undeliverable, Unheard
+from interlock.policy.secrets import scrub
+from interlock.store import audit, dispatch
+from interlock.store.dispatch import AttemptLost
+from interlock.store.errors import StoreError
+from interlock.store.tx import Tx
+
+P = ParamSpec("P")
+Draw = Callable[[Office, str], Awaitable[Card | None]]
+"""What a subject looks like now; None where there is nothing to be said of it."""
+MOST_ATTEMPTS = 12
+BASE_S = 1.0
+CAP_S = 300.0
+LONGEST_HOLD_S = 3600.0
+"""What a surface may ask for at most."""
+SEND_S = 40.0
+"""How long an attempt may take; less than it takes to be held for gone, so that nobody repeats what still goes on."""
+EDIT_EVERY_S = 2.0
+"""Between two edits of a mission's card."""
+STORE_RETRY_S = 1.0
+LONGEST_ERROR = 500
+_log = logging.getLogger(__name__)
+
+
+def backoff_s(attempts: int, *, jitter: float) -> float:
+    """Seconds to wait after so many attempts: doubled with each up to five minutes, the upper half random (0 to 1)."""
+    full = min(BASE_S * 2.0 ** (max(attempts, 1) - 1), CAP_S)
+    return float(full / 2 + full / 2 * jitter)
+
+
+class Attempts:
+    """Attempts by one surface, for one holder at a time: what is recorded is recorded by whose attempt it is.
+
+    INVARIANT: an attempt whose outcome is unknown is made again only where the surface does not show the message and
+    a second one would do no harm.
+    """
+
+    def __init__(self, office: Office, sender: Sender, draw: Draw) -> None:
+        self.office, self.sender, self._draw = office, sender, draw
+
+    async def make(self, row: Any, holder: str, *, is_open: bool) -> None:
+        """Delivers one message that was taken; of one whose earlier attempt `is_open`, finds out what came of it."""
+        try:
+            message = await self._message(row)
+            if message is None:
+                await self._delivered(row, holder, row.revision, None)
+            elif is_open and message.ref is None:
+                await self._look(row, holder, message)
+            else:
+                await self._send(row, holder, message)
+        except AttemptLost as error:
+            _log.warning("%s", error)
+        except Exception as error:  # noqa: BLE001 (what is wrong with one message must not stop the others)
+            await self._failed(row, holder, f"it cannot be drawn up: {type(error).__name__}: {error}", None)
+
+    async def _send(self, row: Any, holder: str, message: Message) -> None:
+        try:
+            async with asyncio.timeout(SEND_S):
+                ref = await self._hand_over(message)
+        except Later as error:
+            await self._failed(row, holder, str(error), error.seconds)
+        except Undeliverable as error:
+            await self._bury(row, holder, str(error))
+        except Exception as error:  # noqa: BLE001 (whatever a surface raises, the message may be there)
+            await self._unheard(row, holder, message, _cause(error))
+        else:
+            await self._delivered(row, holder, row.revision, ref)
+
+    async def _message(self, row: Any) -> Message | None:
+        card = None
+        if row.subject is not None:
+            card = await self._draw(self.office, row.subject)
+            if card is None:
+                return None
+        elif "card" in row.payload:
+            card = Card.from_json(row.payload["card"])
+        return Message(
+            key=row.key, kind=row.kind, channel=row.channel, address=row.address, card=card, payload=row.payload,
+            root=row.root_ref, ref=row.remote_ref,
+        )  # fmt: skip
+
+    async def _hand_over(self, message: Message) -> str | None:
+        if message.ref is None:
+            return await self.sender.post(message)
+        await self.sender.edit(message)
+        return None
+
+    async def _look(self, row: Any, holder: str, message: Message) -> None:
+        """Finds out whether an earlier attempt arrived."""
+        try:
+            async with asyncio.timeout(SEND_S):
+                ref = await self.sender.find(message)
+        except Exception as error:  # noqa: BLE001 (as long as nobody can look, nobody knows)
+            await self._doubt(row, holder, _cause(error), error.seconds if isinstance(error, Later) else None)
+            return
+        if ref is not None:
+            said = row.revision if row.subject is None or row.revision == 1 else row.revision - 1
+            await self._delivered(row, holder, said, ref)
+        elif self.sender.repeats:
+            await self._failed(row, holder, row.error or "an attempt was cut off", 0.0 if row.error is None else None)
+        else:
+            why = row.error or "the process that sent it was cut off"
+            await self._bury(row, holder, f"{why}: it may or may not have arrived", uncertain=True)
+
+    async def _unheard(self, row: Any, holder: str, message: Message, why: str) -> None:
+        if message.ref is not None:
+            await self._failed(row, holder, why, None)
+        elif self.sender.repeats:
+            await self._doubt(row, holder, why, None)
+        else:
+            await self._look(row._replace(error=why), holder, message)
+
+    async def _delivered(self, row: Any, holder: str, revision: int, ref: str | None) -> None:
+        now = self.office.clock.now()
+        rest = now + timedelta(seconds=EDIT_EVERY_S) if row.kind == "mission" else None
+        await self._record(dispatch.delivered, row.id, holder, revision, ref, now, rest_until=rest)
+
+    async def _failed(self, row: Any, holder: str, why: str, seconds: float | None) -> None:
+        """Puts a message off that has certainly not arrived; with the surface's own word, its whole channel."""
+        if seconds is None and row.attempts >= MOST_ATTEMPTS:
+            await self._bury(row, holder, why)
+            return
+        wait_s = self._backoff(row) if seconds is None else min(max(seconds, 0.0), LONGEST_HOLD_S)
+        due_at = self.office.clock.now() + timedelta(seconds=wait_s)
+        await self._record(dispatch.put_off, row.id, holder, due_at, _line(why), holds_channel=seconds is not None)
+
+    async def _doubt(self, row: Any, holder: str, why: str, seconds: float | None) -> None:
+        if row.attempts >= MOST_ATTEMPTS:
+            await self._bury(row, holder, f"{why}: it may or may not have arrived", uncertain=True)
+            return
+        wait_s = self._backoff(row) if seconds is None else min(max(seconds, 0.0), LONGEST_HOLD_S)
+        due_at = self.office.clock.now() + timedelta(seconds=wait_s)
+        await self._record(dispatch.doubt, row.id, holder, due_at, _line(why))
+
+    async def _record(self, unit: Callable[Concatenate[Tx, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Writes what came of an attempt, as soon as the database takes it: nobody else knows.
+
+        Raises AttemptLost.
+        """
+        while True:
+            try:
+                return await self.office.store.write(unit, *args, **kwargs)
+            except StoreError as error:
+                _log.warning("what came of a message cannot be recorded yet: %s", error)
+                await asyncio.sleep(STORE_RETRY_S)
+
+    def _backoff(self, row: Any) -> float:
+        return backoff_s(row.attempts, jitter=random.random())
+
+    async def _bury(self, row: Any, holder: str, why: str, *, uncertain: bool = False) -> None:
+        now = self.office.clock.now()
+        await self._record(give_up, row, holder, _line(why), now, uncertain=uncertain)
+
+
+def give_up(tx: Tx, row: Any, holder: str, why: str, now: datetime, *, uncertain: bool) -> None:
+    """Buries a message and tells people, but for one that is an alert itself.
+
+    Raises AttemptLost.
+    """
+    dispatch.bury(tx, row.id, holder, why, uncertain=uncertain)
+    if row.kind != "alert":
+        text = f"a message by {row.surface} could not be delivered: {why}: see `interlock outbox --dead`"
+        audit.alert(
+            tx, now, project_id=row.project_id, severity="warning", kind="DEAD_LETTER", text=text,
+            key=f"dead:{row.id}", subject=row.key,
+        )  # fmt: skip
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {SEND_S:g} s"
+    return str(error) if isinstance(error, Unheard | Later | Undeliverable) else f"{type(error).__name__}: {error}"
+
+
+def _line(text: str) -> str:
+    shown = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
+    return shown if len(shown) <= LONGEST_ERROR else f"{shown[: LONGEST_ERROR - 1]}…"

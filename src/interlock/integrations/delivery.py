@@ -1,0 +1,144 @@
+"""Carries what is in the outbox to the surfaces: in order, side by side, by one process at a time for each surface.
+
+What one attempt does is in `attempts`; what a surface is, in its own package.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from interlock.desk.office import Office
+from interlock.integrations.attempts import Attempts, Draw
+from interlock.integrations.contract import Sender
+from interlock.scheduler.leadership import RENEW_S, Leadership
+from interlock.store import dispatch, leaders
+from interlock.store.errors import StoreError
+from interlock.store.leaders import LeadershipLost
+from interlock.store.tx import Tx
+
+AT_ONCE = 8
+"""Conversations of one surface that are spoken in side by side."""
+POLL_S = 0.5
+"""How often is looked for what is due again."""
+GATHER_S = 0.02
+"""So that many changes at once are looked at once."""
+CANDIDATE_S = 1.0
+RETRY_S = 1.0
+LAST_WORDS_S = 3.0
+"""How long what is due may still be sent when the process ends."""
+_log = logging.getLogger(__name__)
+
+
+def duty(surface: str) -> str:
+    """What the lease of a surface's outbox is called."""
+    return f"outbox:{surface}"
+
+
+class Deliverer:
+    """Delivers by several surfaces until it is cancelled; then says the last words, gives its duties back and closes
+    the senders."""
+
+    def __init__(
+        self,
+        office: Office,
+        senders: Sequence[Sender],
+        leadership_factory: Callable[[str], Leadership],
+        *,
+        draw: Draw,
+    ) -> None:
+        self._posts = [Post(office, sender, leadership_factory(duty(sender.surface)), draw) for sender in senders]
+
+    async def run(self) -> None:
+        """Delivers until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for post in self._posts:
+                group.create_task(post.run(), name=f"outbox {post.sender.surface}")
+
+
+class Post:
+    """The outbox of one surface."""
+
+    def __init__(self, office: Office, sender: Sender, leadership: Leadership, draw: Draw) -> None:
+        self.office, self.sender, self.leadership = office, sender, leadership
+        self._attempts = Attempts(office, sender, draw)
+        self._news = office.store.listener()
+        self._open: set[asyncio.Task[None]] = set()
+        self._held_at: float | None = None
+
+    @property
+    def holder(self) -> str:
+        """Whose attempts these are: another leader has another fence."""
+        return str(self.leadership.fence)
+
+    async def run(self) -> None:
+        """Delivers whenever this process has the duty, until it is cancelled."""
+        try:
+            while True:
+                try:
+                    await self._turn()
+                except Exception as error:  # noqa: BLE001 (whatever it is, messages are to leave again after it)
+                    _log.warning("the outbox of %s waits: %s: %s", self.sender.surface, type(error).__name__, error)
+                    self._held_at = None
+                    await asyncio.sleep(RETRY_S)
+        finally:
+            await self._end()
+
+    async def _turn(self) -> None:
+        if not await self._leads():
+            await self._drop()
+            await asyncio.sleep(CANDIDATE_S)
+            return
+        await self._start_what_is_due()
+        await self._news.wait(POLL_S)
+        await asyncio.sleep(GATHER_S)
+
+    async def _leads(self) -> bool:
+        now = self.office.clock.monotonic()
+        if self._held_at is None or now - self._held_at >= RENEW_S or not self.leadership.leads:
+            self._held_at = now if await self.leadership.hold() else None
+        return self.leadership.leads
+
+    async def _start_what_is_due(self) -> int:
+        """Begins attempts at what is due, as many as may be open at once; returns how many."""
+        office, surface, room = self.office, self.sender.surface, AT_ONCE - len(self._open)
+        if room <= 0 or not await office.store.read(dispatch.has_due, surface, self.holder, office.clock.now()):
+            return 0
+        rows = await office.store.write(_take, surface, self.leadership.fence, office.clock.now(), room)
+        for row, is_open in rows:
+            attempt = self._attempts.make(row, self.holder, is_open=is_open)
+            task = asyncio.create_task(attempt, name=f"message {row.id}")
+            self._open.add(task)
+            task.add_done_callback(self._ended)
+        return len(rows)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._open.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.warning("%s failed: %s: %s", task.get_name(), type(error).__name__, error)
+        self._news.tell()
+
+    async def _drop(self) -> None:
+        """Breaks off what another process does now."""
+        for task in list(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _end(self) -> None:
+        with contextlib.suppress(StoreError, LeadershipLost, TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_S):
+                while self.leadership.leads and (await self._start_what_is_due() or self._open):
+                    await asyncio.wait(self._open, return_when=asyncio.FIRST_COMPLETED)
+        await self._drop()
+        with contextlib.suppress(StoreError):
+            await self.leadership.release()
+        await self.sender.close()
+
+
+def _take(tx: Tx, surface: str, fence: int, now: Any, most: int) -> list[tuple[Any, bool]]:
+    """What is to be attempted now, and whether an attempt was made before whose outcome nobody knows."""
+    leaders.check(tx, duty(surface), fence)
+    holder = str(fence)
+    begun = [(row, True) for row in dispatch.open_attempts(tx, surface, holder, now)]
+    return begun + [(row, False) for row in dispatch.take(tx, surface, holder, now, most)]
