@@ -13,6 +13,8 @@ from interlock.llm.rehearsal.writing import gist
 
 _MOST = 5
 _QUOTE = 220
+_TELLING = 60
+"""Characters of an argument that can stand for others like it."""
 _BLOCK = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _DENIED = frozenset({"denied", "deny", "rejected"})
 _SENT_BACK = frozenset({"changes", "rejected", "fail", "failed"})
@@ -33,6 +35,7 @@ def lessons(brief: Brief) -> dict[str, Any]:
     tasks = {str(task.get("id")): task for task in _rows(facts, "tasks")}
     found = [
         *_denials(facts, tasks),
+        *_corrections(facts, tasks),
         *_recoveries(facts, tasks),
         *_reviews(facts, tasks),
         *_failures(facts, tasks),
@@ -83,8 +86,13 @@ def _difference(before: Any, after: Any) -> str:
         return f"with {_listed(added)}"
     if dropped:
         return f"without {_listed(dropped)}"
-    values = [f"{name} like “{_short(after[name.strip('`')])}”" for name in changed]
+    values = [_instead(name, after[name.strip("`")]) for name in changed]
     return f"with {_listed(values)}" if values else ""
+
+
+def _instead(name: str, value: Any) -> str:
+    told = _short(value)
+    return f"{name} like “{told}”" if len(told) <= _TELLING else f"another {name}"
 
 
 def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
@@ -97,7 +105,9 @@ def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
         if tool and tool not in mended and not is_asked_about:
             by_fault.setdefault((tool, _said(_first(row, "error", "reason", "result"))), []).append(row)
     for (tool, said), rows in by_fault.items():
-        if _first(rows[0], "status") == "denied":
+        if said.startswith("there is no tool"):
+            rule = f"Do not call `{tool}`: it is not among the tools for this work."
+        elif _first(rows[0], "status") == "denied":
             rule = f"Do not plan on `{tool}` for this: the policy forbids it (“{said}”). Choose another way at once."
         else:
             rule = (
@@ -121,6 +131,20 @@ def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
         else:
             continue
         yield _lesson("fix", f"{what}: “{why}”.", row, tasks, _first(row, "id"))
+
+
+def _corrections(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
+    """What a person set right before they approved; the values are theirs and are not told."""
+    for row in _rows(facts, "approvals"):
+        asked, edited = row.get("args"), row.get("edited_to")
+        if isinstance(asked, Mapping) and isinstance(edited, Mapping) and _first(row, "tool"):
+            names = [f"`{name}`" for name in edited if edited[name] != asked.get(name)]
+            if names:
+                rule = (
+                    f"Before asking for `{_first(row, 'tool')}`, check {_listed(names)} against what was asked for: a "
+                    "person had to correct it before approving."
+                )
+                yield _lesson("fix", rule, row, tasks, _first(row, "id"))
 
 
 def _reviews(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
