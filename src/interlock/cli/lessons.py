@@ -1,0 +1,140 @@
+"""`lessons` and `learn`: what was learned, and what a person may do about it; each is one operation of the desk."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Ident, Json
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office, Person
+
+EveryOne = Annotated[bool, typer.Option("--all", help="Merged, archived and pruned ones too.")]
+
+
+def lessons() -> typer.Typer:
+    """The group `lessons`."""
+    from interlock.cli.main import unless_subcommand
+
+    group = typer.Typer(invoke_without_command=True)
+    group.callback()(unless_subcommand(listed))
+    group.command("list")(listed)
+    group.command("show")(show)
+    group.command("approve")(approve)
+    group.command("restore")(restore)
+    return group
+
+
+def listed(every: EveryOne = False, as_json: Json = False) -> None:
+    """What was learned from earlier work, best first."""
+    from interlock.cli import screen
+    from interlock.desk import lessons as desk
+
+    rows = opening.at_desk(lambda office, _: desk.lessons(office, every=every))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "STANDING", ">CONFIDENCE", ">USED", ">HELPED", ">HURT", "FOR", "KIND", "+RULE"),
+        [
+            (
+                r["id"], _standing(r), f"{r['confidence']:.2f}", r["applied_count"], r["helped_count"],
+                r["hurt_count"], _for(r), r["kind"], r["rule"],
+            )
+            for r in rows
+        ],
+        empty="no lessons yet: the Learner writes them when tasks have ended",
+    )  # fmt: skip
+    if waiting := [r["id"] for r in rows if r["waits_for_person"]]:
+        screen.note(f"strangers' words are in the evidence: read it, then `interlock lessons approve {waiting[0]}`")
+    return None
+
+
+def show(ident: Ident, as_json: Json = False) -> None:
+    """One lesson: its evidence, its versions, and what came of its uses."""
+    from interlock.cli import screen
+    from interlock.desk import lessons as desk
+
+    async def reading(office: "Office", _: "Person") -> tuple[dict[str, Any], datetime]:
+        return await desk.lesson(office, ident), office.clock.now()
+
+    found, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(found)
+    screen.line(found["rule"], style="bold")
+    screen.facts(
+        [
+            ("id", found["id"]),
+            ("standing", _standing(found)),
+            ("for", _for(found)),
+            ("kind", found["kind"]),
+            ("confidence", f"{found['confidence']:.2f}"),
+            ("uses", f"{found['applied_count']}, {found['helped_count']} helped, {found['hurt_count']} hurt"),
+            ("evidence", ", ".join(found["evidence"])),
+            ("labels", ", ".join(found["labels"]) or None),
+            ("contradicts", ", ".join(found["contradicts"] or []) or None),
+        ]
+    )
+    screen.heading("Versions")
+    rows = [
+        (v["version"], screen.ago(v["created_at"], now), v["author_id"], v["content"]["status"],
+         f"{v['content']['confidence']:.2f}", v["reason"], v["content"]["rule"])
+        for v in found["versions"]
+    ]  # fmt: skip
+    screen.table((">VERSION", "WRITTEN", "BY", "STANDING", ">CONFIDENCE", "WHY", "+RULE"), rows, empty="none")
+    if found["uses"]:
+        screen.heading("Uses")
+        uses = [(u["run_id"], u["task_id"] or "–", screen.ago(u["shown_at"], now), u["outcome"] or "open")
+                for u in found["uses"]]  # fmt: skip
+        screen.table(("RUN", "TASK", "SHOWN", "OUTCOME"), uses, empty="")
+    return None
+
+
+def approve(ident: Ident, as_json: Json = False) -> None:
+    """Vouch for a lesson with strangers' words in its evidence, so that it may become a rule."""
+    from interlock.cli import screen
+    from interlock.desk import lessons as desk
+
+    found = opening.at_desk(lambda office, person: desk.approve(office, person, ident))
+    if as_json:
+        return screen.data(found)
+    word = "approved" if found["changed"] else "needs nobody's word"
+    return screen.line(f"{found['id']} {word}: {found['rule']}")
+
+
+def restore(
+    ident: Ident,
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="As `interlock lessons show` numbers them.")],
+    as_json: Json = False,
+) -> None:
+    """Make an earlier version of a lesson the current one."""
+    from interlock.cli import screen
+    from interlock.desk import lessons as desk
+
+    found = opening.at_desk(lambda office, person: desk.restore(office, person, ident, version))
+    if as_json:
+        return screen.data(found)
+    return screen.line(f"{found['id']} is as in version {version} again, now version {found['version']}")
+
+
+def learn(as_json: Json = False) -> None:
+    """Have the Learner look now at what has ended since it last looked."""
+    from interlock.cli import screen
+    from interlock.desk import lessons as desk
+
+    found = opening.at_desk(desk.learn)
+    if as_json:
+        return screen.data(found)
+    posted = found["posted"]
+    if not posted:
+        return screen.line("nothing new to look at", style="dim")
+    return screen.line(f"{posted} look{'' if posted == 1 else 's'} back posted: a running `interlock up` takes them up")
+
+
+def _standing(lesson: dict[str, Any]) -> str:
+    return f"{lesson['status']}, waits for you" if lesson["waits_for_person"] else str(lesson["status"])
+
+
+def _for(lesson: dict[str, Any]) -> str:
+    return " ".join(part for part in (lesson["persona"], lesson["task_type"]) if part) or "all"
