@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlock.cli import acting, checking, emergency, lessons, looking, people, running, scheduling, starting
+from interlock.cli import acting, checking, emergency, lessons, looking, people, running, scheduling, serving, starting
 from interlock.core.errors import InterlockError
 
 USAGE = 2
@@ -40,7 +40,18 @@ def build() -> typer.Typer:
     app = typer.Typer(name="interlock", no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(root)
     groups: list[tuple[str, list[Callable[..., Any]]]] = [
-        ("Start", [starting.init, starting.demo, serving.up, serving.serve, serving.worker, scheduling.scheduler, starting.doctor]),
+        (
+            "Start",
+            [
+                starting.init,
+                starting.demo,
+                serving.up,
+                serving.serve,
+                serving.worker,
+                scheduling.scheduler,
+                starting.doctor,
+            ],
+        ),
         ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
         ("Sign off", [acting.approvals, acting.approve, acting.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
@@ -52,6 +63,7 @@ def build() -> typer.Typer:
             app.command(rich_help_panel=panel)(command)
     for panel, name, listing, more in (
         ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
+        ("Learning", "lessons", lessons.listed, lessons.VERBS),
         ("Money and rules", "budget", looking.budget, {"raise": acting.raise_limit}),
     ):
         group = typer.Typer(invoke_without_command=True)
@@ -59,7 +71,6 @@ def build() -> typer.Typer:
         for verb, command in more.items():
             group.command(verb)(command)
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
-    app.add_typer(lessons.lessons(), name="lessons", rich_help_panel="Learning", help=lessons.listed.__doc__)
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
     app.add_typer(checking.policy(), name="policy", rich_help_panel="Money and rules")
     app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")

@@ -14,7 +14,7 @@ import typer
 from interlock.cli import opening
 from interlock.cli.options import Json, Model
 from interlock.core.clock import SystemClock
-from interlock.core.errors import InterlockError, UsageError
+from interlock.core.errors import UsageError
 
 if TYPE_CHECKING:
     from interlock.app.box import Interlock
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from interlock.desk.progress import Progress
 
 STOPPED = 4
-ALERTS_S = 2.0
-"""How often `up` looks for what a person should know."""
 EXITS = {"done": 0, "waiting": 3, "stopped": STOPPED, "failed": 1}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
@@ -187,50 +185,3 @@ async def finish(box: "Interlock", found: "Progress", as_json: bool) -> int:
         spent += f", for real about {screen.dollars(result.estimate['cost_usd'])} with {result.estimate['model']}"
     screen.note(f"{spent}; see `interlock task {found.mission_id}`")
     return code
-
-
-def up() -> None:
-    """Execute this home's missions until Ctrl-C or SIGTERM."""
-    opening.load_everything()
-    raise typer.Exit(opening.run(_up()))
-
-
-async def _tell_alerts(box: "Interlock") -> None:
-    """Prints each alert once, those that are open at the start included; ends when it is cancelled."""
-    from interlock.cli import screen
-    from interlock.desk import listings
-
-    told: set[str] = set()
-    while True:
-        with contextlib.suppress(InterlockError):
-            for alert in reversed(await listings.alerts(box.runtime)):
-                if alert["id"] not in told:
-                    told.add(alert["id"])
-                    screen.line(f"{alert['severity']}: {alert['text']}")
-        await asyncio.sleep(ALERTS_S)
-
-
-async def _up() -> int:
-    from interlock.app.box import Interlock
-    from interlock.cli import screen
-
-    with opening.stopping() as asked:
-        async with Interlock.open(surface="cli") as box:
-            report_faults(box)
-            settings = box.runtime.settings
-            if not await box.start():
-                raise InterlockError(
-                    f"another process executes the home `{settings.home}` already: use that one, or stop it first"
-                )
-            screen.line(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
-            ended, stop = asyncio.create_task(box.executed()), asyncio.create_task(asked.wait())
-            telling = asyncio.create_task(_tell_alerts(box))
-            try:
-                await asyncio.wait({ended, stop, telling}, return_when=asyncio.FIRST_COMPLETED)
-                box.check()
-            finally:
-                for each in (ended, stop, telling):
-                    each.cancel()
-                await asyncio.gather(ended, stop, telling, return_exceptions=True)
-    screen.line("stopped; what was running goes on at the next start")
-    return 0

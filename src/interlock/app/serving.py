@@ -1,0 +1,68 @@
+"""A box with its chats and its HTTP door: what `up` and `serve` keep running; no command line here."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from interlock.app.box import Interlock
+from interlock.app.outlets import deliverer
+from interlock.app.surfaces import Surfaces, attended
+from interlock.store import leaders
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is being served. `task` ends early only where the door broke, and raises what broke it."""
+
+    told: tuple[str, ...]
+    """Lines for the operator: which chats, and where the door is."""
+    task: "asyncio.Task[None] | None"
+
+
+@contextlib.asynccontextmanager
+async def served(box: Interlock, host: str, port: int, *, always: bool) -> AsyncIterator[Served]:
+    """The chats of an open box, its outbox and its HTTP door, as long as the context lasts.
+
+    The door is opened where a chat needs it, else where it is wanted `always`. Where the box does not execute, what
+    is in the outbox is delivered all the same.
+
+    Raises ConfigError where a chat is half set up, InterlockError where the address cannot be had.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        surfaces = await stack.enter_async_context(attended(box.runtime))
+        stack.push_async_callback(box.stop)
+        box.outlets.extend(chat.surface.sender() for chat in surfaces.chats)
+        told = [chat.told for chat in surfaces.chats]
+        task = None
+        if surfaces.hooks or always:
+            url, task = await stack.enter_async_context(_door(box, surfaces, host, port))
+            told.append(f"listening at {url}")
+        yield Served(tuple(told), task)
+
+
+@contextlib.asynccontextmanager
+async def _door(
+    box: Interlock, surfaces: Surfaces, host: str, port: int
+) -> AsyncIterator[tuple[str, "asyncio.Task[None]"]]:
+    from interlock.web.http import Hook, application, listen, serving
+
+    async def ready() -> None:
+        await box.runtime.store.read(leaders.leaders)
+
+    listening = listen(host, port)
+    name, bound = listening.getsockname()[:2]
+    hooks = [Hook(path, handle) for path, handle in surfaces.hooks.items()]
+    async with serving(application(hooks, ready), listening) as task:
+        yield f"http://{f'[{name}]' if ':' in name else name}:{bound}", task
+
+
+@contextlib.asynccontextmanager
+async def delivering(box: Interlock) -> AsyncIterator[None]:
+    """Delivers what is in the outbox beside a box that does not execute."""
+    task = asyncio.create_task(deliverer(box.runtime, box.outlets).run(), name="deliverer")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,153 @@
+"""`up`, and its parts for several machines, `serve` (chats and HTTP) and `worker`: all run until told to stop."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.running import report_faults
+from interlock.core.errors import InterlockError
+
+if TYPE_CHECKING:
+    from interlock.app.box import Interlock
+    from interlock.app.serving import Served
+
+ALERTS_S = 2.0
+"""How often `up` looks for what a person should know."""
+Host = Annotated[str | None, typer.Option("--host", metavar="H", help="Listen on this address; 127.0.0.1 by default.")]
+Port = Annotated[
+    int | None, typer.Option("--port", metavar="P", min=0, max=65535, help="Listen on this port; 8400 by default.")
+]
+
+
+def up(host: Host = None, port: Port = None) -> None:
+    """Execute this home's missions, and attend its chats and schedules, until Ctrl-C or SIGTERM."""
+    opening.load_everything()
+    raise typer.Exit(opening.run(_up(host, port)))
+
+
+def serve(host: Host = None, port: Port = None) -> None:
+    """Attend the chats and serve HTTP, and execute nothing: beside workers that other machines run."""
+    opening.load_everything()
+    raise typer.Exit(opening.run(_serve(host, port)))
+
+
+def worker(
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", metavar="N", min=1, max=10_000, help="How many runs at once.")
+    ] = None,
+) -> None:
+    """Execute missions, and nothing else; on PostgreSQL any number of workers share them."""
+    opening.load_everything()
+    raise typer.Exit(opening.run(_worker(concurrency)))
+
+
+async def _up(host: str | None, port: int | None) -> int:
+    from interlock.app.box import Interlock
+    from interlock.app.serving import served
+    from interlock.cli import screen
+
+    with opening.stopping() as asked:
+        async with Interlock.open(surface="cli") as box:
+            address, wanted = _address(box, host, port), host is not None or port is not None
+            async with served(box, *address, always=wanted) as door:
+                await _execute(box)
+                _tell(door)
+                await _until_stopped(box, asked, door)
+    screen.line("stopped; what was running goes on at the next start")
+    return 0
+
+
+async def _serve(host: str | None, port: int | None) -> int:
+    from interlock.app.box import Interlock
+    from interlock.app.serving import delivering, served
+    from interlock.cli import screen
+
+    with opening.stopping() as asked:
+        async with (
+            Interlock.open(surface="cli") as box,
+            served(box, *_address(box, host, port), always=True) as door,
+            delivering(box),
+        ):
+            _tell(door)
+            await _until_stopped(box, asked, door)
+    screen.line("stopped")
+    return 0
+
+
+async def _worker(concurrency: int | None) -> int:
+    from interlock.app.box import Interlock
+    from interlock.cli import screen
+
+    with opening.stopping() as asked:
+        async with Interlock.open(surface="cli", concurrency=concurrency) as box:
+            await _execute(box)
+            await _until_stopped(box, asked)
+    screen.line("stopped; what was running goes on at the next start")
+    return 0
+
+
+async def _execute(box: "Interlock") -> None:
+    from interlock.cli import screen
+
+    report_faults(box)
+    settings = box.runtime.settings
+    if not await box.start():
+        raise InterlockError(
+            f"another process executes the home `{settings.home}` already: use that one, or stop it first"
+        )
+    screen.line(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
+
+
+def _tell(door: "Served") -> None:
+    from interlock.cli import screen
+
+    for line in door.told:
+        screen.line(line)
+
+
+def _address(box: "Interlock", host: str | None, port: int | None) -> tuple[str, int]:
+    http = box.runtime.settings.http
+    return host or http.host, http.port if port is None else port
+
+
+async def _until_stopped(box: "Interlock", asked: asyncio.Event, door: "Served | None" = None) -> None:
+    """Waits for Ctrl-C, SIGTERM, or the end of what is to run; prints alerts meanwhile.
+
+    Raises what ended the worker or the HTTP door.
+    """
+    serving = door.task if door is not None else None
+    async with _side_by_side(box.executed(), asked.wait(), _tell_alerts(box)) as tasks:
+        await asyncio.wait([*tasks, serving] if serving else tasks, return_when=asyncio.FIRST_COMPLETED)
+        box.check()
+        if serving is not None and serving.done():
+            serving.result()
+
+
+@contextlib.asynccontextmanager
+async def _side_by_side(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list["asyncio.Task[Any]"]]:
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _tell_alerts(box: "Interlock") -> None:
+    """Prints each alert once, those that are open at the start included; ends when it is cancelled."""
+    from interlock.cli import screen
+    from interlock.desk import listings
+
+    told: set[str] = set()
+    while True:
+        with contextlib.suppress(InterlockError):
+            for alert in reversed(await listings.alerts(box.runtime)):
+                if alert["id"] not in told:
+                    told.add(alert["id"])
+                    screen.line(f"{alert['severity']}: {alert['text']}")
+        await asyncio.sleep(ALERTS_S)
