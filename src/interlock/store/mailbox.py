@@ -272,7 +272,8 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
             tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
         else:
             claims.append(Claim(row, worker_id, lane.fence, row.step_count))
-            waited_s = (now - row.order_at).total_seconds() if row.started_at == now else None
+            is_fresh = row.started_at == now and row.policy_hash is None
+            waited_s = (now - row.order_at).total_seconds() if is_fresh else None
             observe(tx, "run_claimed", run=row, waited_s=waited_s)
     return claims
 

@@ -16,7 +16,7 @@ OF_THE_SDK = frozenset(
     (
         "sentry.op sentry.origin sentry.trace_lifecycle sentry.segment.id sentry.segment.name "
         "sentry.segment.name.source sentry.platform sentry.environment sentry.release sentry.sdk.name "
-        "sentry.sdk.version process.runtime.name process.runtime.version"
+        "sentry.sdk.version sentry.severity_text sentry.severity_number process.runtime.name process.runtime.version"
     ).split()
 )
 """What the library adds by itself and may stay; the command line and the host's name may not."""

@@ -1,0 +1,1 @@
+"""Telemetry with Sentry's own library against a server on this machine."""
