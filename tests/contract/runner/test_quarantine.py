@@ -7,6 +7,7 @@ from typing import Any
 from interlock.core.ids import new_id
 from interlock.desk import emergency
 from interlock.oversight import waiting
+from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, incidents, leases, squad, tasks
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, Stream, calls
@@ -138,7 +139,9 @@ async def test_block_that_has_escalated_is_lifted_with_its_question(store: Count
     assert question.kind == "ESCALATION"
     await emergency.release(stage.runtime, stage.ada, "operations")
     assert await blocked(stage, run) == ("ASSIGNED", None)
-    assert (await store.read(approvals.approval, question.id)).status == "void"
+    row = await store.read(approvals.approval, question.id)
+    assert row is not None
+    assert row.status == "void"
 
 
 async def test_task_that_was_blocked_before_stays_so(store: CountingStore, tmp_path: Path) -> None:
@@ -146,8 +149,8 @@ async def test_task_that_was_blocked_before_stays_so(store: CountingStore, tmp_p
     run = await stage.task()
     task = await stage.task_of(run)
     move = tasks.Move(
-        task_id=task.id, to=tasks.TaskState.BLOCKED, actor=stage.ada.actor, reason="not now", key=new_id("key"),
-        block_kind=tasks.BlockKind.OPERATOR, wait_for="owner:ada",
+        task_id=task.id, to=TaskState.BLOCKED, actor=stage.ada.actor, reason="not now", key=new_id("key"),
+        block_kind=BlockKind.OPERATOR, wait_for="owner:ada",
     )  # fmt: skip
     await store.write(tasks.advance, move, stage.clock.now())
     assert (await emergency.quarantine(stage.runtime, stage.ada, "operations"))["tasks"] == []

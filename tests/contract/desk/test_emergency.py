@@ -1,0 +1,174 @@
+"""The squad's controls at the desk: what is told, what is on record, who may, and what a mission says meanwhile."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from interlock import Interlock
+from interlock.core.errors import Refused, UsageError
+from interlock.desk import emergency, listings, signing
+from interlock.desk.office import Person
+from interlock.desk.progress import Progress, Standing, progress
+from interlock.store import audit
+
+GOAL = "Compare three note-taking apps"
+
+
+async def activities(box: Interlock, action: str) -> list[dict[str, Any]]:
+    """The data of what was done, in order."""
+    return [row.data for row in await box.runtime.store.read(audit.activities, action=action)]
+
+
+async def finished(box: Interlock, mission_id: str) -> Progress:
+    """The mission at its end, everything that it asks signed off."""
+    found = await box.settled(mission_id)
+    while found.standing is Standing.WAITING:
+        for ident in found.approvals:
+            await signing.approve(box.runtime, box.person, ident)
+        found = await box.settled(mission_id)
+    return found
+
+
+async def test_changes_are_told_once_each_with_who_and_why(box: Interlock) -> None:
+    office, ada = box.runtime, box.person
+    done = [
+        await emergency.pause(office, ada, reason="too many  mails"),
+        await emergency.pause(office, ada),
+        await emergency.stop(office, ada),
+        await emergency.resume(office, ada),
+        await emergency.resume(office, ada),
+    ]
+    assert [(view["before"], view["mode"], view["changed"]) for view in done] == [
+        ("running", "paused", True),
+        ("paused", "paused", False),
+        ("paused", "stopped", True),
+        ("stopped", "running", True),
+        ("running", "running", False),
+    ]
+    noted = await activities(box, "CONTROL_CHANGED")
+    assert [(note["before"], note["mode"], note["reason"], note["name"]) for note in noted] == [
+        ("running", "paused", "too many mails", ada.name),
+        ("paused", "stopped", None, ada.name),
+        ("stopped", "running", None, ada.name),
+    ]
+
+
+async def test_open_alert_is_the_last_change(box: Interlock) -> None:
+    await emergency.pause(box.runtime, box.person, reason="fire")
+    (alert,) = await listings.alerts(box.runtime)
+    assert (alert["kind"], alert["severity"]) == ("CONTROL", "critical")
+    assert "(fire); `interlock resume` lets it go on" in alert["text"]
+    await emergency.resume(box.runtime, box.person)
+    (alert,) = await listings.alerts(box.runtime)
+    assert alert["severity"] == "info"
+
+
+@pytest.mark.parametrize("softer", ["pause", "drain"])
+async def test_nothing_but_resume_makes_a_stop_less_strict(box: Interlock, softer: str) -> None:
+    await emergency.stop(box.runtime, box.person)
+    view = await getattr(emergency, softer)(box.runtime, box.person)
+    assert (view["mode"], view["changed"]) == ("stopped", False)
+
+
+async def test_of_two_who_act_at_once_the_more_careful_is_heeded(box: Interlock) -> None:
+    office, ada = box.runtime, box.person
+    await asyncio.gather(emergency.drain(office, ada), emergency.stop(office, ada), emergency.pause(office, ada))
+    assert (await listings.status(office))["squad"]["mode"] == "stopped"
+
+
+async def test_status_says_what_the_squad_may_do_and_who_is_set_apart(box: Interlock) -> None:
+    before = await listings.status(box.runtime)
+    assert (before["squad"]["mode"], before["squad"]["by"], before["quarantined"]) == ("running", None, [])
+    await emergency.drain(box.runtime, box.person, reason="upgrade")
+    await emergency.quarantine(box.runtime, box.person, "coder")
+    after = await listings.status(box.runtime)
+    squad = after["squad"]
+    assert (squad["mode"], squad["by"], squad["reason"]) == ("draining", box.person.name, "upgrade")
+    assert squad["since"] is not None
+    assert after["quarantined"] == ["coder"]
+
+
+@pytest.mark.parametrize("control", ["pause", "drain", "stop", "resume"])
+async def test_a_viewer_controls_nothing(box: Interlock, viewer: Person, control: str) -> None:
+    with pytest.raises(Refused, match="Vic is a viewer"):
+        await getattr(emergency, control)(box.runtime, viewer)
+    assert (await listings.status(box.runtime))["squad"]["mode"] == "running"
+
+
+async def test_a_viewer_sets_nobody_apart(box: Interlock, viewer: Person) -> None:
+    await emergency.quarantine(box.runtime, box.person, "coder")
+    with pytest.raises(Refused, match="Vic is a viewer"):
+        await emergency.release(box.runtime, viewer, "coder")
+    with pytest.raises(Refused, match="Vic is a viewer"):
+        await emergency.quarantine(box.runtime, viewer, "research")
+    assert (await listings.status(box.runtime))["quarantined"] == ["coder"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("codr", "did you mean `coder`"), ("", "give a persona"), ("a" * 99, "no agent")]
+)
+async def test_an_unknown_agent_is_refused_with_what_was_meant(box: Interlock, name: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        await emergency.quarantine(box.runtime, box.person, name)
+    with pytest.raises(UsageError, match="no agent"):
+        await emergency.release(box.runtime, box.person, name)
+
+
+async def test_a_reason_is_short(box: Interlock) -> None:
+    with pytest.raises(UsageError, match="501 characters"):
+        await emergency.pause(box.runtime, box.person, reason="x" * 501)
+    assert (await listings.status(box.runtime))["squad"]["mode"] == "running"
+
+
+async def test_a_mission_under_a_pause_says_why_it_does_not_move_and_ends_after_it(box: Interlock) -> None:
+    await emergency.pause(box.runtime, box.person, reason="lunch")
+    stopped = await box.run(GOAL)
+    assert (stopped.standing, stopped.status) == (Standing.STOPPED, "INBOX")
+    assert stopped.reason is not None
+    assert "paused by" in stopped.reason
+    assert "(lunch): `interlock resume` lets it go on" in stopped.reason
+    await emergency.resume(box.runtime, box.person)
+    assert (await finished(box, stopped.mission_id)).standing is Standing.DONE
+
+
+async def test_a_mission_that_is_stopped_again_and_again_ends_all_the_same(box: Interlock) -> None:
+    mission_id = await box.submit(GOAL)
+    await box.start()
+    for _ in range(6):
+        view = await emergency.stop(box.runtime, box.person, wait_s=60)
+        assert (view["still_running"], view["uncertain"]) == ([], [])
+        found = await progress(box.runtime, mission_id)
+        assert found.standing in (Standing.STOPPED, Standing.WAITING, Standing.DONE)
+        await emergency.resume(box.runtime, box.person)
+    assert (await finished(box, mission_id)).standing is Standing.DONE
+
+
+async def test_delegation_passes_over_who_is_set_apart(box: Interlock) -> None:
+    await emergency.quarantine(box.runtime, box.person, "research")
+    result = await box.run(GOAL)
+    rows = await listings.tasks(box.runtime, mission=result.mission_id)
+    agents = await listings.agents(box.runtime)
+    assert "research" not in {row["persona"] for row in agents if row["works_for"]["kind"] == "task"}
+    assert all(row["status"] != "IN_PROGRESS" for row in rows if row["persona"] == "research")
+
+
+async def test_a_mission_whose_coordinator_is_set_apart_goes_on_at_release(box: Interlock) -> None:
+    await emergency.quarantine(box.runtime, box.person, "coordinator")
+    stopped = await box.run(GOAL)
+    assert stopped.standing is Standing.STOPPED
+    assert stopped.reason == "`coordinator` is quarantined: `interlock release coordinator` lets it work again"
+    await emergency.release(box.runtime, box.person, "coordinator")
+    assert (await finished(box, stopped.mission_id)).standing is Standing.DONE
+
+
+async def test_a_coordinator_set_apart_in_the_middle_goes_on_at_release(box: Interlock) -> None:
+    result = await box.run("Compare A and B and e-mail the result to board@example.com")
+    assert result.standing is Standing.WAITING
+    view = await emergency.quarantine(box.runtime, box.person, "coordinator")
+    assert view["tasks"] == [result.mission_id]
+    for ident in result.approvals:
+        await signing.approve(box.runtime, box.person, ident)
+    assert (await box.settled(result.mission_id)).standing is Standing.STOPPED
+    await emergency.release(box.runtime, box.person, "coordinator")
+    assert (await finished(box, result.mission_id)).standing is Standing.DONE
