@@ -1,5 +1,6 @@
 """`lessons` and `learn`: what was learned, and what a person may do about it; each is one operation of the desk."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,19 +13,6 @@ if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
 
 EveryOne = Annotated[bool, typer.Option("--all", help="Merged, archived and pruned ones too.")]
-
-
-def lessons() -> typer.Typer:
-    """The group `lessons`."""
-    from interlock.cli.main import unless_subcommand
-
-    group = typer.Typer(invoke_without_command=True)
-    group.callback()(unless_subcommand(listed))
-    group.command("list")(listed)
-    group.command("show")(show)
-    group.command("approve")(approve)
-    group.command("restore")(restore)
-    return group
 
 
 def listed(every: EveryOne = False, as_json: Json = False) -> None:
@@ -138,3 +126,7 @@ def _standing(lesson: dict[str, Any]) -> str:
 
 def _for(lesson: dict[str, Any]) -> str:
     return " ".join(part for part in (lesson["persona"], lesson["task_type"]) if part) or "all"
+
+
+VERBS: Mapping[str, Callable[..., Any]] = {"list": listed, "show": show, "approve": approve, "restore": restore}
+"""What can be done under `lessons`."""
