@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DUTY = "scheduler"
 STOP_S = 3.0
 """How long jobs may take to end when the process stops."""
+NEARLY = 0.9
+"""Of a period; timers are not exact."""
 _log = logging.getLogger(__name__)
 
 
@@ -126,7 +128,7 @@ class Scheduler:
         since = self._waits_since.setdefault(job.name, passed)
         if last is None or last.fire_at < slot:
             return slot
-        if last.fire_at == slot or passed - since < job.every_s / 2:
+        if last.fire_at == slot or passed - since < job.every_s * NEARLY:
             return None
         after: datetime = last.fire_at + timedelta(seconds=job.every_s)
         return after

@@ -1,0 +1,1 @@
+"""What watches over the work: silent workers, open questions, over both databases."""

@@ -1,0 +1,1 @@
+"""One of several processes leads, and fires each job once, over both databases."""
