@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from interlock.app import parts
 from interlock.core.clock import SystemClock
@@ -39,7 +40,7 @@ async def examine() -> list[Finding]:
     except ConfigError as error:
         return [*findings, *(Finding("settings", "error", fault) for fault in error.faults)]
     findings.append(Finding("settings", "ok", f"home {settings.home}"))
-    for check in (_home, _disk, _policy, _personas, _model, _email, _search, _clock, _executing):
+    for check in (_home, _disk, _policy, _personas, _model, _email, _search, _telemetry, _clock, _executing):
         findings += check(settings)
     findings.append(await _database(settings))
     return findings
@@ -113,6 +114,24 @@ def _email(settings: Settings) -> Iterator[Finding]:
 def _search(settings: Settings) -> Iterator[Finding]:
     missing = settings.brave.api_key is None
     yield Finding("search", "ok", "not set up, so `web_search` fails: set BRAVE_API_KEY" if missing else "by Brave")
+
+
+def _telemetry(settings: Settings) -> Iterator[Finding]:
+    dsn = settings.sentry.dsn.get_secret_value() if settings.sentry.dsn is not None else ""
+    if not dsn:
+        yield Finding("telemetry", "ok", "off, nothing is sent: set SENTRY_DSN to tell Sentry how runs go")
+        return
+    try:
+        place = urlsplit(dsn)
+        is_dsn = place.scheme in ("http", "https") and place.username and place.path.rpartition("/")[2].isdecimal()
+    except ValueError:
+        is_dsn = False
+    if not is_dsn:
+        yield Finding("telemetry", "error", "sentry.dsn is no DSN: copy it from the project's client keys in Sentry")
+        return
+    share = "" if settings.sentry.traces_sample_rate == 1 else f", {settings.sentry.traces_sample_rate:.0%} of traces"
+    name = settings.sentry.environment or "production"
+    yield Finding("telemetry", "ok", f"on, to Sentry at {place.hostname} as {name}{share}; no words of a run are sent")
 
 
 def _clock(settings: Settings) -> Iterator[Finding]:
