@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, Refused, UsageError
-from interlock.desk import controls, emergency, listings, money, replies, signing
+from interlock.desk import controls, emergency, lessons, listings, money, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, meant, named, spelled
@@ -115,7 +115,8 @@ async def _run(desk: Desk) -> Card:
     mission_id = await submit(
         desk.runtime, desk.person, desk.words, idempotency_key=f"chat:{desk.key}", place=desk.place
     )  # fmt: skip
-    return replies.said("Mission started", footer=mission_id)
+    hindrance = await desk.runtime.store.read(emergency.hindrance)
+    return replies.said("Mission started", f"It waits: {hindrance}" if hindrance else "", footer=mission_id)
 
 
 async def _status(desk: Desk) -> Card:
@@ -208,6 +209,11 @@ async def _budget(desk: Desk) -> Card:
     return replies.budget_card(await money.budget(desk.runtime))
 
 
+async def _learn(desk: Desk) -> Card:
+    desk.alone()
+    return replies.learned_card(await lessons.learn(desk.runtime, desk.person))
+
+
 async def _help(desk: Desk) -> Card:
     wanted = desk.words.split()[:1]
     return replies.help_card(desk.place.surface, (named(wanted[0]) or meant(wanted[0])) if wanted else None)
@@ -230,6 +236,7 @@ HANDLERS: Mapping[str, Handler] = {
     "quarantine": _quarantine,
     "release": _release,
     "budget": _budget,
+    "learn": _learn,
     "help": _help,
 }
 """By name. INVARIANT: every command of the table has one."""

@@ -9,7 +9,7 @@ from interlock.core.errors import InterlockError
 from interlock.desk.cards import Card, Fact, Passage, Tone
 from interlock.desk.command_table import COMMANDS, Command, meant, spelled
 from interlock.desk.views import View
-from interlock.desk.wording import counted, dollars, line, listed
+from interlock.desk.wording import counted, dollars, line, listed, moment
 
 SHORT = 90
 
@@ -44,7 +44,8 @@ def status_card(now: View, missions: Sequence[View]) -> Card:
     """How things stand."""
     day = now["latest_day"]
     facts = [
-        ("Squad", line(now["mode"]) if now.get("mode") else None),
+        ("Squad", _squad(now["squad"])),
+        ("In quarantine", ", ".join(now["quarantined"])),
         ("Missions", counted(now["missions"])),
         ("Tasks", counted(now["tasks"])),
         ("Runs", counted(now["runs"])),
@@ -55,6 +56,12 @@ def status_card(now: View, missions: Sequence[View]) -> Card:
     ]
     newest = listed([_mission_line(m) for m in missions], most=10, empty="no missions yet")
     return Card("How things stand", facts=_facts(facts), passages=(Passage(newest, "Missions, newest first"),))
+
+
+def _squad(squad: View) -> str:
+    why = f" ({squad['reason']})" if squad["reason"] else ""
+    by = f" by {squad['by']}, {moment(squad['since'])}{why}" if squad["since"] else ""
+    return f"{squad['mode']}{by}"
 
 
 def _mission_line(m: View) -> str:
@@ -218,6 +225,13 @@ def member_card(surface: str, view: View) -> Card:
         footer=f"`{back}` lets it work again" if shut else "",
         tone=Tone.RED if shut else Tone.GREEN,
     )
+
+
+def learned_card(view: View) -> Card:
+    """How much the Learner was given to look at."""
+    posted = view["posted"]
+    looks = f"{posted} look{'' if posted == 1 else 's'} back" if posted else "nothing new to look at"
+    return said(f"The Learner has {looks}", "lessons that it writes are in the next prompts" if posted else "")
 
 
 def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:

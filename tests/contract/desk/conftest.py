@@ -8,6 +8,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.desk.office import Person
+from tests.contract.desk.front import Front, opened
 
 
 @pytest.fixture
@@ -20,3 +21,10 @@ async def box(tmp_path: Path, database_url: str) -> AsyncIterator[Interlock]:
 @pytest.fixture
 def viewer(box: Interlock) -> Person:
     return replace(box.person, name="Vic", role="viewer")
+
+
+@pytest.fixture
+async def front(box: Interlock) -> AsyncIterator[Front]:
+    """A chat in front of the home."""
+    async with opened(box) as found:
+        yield found

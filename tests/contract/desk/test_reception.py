@@ -1,0 +1,210 @@
+"""What people say in chats: kept, worked once, in order, and only for those who are known."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from interlock import Interlock
+from interlock.desk import controls, emergency, listings, people
+from interlock.desk.reception import MOST_BYTES, TAKEOVER_S, Reception
+from interlock.store import audit, inbox, outbox
+from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
+
+STRANGER = "slack:UMALLORY"
+ELSEWHERE = '["another machine", 4711, "then", "rcp_other"]'
+
+
+async def of_action(box: Interlock, action: str) -> list[Any]:
+    return await box.runtime.store.read(audit.activities, action=action)
+
+
+async def test_a_request_that_is_delivered_twice_acts_once(front: Front) -> None:
+    asked = request("run Compare A and B", "same")
+    taken = await asyncio.gather(*(front.reception.accept(asked) for _ in range(5)))
+    await front.quiet(ANA)
+    assert sorted(taken) == [False] * 4 + [True]
+    assert not await front.reception.accept(asked)
+    await front.quiet(ANA)
+    assert len(await listings.missions(front.box.runtime)) == 1
+
+
+async def test_what_was_accepted_before_a_crash_is_done_after_it(box: Interlock) -> None:
+    await link(box, "Ana", ANA)
+    assert await Reception(box.runtime).accept(request("run Compare A and B", "k"))
+    async with worked(Reception(box.runtime)) as later:
+        front = Front(box, later)
+        await front.quiet(ANA)
+        assert text_of(await front.told("slack:k")).startswith("Mission started")
+    (mission,) = await listings.missions(box.runtime)
+    assert mission["goal"] == "Compare A and B"
+
+
+async def taken_by(box: Interlock, url: str, ago_s: float) -> Front:
+    """A reception over a home with a database of that URL, after another machine took a request so long ago."""
+    await link(box, "Ana", ANA)
+    settings = box.runtime.settings.model_copy(update={"database_url": url})
+    reception = Reception(replace(box.runtime, settings=settings))
+    await reception.accept(request("run Compare A and B", "k"))
+    taken_at = box.runtime.clock.now() - timedelta(seconds=ago_s)
+    assert await box.runtime.store.write(inbox.claim, "slack:k", None, ELSEWHERE, taken_at)
+    return Front(box, reception)
+
+
+async def test_what_an_embedded_home_had_in_hand_when_it_died_is_done_at_its_next_start(box: Interlock) -> None:
+    front = await taken_by(box, "sqlite:///home.db", 0)
+    async with worked(front.reception):
+        await front.quiet(ANA)
+    assert len(await listings.missions(box.runtime)) == 1
+
+
+async def test_what_another_machine_has_had_in_hand_for_too_long_is_done_here(box: Interlock) -> None:
+    front = await taken_by(box, "postgresql://elsewhere", TAKEOVER_S + 1)
+    async with worked(front.reception):
+        await front.quiet(ANA)
+    assert len(await listings.missions(box.runtime)) == 1
+
+
+async def test_what_a_living_process_has_in_hand_is_left_to_it(box: Interlock) -> None:
+    front = await taken_by(box, "postgresql://elsewhere", 0)
+    await link(box, "Ben", BEN)
+    async with worked(front.reception):
+        for _ in range(3):
+            assert text_of(await front.say("status", BEN)).startswith("How things stand")
+        assert await front.told("slack:k") is None
+    assert await listings.missions(box.runtime) == []
+
+
+async def test_a_control_that_is_worked_again_does_not_undo_what_others_have_set_since(box: Interlock) -> None:
+    await link(box, "Ana", ANA)
+    gone = Reception(box.runtime)
+    await gone.accept(request("pause", "k"))
+    assert await box.runtime.store.write(inbox.claim, "slack:k", None, ELSEWHERE, box.runtime.clock.now())
+    await emergency.pause(box.runtime, box.person)
+    await emergency.resume(box.runtime, box.person)
+    await box.runtime.store.write(inbox.release, ELSEWHERE)
+    async with worked(Reception(box.runtime)) as later:
+        front = Front(box, later)
+        await front.quiet(ANA)
+        assert text_of(await front.told("slack:k")).startswith("The squad works")
+    assert (await listings.status(box.runtime))["squad"]["mode"] == "running"
+
+
+async def test_two_receptions_over_one_database_do_each_thing_once(front: Front) -> None:
+    async with worked(Reception(front.box.runtime)) as other:
+        for number in range(10):
+            where = other if number % 2 else front.reception
+            await where.accept(request(f"run Goal {number}", f"k{number}", (ANA, BEN)[number % 3 == 0]))
+        await front.quiet(ANA)
+        await front.quiet(BEN)
+    found = await listings.missions(front.box.runtime)
+    assert sorted(m["goal"] for m in found) == [f"Goal {n}" for n in range(10)]
+    assert len(await of_action(front.box, "MISSION_STARTED")) == 10
+
+
+async def test_what_one_person_says_is_done_in_order(box: Interlock) -> None:
+    await link(box, "Ana", ANA)
+    reception = Reception(box.runtime)
+    for number, text in enumerate(("pause", "resume", "drain", "resume", "pause")):
+        await reception.accept(request(text, f"k{number}"))
+    async with worked(reception):
+        await Front(box, reception).quiet(ANA)
+    modes = [a.data["mode"] for a in await of_action(box, "CONTROL_CHANGED")]
+    assert modes == ["paused", "running", "draining", "running", "paused"]
+
+
+async def test_a_stranger_is_refused_once_and_reported_once_and_nothing_of_theirs_acts(front: Front) -> None:
+    box = front.box
+    for number, text in enumerate(("run Steal it", "stop", "approve apr_1", "help", "status")):
+        await front.reception.accept(request(text, f"s{number}", STRANGER, name="Ma`ll`ory\u202e"))
+        await front.quiet(STRANGER)
+        for alert in await listings.alerts(box.runtime):
+            await controls.acknowledge(box.runtime, box.person, alert["id"])
+    refusal = await box.runtime.store.read(outbox.by_key, f"refusal:{STRANGER}")
+    assert refusal is not None
+    assert f"interlock people link NAME {STRANGER}" in str(refusal.payload)
+    assert refusal.conversation_id.endswith("@UMALLORY")
+    (alert,) = await listings.alerts(box.runtime, open_only=False)
+    assert (alert["kind"], alert["subject"]) == ("STRANGER", STRANGER)
+    assert "“Mallory\\u202e”" in alert["text"]
+    assert [await front.told(f"slack:s{n}") for n in range(5)] == [None] * 5
+    assert await listings.missions(box.runtime) == []
+    assert (await listings.status(box.runtime))["squad"]["mode"] == "running"
+
+
+async def test_a_stranger_who_was_refused_leaves_no_more_rows(front: Front) -> None:
+    await front.reception.accept(request("help", "first", STRANGER))
+    await front.quiet(STRANGER)
+    assert not await front.reception.accept(request("help", "second", STRANGER))
+    assert not await front.box.runtime.store.read(inbox.known, "slack:second")
+
+
+async def test_the_refusal_of_a_stranger_is_not_forgotten_when_old_requests_are(front: Front) -> None:
+    await front.say("help")
+    await front.reception.accept(request("help", "first", STRANGER))
+    await front.quiet(STRANGER)
+    later = front.box.runtime.clock.now() + timedelta(days=400)
+    assert await front.box.runtime.store.write(inbox.prune, later) == 2
+    assert not await front.reception.accept(request("help", "second", STRANGER))
+
+
+async def test_who_was_linked_a_second_ago_is_heard_and_who_was_unlinked_is_not(front: Front) -> None:
+    box = front.box
+    await front.reception.accept(request("status", "before", STRANGER))
+    await front.quiet(STRANGER)
+    await link(box, "Mallory", STRANGER)
+    assert text_of(await front.say("status", STRANGER)).startswith("How things stand")
+    await people.unlink(box.runtime, box.person, STRANGER)
+    assert await front.say("run More", STRANGER) is None
+    assert await listings.missions(box.runtime) == []
+
+
+async def test_a_role_that_was_taken_away_is_gone_at_the_next_command(front: Front) -> None:
+    assert text_of(await front.say("run One")).startswith("Mission started")
+    await people.set_role(front.box.runtime, front.box.person, "Ana", "viewer")
+    assert "Ana is a viewer" in text_of(await front.say("run Two"))
+    assert [m["goal"] for m in await listings.missions(front.box.runtime)] == ["One"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["run X", "cancel mis_1", "approve apr_1", "deny apr_1 no", "pause", "resume", "drain", "stop",
+     "quarantine research", "release research", "learn"],
+)  # fmt: skip
+async def test_a_viewer_may_not_act(front: Front, text: str) -> None:
+    assert "Vic is a viewer and may not" in text_of(await front.say(text, VIC))
+    assert await of_action(front.box, "MISSION_STARTED") == []
+    assert (await listings.status(front.box.runtime))["squad"]["mode"] == "running"
+
+
+@pytest.mark.parametrize("text", ["status", "tasks", "agents", "approvals", "budget", "help"])
+async def test_a_viewer_may_look(front: Front, text: str) -> None:
+    assert "may not" not in text_of(await front.say(text, VIC))
+
+
+async def test_what_is_too_large_is_not_kept_and_its_sender_is_told(front: Front) -> None:
+    said = text_of(await front.say("run " + "é" * MOST_BYTES))
+    assert f"{MOST_BYTES:,} are the most" in said
+    assert "20,001 characters" in text_of(await front.say("run " + "x" * 20_001))
+    assert await listings.missions(front.box.runtime) == []
+
+
+async def test_signs_that_no_database_stores_are_no_reason_to_lose_a_request(front: Front) -> None:
+    assert "no command" in text_of(await front.say("a\x00b\ud800 c"))
+
+
+async def test_requests_wait_for_a_reception_and_are_there_when_it_comes(box: Interlock) -> None:
+    await link(box, "Ana", ANA)
+    reception = Reception(box.runtime)
+    for number in range(30):
+        await reception.accept(request("help", f"k{number}"))
+    async with worked(Reception(box.runtime)) as later:
+        front = Front(box, later)
+        await front.quiet(ANA)
+
+        async def answered() -> bool:
+            return await front.told("slack:k29") is not None
+
+        await until(answered)
