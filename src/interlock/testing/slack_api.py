@@ -59,7 +59,7 @@ class SlackApi(Workspace):
         bot_token: str = "xoxb-test",
         app_token: str = "xapp-test",
         signing_secret: str = "a-signing-secret",
-        channels: tuple[str, ...] = ("C1", "D1"),
+        channels: tuple[str, ...] = ("C0GENERAL", "D0ANA"),
     ) -> None:
         super().__init__(channels)
         self.bot_token, self.app_token, self.signing_secret = bot_token, app_token, signing_secret

@@ -54,7 +54,7 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
 
 
 def command(
-    text: str, *, user: str = "U1", channel: str = "C1", name: str = "/interlock", response_url: str = ""
+    text: str, *, user: str = "U0ANA", channel: str = "C0GENERAL", name: str = "/interlock", response_url: str = ""
 ) -> dict[str, str]:
     """A slash command."""
     return {
@@ -68,8 +68,8 @@ def tap(
     button: Mapping[str, Any],
     message: Mapping[str, Any],
     *,
-    user: str = "U1",
-    channel: str = "C1",
+    user: str = "U0ANA",
+    channel: str = "C0GENERAL",
     response_url: str = "",
 ) -> dict[str, Any]:
     """A tap on a button of a message (`block_actions`)."""
@@ -87,7 +87,7 @@ def tap(
     }  # fmt: skip
 
 
-def sent_form(view: Mapping[str, Any], said: str | None, *, user: str = "U1") -> dict[str, Any]:
+def sent_form(view: Mapping[str, Any], said: str | None, *, user: str = "U0ANA") -> dict[str, Any]:
     """A form that was sent (`view_submission`), with `said` in each of its inputs."""
     inputs = [block for block in view["blocks"] if block["type"] == "input"]
     values = {
@@ -101,17 +101,17 @@ def sent_form(view: Mapping[str, Any], said: str | None, *, user: str = "U1") ->
     }  # fmt: skip
 
 
-def mention(text: str, *, user: str = "U1", channel: str = "C1", thread: str | None = None) -> dict[str, Any]:
+def mention(text: str, *, user: str = "U0ANA", channel: str = "C0GENERAL", thread: str | None = None) -> dict[str, Any]:
     """A message in a channel that begins with the app's name (`app_mention`)."""
     return _event({"type": "app_mention", "text": f"<@{BOT_USER}> {text}", "channel": channel}, user, thread)
 
 
-def direct(text: str, *, user: str = "U1", channel: str = "D1", thread: str | None = None) -> dict[str, Any]:
+def direct(text: str, *, user: str = "U0ANA", channel: str = "D0ANA", thread: str | None = None) -> dict[str, Any]:
     """A message in the conversation that a person has with the app (`message.im`)."""
     return _event({"type": "message", "channel_type": "im", "text": text, "channel": channel}, user, thread)
 
 
-def of_bot(text: str, *, channel: str = "D1") -> dict[str, Any]:
+def of_bot(text: str, *, channel: str = "D0ANA") -> dict[str, Any]:
     """The app's own message, as it comes back to it."""
     event = _event({"type": "message", "channel_type": "im", "text": text, "channel": channel}, BOT_USER, None)
     event["event"] |= {"bot_id": BOT, "app_id": APP, "bot_profile": {"id": BOT, "app_id": APP, "name": "Interlock"}}

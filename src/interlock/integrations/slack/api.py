@@ -80,9 +80,9 @@ _ONE_LINE = _OneLine()
 
 
 def vendor_log() -> logging.Logger:
-    """The log of the vendor's libraries. Below warnings they would tell of tokens and of everything that is said."""
+    """The log of the vendor's libraries: errors only. Else they would tell of tokens and of everything that is said."""
     log = logging.getLogger("interlock.slack")
-    log.setLevel(logging.WARNING)
+    log.setLevel(logging.ERROR)
     log.addFilter(_ONE_LINE)
     return log
 

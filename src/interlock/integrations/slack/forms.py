@@ -27,10 +27,10 @@ class NoForm(InterlockError):
 async def offer(api: Api, reception: Reception, body: intake.Payload, action: intake.Payload) -> None:
     """Opens the form of a button for whoever tapped it, or tells them alone why not.
 
-    A tap of somebody unknown goes to the reception instead, which turns them away; no form shows them anything.
+    A tap of somebody who may not act goes to the reception instead, which says so; no form shows them anything.
     """
     tap, place = intake.of_tap(body, action), intake.place_of_tap(body)
-    if await reception.person(tap.identity, intake.SURFACE) is None:
+    if not await reception.may_act(tap.identity):
         await reception.accept(tap)
         return
     try:

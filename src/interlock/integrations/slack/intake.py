@@ -15,6 +15,8 @@ Payload = Mapping[str, Any]
 SURFACE = "slack"
 HELP = "help"
 _MENTION = re.compile(r"^\s*<@[UW][A-Z0-9]+(?:\|[^<>]*)?>[\s,:]*")
+_ADDRESSED = frozenset({("app_mention", False), ("app_mention", True), ("message", True)})
+"""Kinds of event, and whether in a conversation with the app alone, by which somebody speaks to it."""
 _SPOKEN = frozenset({None, "file_share", "thread_broadcast"})
 """Subtypes of messages that a person has just written."""
 
@@ -77,7 +79,7 @@ def of_event(body: Payload) -> Request | None:
     INVARIANT: what a bot says, this one or another, is never a request.
     """
     event: Payload = body.get("event") or {}
-    if event.get("type") == "message" and event.get("channel_type") != "im":
+    if (event.get("type"), event.get("channel_type") == "im") not in _ADDRESSED:
         return None
     if event.get("subtype") not in _SPOKEN or event.get("bot_id") or event.get("bot_profile"):
         return None

@@ -70,6 +70,8 @@ class Slack:
             request = AsyncBoltRequest(body=body.decode(), headers=dict(headers))
         except (ValueError, TypeError, AttributeError, RecursionError):
             return _problem(400, "no request of Slack")
+        if not isinstance(request.body, dict) or not isinstance(request.body.get("event", {}), dict):
+            return _problem(400, "no request of Slack")
         response = await self._app.async_dispatch(request)
         return Answer(response.status, response.first_headers_without_set_cookie(), response.body.encode())
 
@@ -90,7 +92,7 @@ class Slack:
 
     def _listening(self, token: str, secret: str, base_url: str) -> AsyncApp:
         """The vendor's app, which verifies and dispatches. It answers when a listener ends, and looks nothing up."""
-        client = AsyncWebClient(token, base_url=base_url.rstrip("/") + "/", logger=vendor_log(), retry_handlers=[])
+        client = AsyncWebClient(base_url=base_url.rstrip("/") + "/", logger=vendor_log(), retry_handlers=[])
 
         async def authorize() -> AuthorizeResult:
             return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
@@ -111,7 +113,7 @@ class Slack:
         if await self._kept(intake.of_command(body)):
             await ack()
         else:
-            await ack(text=NOT_KEPT)
+            await ack(text=NOT_KEPT, response_type="ephemeral")
 
     async def _action(self, body: dict[str, Any], action: dict[str, Any], ack: AsyncAck) -> BoltResponse | None:
         how = str(action.get("action_id") or "").partition(":")[0]
@@ -156,8 +158,8 @@ class Slack:
         self._working.discard(task)
         with contextlib.suppress(asyncio.CancelledError):
             if error := task.exception():
-                told = str(error) if isinstance(error, InterlockError) else type(error).__name__
-                _log.error("a request from Slack was not taken up: %s", told, exc_info=error)
+                known = isinstance(error, InterlockError)
+                _log.error("a request from Slack was not taken up: %s", error, exc_info=None if known else error)
 
 
 async def _nothing(ack: AsyncAck) -> None:

@@ -1,0 +1,1 @@
+"""Slack against a local server that speaks its protocols."""
