@@ -15,7 +15,6 @@ from interlock.integrations.contract import Sender
 from interlock.scheduler.leadership import RENEW_S, Leadership
 from interlock.store import dispatch, leaders
 from interlock.store.errors import StoreError
-from interlock.store.leaders import LeadershipLost
 from interlock.store.tx import Tx
 
 AT_ONCE = 8
@@ -66,6 +65,7 @@ class Post:
         self._news = office.store.listener()
         self._open: set[asyncio.Task[None]] = set()
         self._held_at: float | None = None
+        self._stop = asyncio.Event()
 
     @property
     def holder(self) -> str:
@@ -73,26 +73,48 @@ class Post:
         return str(self.leadership.fence)
 
     async def run(self) -> None:
-        """Delivers whenever this process has the duty, until it is cancelled."""
+        """Delivers whenever this process has the duty, until it is cancelled.
+
+        INVARIANT: no cancel comes between taking a message and attempting it: nobody could tell that it has not left.
+        """
+        serving = asyncio.create_task(self._serve(), name=f"outbox {self.sender.surface}")
         try:
-            while True:
-                try:
-                    await self._turn()
-                except Exception as error:  # noqa: BLE001 (whatever it is, messages are to leave again after it)
-                    _log.warning("the outbox of %s waits: %s: %s", self.sender.surface, type(error).__name__, error)
-                    self._held_at = None
-                    await asyncio.sleep(RETRY_S)
+            await asyncio.shield(serving)
         finally:
-            await self._end()
+            self._stop.set()
+            self._news.tell()
+            await asyncio.wait({serving}, timeout=LAST_WORDS_S)
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+            await self._drop()
+            with contextlib.suppress(StoreError):
+                await self.leadership.release()
+            await self.sender.close()
+
+    async def _serve(self) -> None:
+        while not self._stop.is_set():
+            try:
+                await self._turn()
+            except Exception as error:  # noqa: BLE001 (whatever it is, messages are to leave again after it)
+                _log.warning("the outbox of %s waits: %s: %s", self.sender.surface, type(error).__name__, error)
+                self._held_at = None
+                await self._rest(RETRY_S)
+        while self.leadership.leads and (await self._start_what_is_due() or self._open):
+            await asyncio.wait(self._open, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _rest(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
 
     async def _turn(self) -> None:
         if not await self._leads():
             await self._drop()
-            await asyncio.sleep(CANDIDATE_S)
+            await self._rest(CANDIDATE_S)
             return
         await self._start_what_is_due()
         await self._news.wait(POLL_S)
-        await asyncio.sleep(GATHER_S)
+        await self._rest(GATHER_S)
 
     async def _leads(self) -> bool:
         now = self.office.clock.monotonic()
@@ -124,16 +146,6 @@ class Post:
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
-
-    async def _end(self) -> None:
-        with contextlib.suppress(StoreError, LeadershipLost, TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_S):
-                while self.leadership.leads and (await self._start_what_is_due() or self._open):
-                    await asyncio.wait(self._open, return_when=asyncio.FIRST_COMPLETED)
-        await self._drop()
-        with contextlib.suppress(StoreError):
-            await self.leadership.release()
-        await self.sender.close()
 
 
 def _take(tx: Tx, surface: str, fence: int, now: Any, most: int) -> list[tuple[Any, bool]]:
