@@ -1,4 +1,4 @@
-"""Tables of the commands and settings for the documents, made from the command line and the settings themselves."""
+"""Tables of commands and settings for the documents, made from the command line, the chats and the settings."""
 
 import types
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from typer.core import TyperCommand, TyperGroup
 
 from interlock.cli.main import build
+from interlock.desk.command_table import COMMANDS
 from interlock.settings import KEY_VARIABLES, OTHER_VARIABLES, PREFIX, Settings
 
 EXPLAINED = {"home": "`.interlock` in the working directory", "database_url": "SQLite in the home"}
@@ -55,6 +56,12 @@ def _word(parameter: Any) -> str | None:
     if not parameter.is_flag:
         option += f" {name}"
     return option if parameter.required else f"[{option}]"
+
+
+def chat_commands() -> str:
+    """Every command of the chats, as it is typed in each of them, and who may."""
+    lines = [[f"`/interlock {c.usage}`", f"`/{c.usage}`", c.help, f"{c.role}s"] for c in COMMANDS.values()]
+    return rows_of(lines, ["in Slack", "in Telegram", "does", "for"])
 
 
 def settings() -> str:

@@ -84,6 +84,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     },
     "docs/commands.md": {
         "commands": docs_commands.commands,
+        "chat commands": docs_commands.chat_commands,
         "settings": docs_commands.settings,
         "key variables": docs_commands.key_variables,
     },

@@ -105,7 +105,7 @@ def _facts(found: Asked) -> list[tuple[str, str | None]]:
         ("For", card["task_title"]),
         ("Goal", card["goal"]),
         ("Tool", card["tool"]),
-        ("Held by", ", ".join(card["rules"])),
+        ("Held by", ", ".join(card["rules"]) or ("the trust matrix" if card["kind"] == "TOOL_CALL" else None)),
         ("Because", "; ".join(card["reasons"])),
         ("Cost so far", f"{dollars(card['run_cost_usd'])} this run, {dollars(card['mission_cost_usd'])} the mission"),
         ("Rehearsal", "yes: it is simulated even after approval" if card["simulated"] else None),

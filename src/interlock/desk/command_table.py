@@ -47,7 +47,7 @@ _ALL = (
     Command("quarantine", "AGENT [REASON]", "Stop one agent and keep work away from it."),
     Command("release", "AGENT", "Let a quarantined agent work again."),
     Command("budget", "", "Limits and what has been spent under them.", VIEWER),
-    Command("learn", "", "Let the Learner look at what it has not learned from yet."),
+    Command("learn", "", "Have the Learner look now at what has ended since it last looked."),
     Command("help", "[COMMAND]", "What can be said here.", VIEWER, ("?", "commands")),
 )
 COMMANDS: Mapping[str, Command] = {command.name: command for command in _ALL}
