@@ -51,6 +51,8 @@ class Driver:
     mission: str = ""
     clock: FakeClock = field(default_factory=FakeClock)
     held: dict[str, Claim] = field(default_factory=dict)
+    looks: list[Claim] = field(default_factory=list)
+    """The claimed runs of the Learner, for which nothing waits."""
     person: str = ""
     before: Callable[["Driver", Claim], Awaitable[Claim]] | None = None
     """What happens to each step of the coordinator before it is made."""
@@ -82,6 +84,8 @@ class Driver:
                 if each.run.kind == "mission":
                     claim = await self.before(self, each) if self.before else each
                     await self.coordinator.handle(claim)
+                elif each.run.kind == "learn":
+                    self.looks.append(each)
                 else:
                     self.held[each.run.idempotency_key] = each
             if not claims:
