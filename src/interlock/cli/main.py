@@ -10,7 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
-from interlock.cli import acting, checking, emergency, lessons, looking, people, running, scheduling, serving, starting
+from interlock.cli import (
+    acting,
+    checking,
+    emergency,
+    lessons,
+    looking,
+    outgoing,
+    people,
+    running,
+    scheduling,
+    serving,
+    starting,
+)
 from interlock.core.errors import InterlockError
 
 USAGE = 2
@@ -63,6 +75,7 @@ def build() -> typer.Typer:
             app.command(rich_help_panel=panel)(command)
     for panel, name, listing, more in (
         ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
+        ("Agents", "outbox", outgoing.outbox, {"retry": outgoing.retry}),
         ("Learning", "lessons", lessons.listed, lessons.VERBS),
         ("Money and rules", "budget", looking.budget, {"raise": acting.raise_limit}),
     ):

@@ -1,0 +1,53 @@
+"""Commands of the outbox: what has not left yet, and having a dead message tried again."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Ident, Json
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office, Person
+
+
+def outbox(
+    dead: Annotated[bool, typer.Option("--dead", help="Only what nobody tries any more.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Messages to chats and e-mails that have not been delivered, oldest first."""
+    from interlock.cli import screen
+    from interlock.desk import outgoing
+
+    async def reading(office: "Office", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        return await outgoing.outgoing(office, dead_only=dead), office.clock.now()
+
+    rows, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ID", "STATE", "BY", "TO", ">TRIES", "SINCE", "WHAT", "~WHY"),
+        [
+            (
+                r["id"], screen.state(r["state"]), r["surface"], r["to"], r["attempts"] or "",
+                screen.ago(r["created_at"], now), r["what"], r["error"] or "",
+            )
+            for r in rows
+        ],
+        empty="no dead messages" if dead else "everything has been delivered",
+    )  # fmt: skip
+    if any(r["state"] in ("dead", "uncertain") for r in rows):
+        screen.note("have one tried again with `interlock outbox retry ID`; an uncertain one may arrive twice")
+    return None
+
+
+def retry(ident: Ident, as_json: Json = False) -> None:
+    """Try a dead message again."""
+    from interlock.cli import screen
+    from interlock.desk import outgoing
+
+    revived = opening.at_desk(lambda office, person: outgoing.retry(office, person, ident))
+    if as_json:
+        return screen.data(revived)
+    return screen.line(f"message {revived['id']} is tried again by {revived['surface']}")

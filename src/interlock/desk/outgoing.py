@@ -1,0 +1,60 @@
+"""What has not left yet, and what never will by itself: looking at the outbox, and having a message tried again."""
+
+from datetime import datetime
+from typing import Any
+
+from interlock.core.errors import Conflict, UsageError
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, view
+from interlock.store import audit, conversations, dispatch, outbox
+from interlock.store.tx import Tx
+
+WORDS = {"pending": "waits", "sending": "being sent", "dead": "dead"}
+
+
+async def outgoing(office: Office, *, dead_only: bool = False) -> list[View]:
+    """Messages that have not been delivered, oldest first; with `dead_only` those that nobody tries any more.
+
+    `state` is waits, being sent, dead, or uncertain for a dead one that may have arrived all the same.
+    """
+    return [_view(row) for row in await office.store.read(outbox.listing, dead_only=dead_only)]
+
+
+def _view(row: Any) -> View:
+    state = "uncertain" if row.holder == dispatch.UNCERTAIN else WORDS[row.status]
+    if row.surface == "email":
+        to, what = ", ".join([*row.payload["to"], *row.payload["cc"]]), f"e-mail: {row.payload['subject']}"
+    else:
+        to, what = row.channel, row.subject or "reply"
+    return view(
+        row, "id", "surface", "kind", "attempts", "due_at", "error", "mission_id", "created_at", state=state, to=to,
+        what=what,
+    )  # fmt: skip
+
+
+async def retry(office: Office, person: Person, ident: str) -> View:
+    """Has a dead message tried again, whatever is known of its fate: {id, surface, state}.
+
+    Raises UsageError for an id that is none, Conflict for a message that is not dead, Refused.
+    """
+    require_operator(person, "have messages tried again")
+    text = ident.strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise UsageError(f"`{ident}` is no message: `interlock outbox` lists them")
+    return await office.store.write(_retry, person, int(text), office.clock.now())
+
+
+def _retry(tx: Tx, person: Person, ident: int, now: datetime) -> View:
+    row = outbox.row(tx, ident)
+    if row is None:
+        raise UsageError(f"there is no message `{ident}`: `interlock outbox` lists them")
+    if not outbox.revive(tx, ident):
+        state = "delivered already" if row.status == "delivered" else "tried already"
+        raise Conflict(f"message `{ident}` is {state}: only a dead one can be retried")
+    place = conversations.conversation(tx, row.conversation_id)
+    assert place is not None
+    audit.note(
+        tx, "MESSAGE_RETRIED", person.actor, now, project_id=place.project_id, mission_id=place.mission_id,
+        subject=row.key, surface=person.surface, was=row.error,
+    )  # fmt: skip
+    return {"id": ident, "surface": row.surface, "state": WORDS["pending"]}
