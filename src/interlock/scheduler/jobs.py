@@ -38,10 +38,22 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
         Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
         Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),
-        Job("learner", times.learner_s, learner.sweep, "has the Learner look at what it has not seen"),
-        Job("retention", DAY_S, learner.retain, "archives and prunes lessons"),
+        Job("learner", times.learner_s, learn, "has the Learner look at what it has not seen yet"),
+        Job("retention", DAY_S, retain, "archives and forgets lessons that do not prove themselves"),
         Job("prune", HOUR_S, prune, "forgets old firings"),
     )
+
+
+async def learn(runtime: Runtime) -> str:
+    """Posts the looks back that are due; the Learner's runs do the rest."""
+    found = await learner.sweep(runtime)
+    return f"{found.posted} looks posted, {found.judged} tasks judged"
+
+
+async def retain(runtime: Runtime) -> str:
+    """Ages the lessons. Source: numbers, "Memory"."""
+    found = await learner.retain(runtime)
+    return ", ".join(f"{count} {what}" for what, count in found.items())
 
 
 async def prune(runtime: Runtime) -> str:

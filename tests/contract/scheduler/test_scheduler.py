@@ -81,6 +81,18 @@ async def test_each_time_is_fired_once_and_on_record_before_the_work(
     assert (first.status, first.outcome, first.fence) == ("done", "looked at 3 things", leading.leadership.fence)
 
 
+async def test_every_job_of_an_installation_does_its_work_on_an_empty_database(
+    store: Store, runtime: Runtime, clock: FakeClock
+) -> None:
+    scheduler = Scheduler(runtime)
+    assert await scheduler.leadership.hold()
+    names = [each.name for each in scheduler.jobs]
+    assert len(set(names)) == len(names)
+    for each in scheduler.jobs:
+        assert await scheduler.fire(each)
+    assert [(row.job, row.status) for row in await fired(store)] == [(name, "done") for name in names]
+
+
 async def test_two_processes_never_fire_the_same_time(migrated_url: str, leading: Scheduler, clock: FakeClock) -> None:
     count = 0
 
