@@ -12,10 +12,10 @@ from typing import Any
 class Receiver:
     """What has arrived, raw and taken apart."""
 
-    def __init__(self, *, answers: bool = True) -> None:
+    def __init__(self, *, answers: bool = True, status: int = 200) -> None:
         self.bodies: list[bytes] = []
         self.headers: list[str] = []
-        self.answers = answers
+        self.answers, self.status = answers, status
         self.may_end = threading.Event()
         self.asked = threading.Event()
 
@@ -89,9 +89,9 @@ def _items(body: bytes) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def receiving(*, answers: bool = True) -> Iterator[Receiver]:
+def receiving(*, answers: bool = True, status: int = 200) -> Iterator[Receiver]:
     """A receiver at work on a port of its own."""
-    receiver = Receiver(answers=answers)
+    receiver = Receiver(answers=answers, status=status)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -103,7 +103,7 @@ def receiving(*, answers: bool = True) -> Iterator[Receiver]:
             packed = self.headers.get("Content-Encoding") == "gzip"
             receiver.headers.append(f"{self.path}\n{self.headers}")
             receiver.bodies.append(gzip.decompress(body) if packed else body)
-            self.send_response(200)
+            self.send_response(receiver.status)
             self.send_header("Content-Length", "2")
             self.end_headers()
             self.wfile.write(b"{}")
