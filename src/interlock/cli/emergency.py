@@ -63,7 +63,7 @@ def release(agent: Named, as_json: Json = False) -> None:
     if as_json:
         return screen.data(done)
     if done["changed"]:
-        return screen.line(f"{done['agent']} works again{_tasks(done['tasks'], 'go on')}")
+        return screen.line(f"{done['agent']} works again{_tasks(done['tasks'], 'back at work')}")
     state = "" if done["state"] == "ACTIVE" else f", it is {done['state'].lower()}"
     return screen.line(f"{done['agent']} was not quarantined{state}")
 

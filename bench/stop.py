@@ -1,0 +1,74 @@
+"""From an emergency stop to the last call aborted: many model calls on their way, ended by one who only opens the desk.
+
+What is measured is what a provider's server sees.
+"""
+
+import asyncio
+import statistics
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from interlock.app.box import Interlock
+from interlock.desk import emergency
+from interlock.store import mailbox, squad
+from interlock.store.mailbox import Post
+from interlock.testing.messages_api import MessagesApi
+from interlock.testing.messages_script import Answer, Ending, text
+
+NAME = "emergency stop to the last call aborted"
+GOAL_S = 2.0
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """Seconds until the last of the calls in flight was gone from the server, on several stops."""
+    rounds, width = (3, 8) if quick else (10, 32)
+    with tempfile.TemporaryDirectory() as folder:
+        took = asyncio.run(_stops(Path(folder), rounds, width))
+    return {
+        "calls_in_flight": width,
+        "last_aborted_s_median": round(statistics.median(took), 3),
+        "last_aborted_s_range": [round(min(took), 3), round(max(took), 3)],
+        "goal_s": GOAL_S,
+    }
+
+
+async def _stops(folder: Path, rounds: int, width: int) -> list[float]:
+    """The executing box and the one that stops it have stores of their own, as two processes have."""
+    hang = Answer([text("on its way " * 50)], ending=Ending.HANG, events_before_ending=4)
+    took = []
+    async with MessagesApi(lambda *_: hang) as api:
+        env = {"ANTHROPIC_API_KEY": "bench", "ANTHROPIC_BASE_URL": api.base_url}
+        common: dict[str, Any] = {
+            "cwd": folder, "env": env, "home": folder / "home", "model": "anthropic/claude-haiku-5-5",
+            "project_day_usd": 1e6, "concurrency": width,
+        }  # fmt: skip
+        async with Interlock.open(**common) as works, Interlock.open(**common) as stops:
+            await works.runtime.store.write(_post, width, works.runtime)
+            await works.start()
+            for number in range(1, rounds + 1):
+                await api.until(lambda api, least=number * width: len(api.hanging) >= least)  # type: ignore[misc]
+                begun = perf_counter()
+                stopping = asyncio.create_task(emergency.stop(stops.runtime, stops.person))
+                await api.until(lambda api: len(api.abandoned) >= len(api.hanging))
+                took.append(perf_counter() - begun)
+                await stopping
+                await emergency.resume(stops.runtime, stops.person)
+            await emergency.stop(stops.runtime, stops.person)
+    return took
+
+
+def _post(tx: Any, width: int, runtime: Any) -> None:
+    """One run each for so many agents."""
+    now, persona = runtime.clock.now(), runtime.personas.personas["research"]
+    limits = persona.budget.model_copy(update={"daily_usd": 1e5, "run_usd": 1e4, "chat_run_usd": 1e4})
+    roomy = persona.model_copy(update={"budget": limits})
+    for number in range(width):
+        descriptor = squad.Descriptor("think", "default", "research", {"bench": str(number)})
+        agent = squad.ensure_agent(tx, descriptor, roomy.to_json(), "specialist", now)
+        message = Post(
+            project_id="default", agent_id=agent.id, kind="think", payload={"prompt": "go on"},
+            idempotency_key=f"bench:{number}", cause_kind="message",
+        )  # fmt: skip
+        mailbox.post(tx, message, now)

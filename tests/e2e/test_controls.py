@@ -1,0 +1,98 @@
+"""Stopping from a second process what another one executes: within two seconds, past a kill, and on from there."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from interlock.desk import emergency, signing
+from interlock.desk.controls import cancel
+from interlock.desk.details import deliverable
+from interlock.desk.office import Office, Person
+from interlock.store.schema import Control, LedgerEntry, Run
+from interlock.testing.messages_script import Ending, Scripted
+from tests.e2e.books import at_rest, check_books, check_rest, rows
+from tests.e2e.conftest import World
+from tests.e2e.story import GOAL, Asked, answer
+
+SOON = timedelta(seconds=2)
+"""How long a control may take to be effective in every worker."""
+
+
+async def hanging(asked: Asked) -> Scripted:
+    """The reply to a request, which stops on its way."""
+    whole = answer(asked)
+    return type(whole)(whole.blocks, usage=whole.usage, ending=Ending.HANG, events_before_ending=6)
+
+
+async def started(world: World, *requests: str) -> str:
+    """A mission in which these requests hang, once each; returns it as soon as they all do."""
+    for name in requests:
+        world.story.interferences[name] = hanging
+    mission_id = (await world.home.run("run", GOAL, "--no-wait")).out.strip()
+    await world.api.until(lambda api: len(api.hanging) == len(requests))
+    return mission_id
+
+
+async def finished(office: Office, person: Person, mission_id: str) -> None:
+    """Signs off whatever is asked until the mission is done."""
+    ended = asyncio.create_task(at_rest(office, mission_id))
+    while not ended.done():
+        for card in await signing.approvals(office):
+            await signing.approve(office, person, card["id"])
+        await asyncio.wait({ended}, timeout=0.05)
+    await ended
+
+
+async def runs(office: Office) -> dict[str, list[Any]]:
+    """The runs of agents by their states."""
+    found: dict[str, list[Any]] = {}
+    for row in await rows(office, Run):
+        if row.kind != "mission":
+            found.setdefault(row.status, []).append(row)
+    return found
+
+
+async def test_stop_ends_every_call_in_two_seconds_and_outlives_a_kill(world: World) -> None:
+    up = await world.home.up()
+    mission_id = await started(world, "facts:0", "code:0")
+    told = (await world.home.run("stop", "--reason", "fire", "--json")).json
+    assert sorted(run["persona"] for run in told["runs"]) == ["coder", "research"]
+    assert (told["mode"], told["still_running"], told["uncertain"]) == ("stopped", [], [])
+    await world.api.until(lambda api: set(api.hanging) <= set(api.abandoned))
+    async with world.home.desk() as (office, person):
+        (control,) = await rows(office, Control)
+        cut = [line.created_at for line in await rows(office, LedgerEntry) if line.kind == "settle" and line.estimated]
+        assert len(cut) == 2
+        assert max(cut) - control.set_at < SOON
+        assert "running" not in await runs(office)
+
+        await up.killed()
+        asked = len(world.api.requests)
+        await world.home.up()
+        watched = await world.home.run("run", "Another goal", "--approve", "queue")
+        assert watched.code == 4
+        assert "(fire): `interlock resume` lets it go on" in watched.out
+        assert len(world.api.requests) == asked
+        assert len((await runs(office))["created"]) == 2
+
+        await cancel(office, person, watched.out.split()[1])
+        await emergency.resume(office, person)
+        await finished(office, person, mission_id)
+        assert (await deliverable(office, mission_id)).content.startswith(b"# Decision")
+        await check_books(office, killed=False)
+        await check_rest(office)
+
+
+async def test_quarantine_ends_one_agent_s_calls_and_lets_the_others_work(world: World) -> None:
+    await world.home.up()
+    mission_id = await started(world, "facts:0")
+    told = (await world.home.run("quarantine", "research", "--json")).json
+    assert ([run["persona"] for run in told["runs"]], len(told["tasks"])) == (["research"], 1)
+    assert told["still_running"] == []
+    await world.api.until(lambda api: set(api.hanging) <= set(api.abandoned))
+    watched = await world.home.run("tasks", "--status", "blocked")
+    assert "OPERATOR: research was quarantined by" in watched.out
+    assert (await world.home.run("release", "research")).out.strip() == "research works again, 1 task back at work"
+    async with world.home.desk() as (office, person):
+        await finished(office, person, mission_id)
+        await check_books(office, killed=False)
