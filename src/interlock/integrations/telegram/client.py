@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 from telegram import Bot, BotCommand, User
-from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
 from interlock.core.errors import ConfigError
@@ -55,7 +55,7 @@ class Busy(TelegramError):
 
 
 class _Calls(HTTPXRequest):
-    """The requests of the library, which tell how long to wait."""
+    """The requests of the library, which tell how long to wait, and log nothing of an answer that nobody can read."""
 
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
         code, payload = await super().do_request(*args, **kwargs)
@@ -63,16 +63,13 @@ class _Calls(HTTPXRequest):
             raise Busy(_rest(payload))
         return code, payload
 
-
-class _Polling(_Calls):
-    """The requests of long polling, which tell what is in an answer that nobody can read."""
-
     @staticmethod
     def parse_json_payload(payload: bytes) -> Any:
+        text = payload.decode("utf-8", "replace")
         try:
-            return HTTPXRequest.parse_json_payload(payload)
-        except (TelegramError, RecursionError) as error:
-            found = _FIRST_ID.search(payload.decode("utf-8", "replace"))
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            found = _FIRST_ID.search(text)
             raise Unreadable(int(found[1]) if found else None) from error
 
 
@@ -104,7 +101,7 @@ class Client(Bot):
             raise ConfigError(faults)
         hidden = _Hidden(token)
         _hide(hidden)
-        polls = _Polling(connection_pool_size=2, read_timeout=ANSWER_S, connect_timeout=ANSWER_S)
+        polls = _Calls(connection_pool_size=2, read_timeout=ANSWER_S, connect_timeout=ANSWER_S)
         calls = _Calls(
             connection_pool_size=CONNECTIONS, read_timeout=ANSWER_S, write_timeout=ANSWER_S, connect_timeout=ANSWER_S,
             pool_timeout=ANSWER_S,
@@ -198,8 +195,10 @@ def _meaning(error: TelegramError, chat: object) -> Later | Undeliverable | Unhe
             return Undeliverable(f"telegram refuses the message: {told(error)}")
         case NetworkError() if _may_be_there(error):
             return Unheard(f"no answer from telegram: {told(error)}")
-        case NetworkError() | TelegramError():
+        case NetworkError() | Conflict():
             return Later(f"telegram does not take it now: {told(error)}")
+        case _:
+            return Unheard(f"an answer of telegram that tells nothing: {told(error)}")
 
 
 def _may_be_there(error: NetworkError) -> bool:

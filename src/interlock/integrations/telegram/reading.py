@@ -108,8 +108,8 @@ def _said(update: Update, message: Message, me: User) -> Request | None:
             return _request(update, sender, place, "deny", fields={"id": asked[1], "reason": text})
     if message.chat.type != "private" or not text:
         return None
-    word, _, words = text.replace("\n", " \n", 1).partition(" ")
-    return _request(update, sender, place, word, words=words.strip())
+    word, *rest = text.split(maxsplit=1)
+    return _request(update, sender, place, word, words="".join(rest))
 
 
 def _command(update: Update, sender: User, place: Place, text: str, me: User, *, private: bool) -> Request | None:

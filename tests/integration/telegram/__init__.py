@@ -1,0 +1,1 @@
+"""Telegram over a local server that speaks the Bot API."""
