@@ -2,18 +2,22 @@
 
 import base64
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interlock.store import migrate, squad
+from interlock.store import controls, migrate, squad
+from interlock.store.controls import Mode
 from interlock.store.engine import Store
 from interlock.tools.contract import ToolContext
-from interlock.tools.errors import OutcomeUnknown, ToolError
+from interlock.tools.errors import OutcomeUnknown, PersonMustSay, ToolError
 from interlock.tools.workspace import Workspaces
 from tests.integration.tools.http_stub import response, serving
-from tests.tool_calls import BOX, NOW, PROJECT, call, context
+from tests.integration.tools.mailing import SHORT_S, called, carried, delivered, letter, send
+from tests.tool_calls import BOX, NOW, PROJECT, context
 
 KEY = "postal-key-77"
 SENT = {"status": "success", "data": {"message_id": "m-1@postal", "messages": {"ann@example.com": {"id": 1}}}}
@@ -38,7 +42,7 @@ async def test_message_reaches_the_server_whole(tmp_path: Path, store: Store) ->
     await workspace.write("out/a.csv", b"a,b\n")
     async with serving(lambda _: response(200, SENT)) as postal:
         ctx = mailing(tmp_path, postal.url, store=store, workspace=workspace)
-        outcome = await call("send_email", ctx, **LETTER, cc=["bob@example.com"], attachments=["out/a.csv"])
+        outcome = await send(ctx, **LETTER, cc=["bob@example.com"], attachments=["out/a.csv"])
     (request,) = postal.requests
     assert (request.method, request.target) == ("POST", "/api/v1/send/message")
     assert request.headers["x-server-api-key"] == KEY
@@ -56,14 +60,63 @@ async def test_message_reaches_the_server_whole(tmp_path: Path, store: Store) ->
     assert "m-1@postal" in outcome.content
 
 
-async def test_every_try_of_a_call_carries_the_same_marks(tmp_path: Path) -> None:
+async def test_call_that_is_made_again_sends_nothing_more_and_says_the_same(tmp_path: Path, store: Store) -> None:
     async with serving(lambda _: response(200, SENT)) as postal:
-        for token in ("t1", "t1", "t2"):
-            await call("send_email", mailing(tmp_path, postal.url, idempotency_token=token), **LETTER)
-    first, again, other = (request.json["headers"] for request in postal.requests)
-    assert first == again
+        outcomes = [await send(mailing(tmp_path, postal.url, store=store), **LETTER) for _ in range(2)]
+        assert outcomes[0].content == outcomes[1].content
+        assert len(postal.requests) == 1
+
+
+async def test_every_call_has_marks_of_its_own(tmp_path: Path, store: Store) -> None:
+    async with serving(lambda _: response(200, SENT)) as postal:
+        for token in ("t1", "t2"):
+            await send(mailing(tmp_path, postal.url, store=store, idempotency_token=token), **LETTER)
+    first, other = (request.json["headers"] for request in postal.requests)
     assert first["Message-ID"] != other["Message-ID"]
     assert first["X-Interlock-Idempotency"] != other["X-Interlock-Idempotency"]
+
+
+async def test_server_that_takes_no_more_now_gets_the_letter_when_it_said(tmp_path: Path, store: Store) -> None:
+    answers = [response(429, {}, retry_after="3"), response(200, SENT)]
+    async with serving(lambda _: answers.pop(0)) as postal:
+        ctx = mailing(tmp_path, postal.url, store=store)
+        async with carried(ctx) as desk:
+            outcome = await called(ctx, wait_s=SHORT_S, **LETTER)
+            assert "do not send it once more" in outcome.content
+            assert "try again in 3 s" in outcome.content
+            assert (await letter(ctx)).due_at == NOW + timedelta(seconds=3)
+            desk.time.advance(3)
+            await delivered(ctx)
+        marks = [request.json["headers"] for request in postal.requests]
+        assert "m-1@postal" in (await called(ctx, **LETTER)).content
+    assert marks[0] == marks[1]
+
+
+async def test_letter_waits_while_the_squad_is_stopped(tmp_path: Path, store: Store) -> None:
+    async with serving(lambda _: response(200, SENT)) as postal:
+        ctx = mailing(tmp_path, postal.url, store=store)
+        await store.write(controls.set_mode, Mode.STOPPED, "ann", None, NOW)
+        async with carried(ctx):
+            assert "queued_for" in (await called(ctx, wait_s=SHORT_S, **LETTER)).content
+            assert postal.requests == []
+            await store.write(controls.set_mode, Mode.RUNNING, "ann", None, NOW)
+            await delivered(ctx)
+    assert len(postal.requests) == 1
+
+
+async def test_letter_of_unknown_fate_goes_once_more_on_a_persons_word_and_only_once(
+    tmp_path: Path, store: Store
+) -> None:
+    answers = [b"", b"", response(200, SENT)]
+    async with serving(lambda _: answers.pop(0)) as postal:
+        ctx = mailing(tmp_path, postal.url, store=store)
+        for approval in (None, None, "apr_1", "apr_1"):
+            with pytest.raises(PersonMustSay, match="may or may not have arrived"):
+                await send(replace(ctx, repeated_by=approval), **LETTER)
+        assert len(postal.requests) == 2
+        assert "m-1@postal" in (await send(replace(ctx, repeated_by="apr_2"), **LETTER)).content
+        assert "m-1@postal" in (await send(replace(ctx, repeated_by="apr_3"), **LETTER)).content
+    assert len(postal.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -73,14 +126,13 @@ async def test_every_try_of_a_call_carries_the_same_marks(tmp_path: Path) -> Non
         (response(200, {"status": "error", "data": {"code": "UnauthenticatedFromAddress"}}), "Unauthenticated"),
         (response(200, {"status": "error"}), "no reason given"),
         (response(401, {}), "POSTAL_API_KEY"),
-        (response(429, {}, retry_after="3"), "in 3 s"),
         (response(404, ""), "status 404"),
     ],
 )
-async def test_refusal_means_that_nothing_was_sent(tmp_path: Path, answer: bytes, message: str) -> None:
+async def test_refusal_means_that_nothing_was_sent(tmp_path: Path, store: Store, answer: bytes, message: str) -> None:
     async with serving(lambda _: answer) as postal:
         with pytest.raises(ToolError, match=message) as caught:
-            await call("send_email", mailing(tmp_path, postal.url), **LETTER)
+            await send(mailing(tmp_path, postal.url, store=store), **LETTER)
     assert str(caught.value).isprintable()
 
 
@@ -94,19 +146,20 @@ async def test_refusal_means_that_nothing_was_sent(tmp_path: Path, answer: bytes
         response(200, {"status": "queued"}),
     ],
 )
-async def test_without_a_clear_answer_the_outcome_is_unknown(tmp_path: Path, answer: bytes) -> None:
+async def test_without_a_clear_answer_the_outcome_is_unknown(tmp_path: Path, store: Store, answer: bytes) -> None:
     async with serving(lambda _: answer) as postal:
         with pytest.raises(OutcomeUnknown, match=r"is not known, its Message-ID is <") as caught:
-            await call("send_email", mailing(tmp_path, postal.url), **LETTER)
+            await send(mailing(tmp_path, postal.url, store=store), **LETTER)
     assert not isinstance(caught.value, ToolError)
     assert len(postal.requests) == 1
 
 
-async def test_unreachable_server_means_that_nothing_was_sent(tmp_path: Path) -> None:
+async def test_unreachable_server_is_tried_again_later(tmp_path: Path, store: Store) -> None:
     async with serving(lambda _: b"") as gone:
         url = gone.url
-    with pytest.raises(ToolError, match="cannot be reached"):
-        await call("send_email", mailing(tmp_path, url), **LETTER)
+    ctx = mailing(tmp_path, url, store=store)
+    assert "cannot be reached" in (await send(ctx, wait_s=SHORT_S, **LETTER)).content
+    assert ((await letter(ctx)).status, (await letter(ctx)).attempts) == ("pending", 1)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +172,11 @@ async def test_unreachable_server_means_that_nothing_was_sent(tmp_path: Path) ->
     ],
 )
 async def test_what_cannot_be_sent_is_refused_before_anything_is(
-    tmp_path: Path, changes: dict[str, Any], message: str
+    tmp_path: Path, store: Store, changes: dict[str, Any], message: str
 ) -> None:
     async with serving(lambda _: response(200, SENT)) as postal:
         with pytest.raises(ToolError, match=message):
-            await call("send_email", mailing(tmp_path, postal.url), **{**LETTER, **changes})
+            await send(mailing(tmp_path, postal.url, store=store), **{**LETTER, **changes})
     assert postal.requests == []
 
 
@@ -134,9 +187,9 @@ async def test_missing_file_and_too_large_files_are_refused(tmp_path: Path, stor
     async with serving(lambda _: response(200, SENT)) as postal:
         ctx = mailing(tmp_path, postal.url, store=store, workspace=workspace)
         with pytest.raises(ToolError, match="there is no file `none`"):
-            await call("send_email", ctx, **LETTER, attachments=["none"])
+            await send(ctx, **LETTER, attachments=["none"])
         with pytest.raises(ToolError, match="larger than"):
-            await call("send_email", ctx, **LETTER, attachments=["half", "other"])
+            await send(ctx, **LETTER, attachments=["half", "other"])
     assert postal.requests == []
 
 
@@ -150,9 +203,11 @@ async def test_missing_file_and_too_large_files_are_refused(tmp_path: Path, stor
         ({"smtp": {"host": "127.0.0.1", "sender": "nobody"}}, "must check INTERLOCK_SMTP__SENDER"),
     ],
 )
-async def test_what_is_not_set_up_is_named(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+async def test_what_is_not_set_up_is_named(
+    tmp_path: Path, store: Store, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ToolError, match=message):
-        await call("send_email", context(tmp_path, settings=settings), **LETTER)
+        await send(context(tmp_path, store=store, settings=settings), **LETTER)
 
 
 def test_approval_binds_to_the_attached_files() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator
 from email import message_from_bytes
 from email.policy import default
@@ -11,14 +12,25 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from interlock.store import migrate, squad
+from interlock.store.engine import Store
 from interlock.tools.contract import ToolContext
 from interlock.tools.errors import OutcomeUnknown, ToolError
-from tests.tool_calls import call, context
+from tests.integration.tools.mailing import SHORT_S, called, carried, delivered, letter, send
+from tests.tool_calls import NOW, PROJECT, context
 
 PASSWORD = "s3cret-pass"
 LETTER: dict[str, Any] = {
     "to": ["ann@example.com"], "cc": ["bob@example.com"], "subject": "Grüße", "body": "Hi.\n.\nBye.\n"
 }  # fmt: skip
+
+
+@pytest.fixture
+async def store(sqlite_url: str) -> AsyncIterator[Store]:
+    await migrate.upgrade(sqlite_url)
+    async with Store(sqlite_url) as opened:
+        await opened.write(squad.ensure_project, PROJECT, "UTC", NOW)
+        yield opened
 
 
 class Mailbox:
@@ -62,15 +74,15 @@ async def mail_server(mailbox: Mailbox, **options: Any) -> AsyncIterator[int]:
                 each.transport.abort()
 
 
-def mailing(home: Path, port: int, **smtp: Any) -> ToolContext:
+def mailing(home: Path, store: Store, port: int, token: str = "t", **smtp: Any) -> ToolContext:
     settings = {"host": "127.0.0.1", "port": port, "starttls": False, "sender": "Ops <ops@example.com>", **smtp}
-    return context(home, settings={"smtp": settings})
+    return context(home, store=store, settings={"smtp": settings}, idempotency_token=token)
 
 
-async def test_message_arrives_whole_at_everyone(tmp_path: Path) -> None:
+async def test_message_arrives_whole_at_everyone(tmp_path: Path, store: Store) -> None:
     mailbox = Mailbox()
     async with mail_server(mailbox) as port:
-        outcome = await call("send_email", mailing(tmp_path, port), **LETTER)
+        outcome = await send(mailing(tmp_path, store, port), **LETTER)
     (envelope,) = mailbox.letters
     assert envelope.mail_from == "ops@example.com"
     assert envelope.rcpt_tos == ["ann@example.com", "bob@example.com"]
@@ -84,7 +96,7 @@ async def test_message_arrives_whole_at_everyone(tmp_path: Path) -> None:
     assert "queued as 42" in outcome.content
 
 
-async def test_login_is_made_with_the_configured_user(tmp_path: Path) -> None:
+async def test_login_is_made_with_the_configured_user(tmp_path: Path, store: Store) -> None:
     seen: list[tuple[bytes, bytes]] = []
 
     def check(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
@@ -94,49 +106,62 @@ async def test_login_is_made_with_the_configured_user(tmp_path: Path) -> None:
 
     mailbox = Mailbox()
     async with mail_server(mailbox, authenticator=check, auth_require_tls=False) as port:
-        await call("send_email", mailing(tmp_path, port, username="ops", password=PASSWORD), **LETTER)
+        await send(mailing(tmp_path, store, port, username="ops", password=PASSWORD), **LETTER)
         assert seen == [(b"ops", PASSWORD.encode())]
         with pytest.raises(ToolError, match=r"refused the login \(535\)") as caught:
-            await call("send_email", mailing(tmp_path, port, username="ops", password="wrong-pass"), **LETTER)
+            await send(mailing(tmp_path, store, port, username="ops", password="wrong-pass", token="t2"), **LETTER)
     assert "wrong-pass" not in str(caught.value)
     assert len(mailbox.letters) == 1
 
 
-async def test_one_refused_recipient_stops_the_whole_message(tmp_path: Path) -> None:
+async def test_one_refused_recipient_stops_the_whole_message(tmp_path: Path, store: Store) -> None:
     mailbox = Mailbox(refused="bob@example.com")
     async with mail_server(mailbox) as port:
         with pytest.raises(ToolError, match=r"refuses `bob@example\.com`: 550 no such user: nobody got the message"):
-            await call("send_email", mailing(tmp_path, port), **LETTER)
+            await send(mailing(tmp_path, store, port), **LETTER)
     assert mailbox.letters == []
 
 
-@pytest.mark.parametrize("verdict", ["554 spam", "451 try later"])
-async def test_refused_message_was_not_sent(tmp_path: Path, verdict: str) -> None:
-    mailbox = Mailbox(verdict=verdict)
+async def test_refused_message_was_not_sent(tmp_path: Path, store: Store) -> None:
+    async with mail_server(Mailbox(verdict="554 spam")) as port:
+        with pytest.raises(ToolError, match="refused the message: 554 spam: nobody got it"):
+            await send(mailing(tmp_path, store, port), **LETTER)
+
+
+async def test_message_that_the_server_wants_later_is_sent_later(tmp_path: Path, store: Store) -> None:
+    mailbox = Mailbox(verdict="451 try later")
     async with mail_server(mailbox) as port:
-        with pytest.raises(ToolError, match=f"refused the message: {verdict}: nobody got it"):
-            await call("send_email", mailing(tmp_path, port), **LETTER)
+        ctx = mailing(tmp_path, store, port)
+        async with carried(ctx) as desk:
+            assert "451 try later: nobody got it" in (await called(ctx, wait_s=SHORT_S, **LETTER)).content
+            mailbox.verdict = "250 OK queued as 43"
+            desk.time.advance(1)
+            await delivered(ctx)
+        assert "queued as 43" in (await called(ctx, **LETTER)).content
+    assert len(mailbox.letters) == 1
 
 
-async def test_password_is_not_sent_in_clear_over_the_network(tmp_path: Path) -> None:
-    ctx = mailing(tmp_path, 25, host="mail.example.com", username="ops", password=PASSWORD)
+async def test_password_is_not_sent_in_clear_over_the_network(tmp_path: Path, store: Store) -> None:
+    ctx = mailing(tmp_path, store, 25, host="mail.example.com", username="ops", password=PASSWORD)
     with pytest.raises(ToolError, match="INTERLOCK_SMTP__STARTTLS=true"):
-        await call("send_email", ctx, **LETTER)
+        await send(ctx, **LETTER)
 
 
-async def test_server_without_tls_gets_nothing_where_tls_is_wanted(tmp_path: Path) -> None:
+async def test_server_without_tls_gets_nothing_where_tls_is_wanted(tmp_path: Path, store: Store) -> None:
     mailbox = Mailbox()
     async with mail_server(mailbox) as port:
         with pytest.raises(ToolError, match="STARTTLS"):
-            await call("send_email", mailing(tmp_path, port, starttls=True), **LETTER)
+            await send(mailing(tmp_path, store, port, starttls=True), **LETTER)
     assert mailbox.letters == []
 
 
-async def test_unreachable_server_means_that_nothing_was_sent(tmp_path: Path) -> None:
+async def test_unreachable_server_is_tried_again_later(tmp_path: Path, store: Store) -> None:
     async with mail_server(Mailbox()) as port:
         pass
-    with pytest.raises(ToolError, match=r"the mail server cannot be used: .*: nothing was sent"):
-        await call("send_email", mailing(tmp_path, port), **LETTER)
+    ctx = mailing(tmp_path, store, port)
+    told = (await send(ctx, wait_s=SHORT_S, **LETTER)).content
+    assert re.search(r"the mail server cannot be used: .*: nothing was sent", told)
+    assert (await letter(ctx)).status == "pending"
 
 
 @contextlib.asynccontextmanager
@@ -170,24 +195,27 @@ async def breaking_off(at: bytes, last_words: bytes = b"") -> AsyncIterator[int]
 
 
 @pytest.mark.parametrize("at", [b"connect", b"EHLO", b"MAIL", b"RCPT TO:<ann", b"RCPT TO:<bob"])
-async def test_connection_lost_before_the_message_means_that_nothing_was_sent(tmp_path: Path, at: bytes) -> None:
+async def test_connection_lost_before_the_message_means_that_it_is_tried_again(
+    tmp_path: Path, store: Store, at: bytes
+) -> None:
     async with breaking_off(at) as port:
-        with pytest.raises(ToolError, match="nothing was sent"):
-            await call("send_email", mailing(tmp_path, port), **LETTER)
+        ctx = mailing(tmp_path, store, port)
+        assert "nothing was sent" in (await send(ctx, wait_s=SHORT_S, **LETTER)).content
+        assert (await letter(ctx)).status == "pending"
 
 
 @pytest.mark.parametrize(
     ("at", "last_words"), [(b".\r\n", b""), (b"Subject", b""), (b".\r\n", b"what?\r\n"), (b".\r\n", b"299 maybe\r\n")]
 )
 async def test_connection_lost_with_the_message_leaves_the_outcome_unknown(
-    tmp_path: Path, at: bytes, last_words: bytes
+    tmp_path: Path, store: Store, at: bytes, last_words: bytes
 ) -> None:
     async with breaking_off(at, last_words) as port:
         with pytest.raises(OutcomeUnknown, match=r"2 recipient\(s\) get it is not known, its Message-ID is <"):
-            await call("send_email", mailing(tmp_path, port), **LETTER)
+            await send(mailing(tmp_path, store, port), **LETTER)
 
 
-async def test_connection_lost_after_the_receipt_does_not_matter(tmp_path: Path) -> None:
+async def test_connection_lost_after_the_receipt_does_not_matter(tmp_path: Path, store: Store) -> None:
     async with breaking_off(b"QUIT") as port:
-        outcome = await call("send_email", mailing(tmp_path, port), **LETTER)
+        outcome = await send(mailing(tmp_path, store, port), **LETTER)
     assert '"sent_to":["ann@example.com","bob@example.com"]' in outcome.content

@@ -179,7 +179,7 @@ def test_built_in_tools_declare_what_they_may_do() -> None:
         "notification": ("YELLOW", True, False),
         "do_nothing": ("GREEN", True, False),
         "web_search": ("GREEN", True, True),
-        "send_email": ("RED", False, True),
+        "send_email": ("RED", True, True),
     }
 
 
