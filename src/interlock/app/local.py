@@ -27,12 +27,12 @@ class Counter:
 
 
 @contextlib.asynccontextmanager
-async def open_office(settings: Settings, *, surface: str) -> AsyncIterator[tuple[Counter, Person]]:
-    """The desk over an existing database, and the person at this machine.
+async def open_office(settings: Settings, *, surface: str, anew: bool = False) -> AsyncIterator[tuple[Counter, Person]]:
+    """The desk over an existing database, or with `anew` over one that is made, and the person at this machine.
 
     Raises InterlockError where the home has no database yet, and what opening a store raises.
     """
-    if not is_there(settings):
+    if not anew and not is_there(settings):
         where, variable = settings.home, "INTERLOCK_HOME"
         if database_file(settings).parent != settings.home:
             where, variable = database_file(settings), "INTERLOCK_DATABASE_URL"

@@ -40,22 +40,23 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextlib.asynccontextmanager
-async def desk() -> AsyncIterator[tuple["Office", "Person"]]:
-    """The database of an existing home and the operator at this terminal, for commands that look or answer.
+async def desk(*, anew: bool = False) -> AsyncIterator[tuple["Office", "Person"]]:
+    """The database of an existing home (`anew`: of one that is made where there is none) and the operator at this
+    terminal, for commands that look or answer.
 
     Raises InterlockError where there is no home yet.
     """
     from interlock.app.local import open_office
 
-    async with open_office(settings(), surface="cli") as opened:
+    async with open_office(settings(), surface="cli", anew=anew) as opened:
         yield opened
 
 
-def at_desk(work: Callable[["Office", "Person"], Awaitable[T]]) -> T:
-    """What `work` makes of an open desk."""
+def at_desk(work: Callable[["Office", "Person"], Awaitable[T]], *, anew: bool = False) -> T:
+    """What `work` makes of an open desk; with `anew` there need not be a home yet."""
 
     async def whole() -> T:
-        async with desk() as (office, person):
+        async with desk(anew=anew) as (office, person):
             return await work(office, person)
 
     return run(whole())

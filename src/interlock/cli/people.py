@@ -27,7 +27,7 @@ def listing(as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import people
 
-    rows = opening.at_desk(lambda office, _: people.people(office))
+    rows = opening.at_desk(lambda office, _: people.people(office), anew=True)
     if as_json:
         return screen.data(rows)
     screen.table(
@@ -47,7 +47,7 @@ def add(
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.add(office, person, name, role=role))
+    found = opening.at_desk(lambda office, person: people.add(office, person, name, role=role), anew=True)
     if as_json:
         return screen.data(found)
     screen.line(f"{found['name']} is {_a(found['role'])} ({found['id']})")
@@ -60,7 +60,7 @@ def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.link(office, person, who, identity))
+    found = opening.at_desk(lambda office, person: people.link(office, person, who, identity), anew=True)
     if as_json:
         return screen.data(found)
     moved = f", no longer {found['moved_from']}'s" if found["moved_from"] else ""
@@ -73,7 +73,7 @@ def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.unlink(office, person, identity))
+    found = opening.at_desk(lambda office, person: people.unlink(office, person, identity), anew=True)
     if as_json:
         return screen.data(found)
     return screen.line(f"{identity} is nobody's now; {found['name']}: {', '.join(found['identities']) or 'no other'}")
@@ -84,7 +84,7 @@ def role(who: Who, role: Annotated[str, typer.Argument(metavar="ROLE", help=Role
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.set_role(office, person, who, role))
+    found = opening.at_desk(lambda office, person: people.set_role(office, person, who, role), anew=True)
     if as_json:
         return screen.data(found)
     was = f", was {_a(found['before'])}" if found["before"] != found["role"] else ", as before"
