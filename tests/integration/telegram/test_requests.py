@@ -146,6 +146,15 @@ async def test_a_tap_on_deny_asks_for_the_reason_and_the_answer_denies(api: Tele
     assert (found.command, found.fields) == ("deny", {"id": "apr_1", "reason": "ask finance\nfirst"})
 
 
+async def test_a_question_of_an_agent_is_answered_in_words(api: TelegramApi, reception: Recording) -> None:
+    async with at_work(api, reception):
+        await api.tap("q:apr_1", on=posted(api))
+        await api.until(lambda server: bool(server.sent))
+        await api.answer("the second one", to=api.sent[0])
+        (found,) = await reception.count(1)
+    assert (found.command, found.fields) == ("approve", {"id": "apr_1", "note": "the second one"})
+
+
 async def test_a_reason_counts_only_as_an_answer_to_the_question_of_this_bot(
     api: TelegramApi, reception: Recording
 ) -> None:

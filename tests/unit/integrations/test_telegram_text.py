@@ -17,7 +17,6 @@ from interlock.integrations.telegram.text import (
     plain,
     split,
     units,
-    visible,
 )
 from interlock.testing.telegram_state import seen
 
@@ -130,7 +129,7 @@ def test_blanks_at_the_ends_of_a_part_survive_the_trimming_of_telegram() -> None
 def test_buttons_that_would_be_too_large_become_commands_to_type() -> None:
     (page,) = pages(Card("Q", actions=(Action("deny", "Deny", "x" * 63, needs_reason=True),)))
     assert page.buttons == ()
-    assert f"Deny: /deny {'x' * 63} REASON" in page.plain
+    assert f"Deny: /deny {'x' * 63} …" in page.plain
 
 
 def test_data_of_a_button_counts_in_bytes() -> None:
@@ -143,11 +142,12 @@ def test_text_of_an_agent_rings_nobody_and_hides_nothing() -> None:
         Card("T", passages=(Passage("ask @everyone or a@b.example"), Passage("rm \u202etxt\r", verbatim=True)))
     )
     assert "@\u2060everyone or a@b.example" in page.plain
-    assert "rm ⟨U+202E⟩txt⟨U+000D⟩" in page.plain
+    assert "rm \\u202etxt\\r" in page.plain
 
 
-def test_signs_of_all_languages_stay_as_they_are() -> None:
-    assert visible("naïve 中文 🇩🇪 👨‍👩‍👧 \t\n") == "naïve 中文 🇩🇪 👨‍👩‍👧 \t\n"
+def test_a_question_has_a_button_that_asks_for_words() -> None:
+    (page,) = pages(Card("Which one?", actions=(Action("approve", "Answer", "apr_1", needs_reason=True),)))
+    assert [(button.label, button.data) for button in page.buttons] == [("Answer", "q:apr_1")]
 
 
 def test_a_card_that_outgrew_its_messages_loses_its_buttons_and_says_where_the_rest_is() -> None:

@@ -6,23 +6,14 @@ Sending is `sender`'s matter; counting and escaping, `text`'s.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from interlock.core.text import visible
 from interlock.desk.cards import Action, Card, Passage, Tone
-from interlock.integrations.telegram.text import (
-    MOST_UNITS,
-    Mark,
-    Piece,
-    markup,
-    plain,
-    split,
-    unaddressed,
-    units,
-    visible,
-)
+from interlock.integrations.telegram.text import MOST_UNITS, Mark, Piece, markup, plain, split, unaddressed, units
 
 MOST_DATA_BYTES = 64
 """Of what a button carries. Source: https://core.telegram.org/bots/api#inlinekeyboardbutton."""
-VERBS = {"approve": "a", "deny": "d"}
-"""What a button can stand for, and how it spells it."""
+APPROVE, ANSWER, DENY = "a", "q", "d"
+"""What a button stands for: to approve, to approve with words, to deny, which needs words."""
 _SIGNS = {Tone.GREEN: "🟢 ", Tone.YELLOW: "🟡 ", Tone.RED: "🔴 "}
 _NUMBERING = 32
 """Units kept free for what tells that a part is one of many."""
@@ -63,13 +54,13 @@ def pages(card: Card) -> list[Page]:
 def shortened(card: Card, most: int) -> list[Page]:
     """At most so many messages, for a card that has become larger than those that show it.
 
-    INVARIANT: a text that is not there whole cannot be approved: it has no buttons, and says how to see it all.
+    INVARIANT: what is not there whole cannot be approved with a tap: it has no buttons, and says how to see it all.
     """
     found = pages(card)
     if len(found) <= most:
         return found
     kept = found[: most - 1]
-    note = "\n⋯ the rest does not fit here: `/approvals` and `/status` show it anew"
+    note = "\n⋯ the rest does not fit here: /approvals or /task with its id shows it anew"
     title = list(_title(card))
     return [*kept, _page([*title, Piece(note, Mark.ITALIC)], ())]
 
@@ -109,12 +100,18 @@ def _buttons(actions: tuple[Action, ...]) -> tuple[tuple[Button, ...], list[str]
     """The buttons, and as commands to type what is too long for one."""
     buttons, spelled = [], []
     for action in actions:
-        data = f"{VERBS.get(action.verb, action.verb)}:{action.target}"
-        if action.verb in VERBS and len(data.encode()) <= MOST_DATA_BYTES:
+        data = f"{_sign(action)}:{action.target}"
+        if len(data.encode()) <= MOST_DATA_BYTES:
             buttons.append(Button(action.label, data))
         else:
-            spelled.append(f"{action.label}: /{action.verb} {action.target}{' REASON' if action.needs_reason else ''}")
+            spelled.append(f"{action.label}: /{action.verb} {action.target}{' …' if action.needs_reason else ''}")
     return tuple(buttons), spelled
+
+
+def _sign(action: Action) -> str:
+    if action.verb == "deny":
+        return DENY
+    return ANSWER if action.needs_reason else APPROVE
 
 
 def _numbered(part: tuple[Piece, ...], number: int, last: int) -> list[Piece]:

@@ -13,17 +13,26 @@ from telegram import Bot, CallbackQuery, Message, Update, User
 from interlock.core.text import storable
 from interlock.desk.command_table import named
 from interlock.desk.requests import Place, Request
-from interlock.integrations.telegram.layout import MOST_DATA_BYTES
+from interlock.integrations.telegram.layout import ANSWER, APPROVE, DENY, MOST_DATA_BYTES
 
 SURFACE = "telegram"
 LARGEST_ID = 2**63 - 1
 """Of an update, a chat or a person; Telegram's are smaller."""
 ALIASES = {"start": "help"}
 """What Telegram itself sends when somebody opens the bot for the first time."""
-QUESTION = "why do you deny {ident}? Answer this message with the reason, which the agent is told."
+QUESTIONS = {
+    "deny": "why do you deny {ident}? Answer this message with the reason, which the agent is told.",
+    "approve": "what do you say to {ident}? Answer this message with it, and the agent goes on.",
+}
+"""What is asked for the words that a command lacks, by command."""
+FIELDS = {"deny": "reason", "approve": "note"}
+"""Where in a request these words go."""
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?:\s+(.*))?", re.DOTALL)
-_QUESTION = re.compile(r"(?:[^\n]{1,200}, )?" + re.escape(QUESTION).replace(r"\{ident\}", r"([A-Za-z0-9_-]{1,62})"))
-_DATA = re.compile(r"([ad]):([A-Za-z0-9_-]{1,62})")
+_ASKED = {
+    command: re.compile(r"(?:[^\n]{1,200}, )?" + re.escape(said).replace(r"\{ident\}", "([A-Za-z0-9_-]{1,62})"))
+    for command, said in QUESTIONS.items()
+}
+_DATA = re.compile(f"([{APPROVE}{ANSWER}{DENY}]):([A-Za-z0-9_-]{{1,62}})")
 
 
 class Poison(ValueError):
@@ -41,15 +50,14 @@ class Tap:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A denial that lacks its reason, and where to ask for that."""
+    """A command that lacks words, such as a denial its reason, and where to ask for them."""
 
     request: Request
-    """The denial without reason."""
-    ident: str
+    """The command without words."""
+    text: str
     user_id: int
     chat_id: int
     topic: int | None
-    message_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +110,10 @@ def _said(update: Update, message: Message, me: User) -> Request | None:
     if text.startswith("/"):
         return _command(update, sender, place, text, me, private=message.chat.type == "private")
     above = message.reply_to_message
-    if above is not None and above.from_user is not None and above.from_user.id == me.id:
-        asked = _QUESTION.fullmatch(above.text or "")
-        if asked is not None:
-            return _request(update, sender, place, "deny", fields={"id": asked[1], "reason": text})
+    if text and above is not None and above.from_user is not None and above.from_user.id == me.id:
+        for command, asked in _ASKED.items():
+            if (found := asked.fullmatch(above.text or "")) is not None:
+                return _request(update, sender, place, command, fields={"id": found[1], FIELDS[command]: text})
     if message.chat.type != "private" or not text:
         return None
     word, *rest = text.split(maxsplit=1)
@@ -136,11 +144,12 @@ def _tap(update: Update, query: CallbackQuery) -> Heard:
     message = query.message
     topic = message.message_thread_id if isinstance(message, Message) and message.is_topic_message else None
     place = _place(message.chat.id, topic, sender, message.message_id)
-    if found[1] == "a":
-        return Heard(_request(update, sender, place, "approve", fields={"id": found[2]}), Tap(query_id))
-    denial = _request(update, sender, place, "deny", fields={"id": found[2]})
-    asked = Question(denial, found[2], sender.id, message.chat.id, topic, message.message_id or None)
-    return Heard(tap=Tap(query_id), question=asked)
+    command = "deny" if found[1] == DENY else "approve"
+    request = _request(update, sender, place, command, fields={"id": found[2]})
+    if found[1] == APPROVE:
+        return Heard(request, Tap(query_id))
+    text = QUESTIONS[command].format(ident=found[2])
+    return Heard(tap=Tap(query_id), question=Question(request, text, sender.id, message.chat.id, topic))
 
 
 def _place(chat_id: int, topic: int | None, sender: User, message_id: int) -> Place:

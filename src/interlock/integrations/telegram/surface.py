@@ -23,7 +23,7 @@ from interlock.desk.requests import Request
 from interlock.integrations.contract import Answer
 from interlock.integrations.telegram.client import WANTED, Client, told
 from interlock.integrations.telegram.polling import Pace, Poller, Waits
-from interlock.integrations.telegram.reading import QUESTION, Poison, Question, Tap, number, understood
+from interlock.integrations.telegram.reading import Poison, Question, Tap, number, understood
 from interlock.integrations.telegram.sender import TelegramSender
 from interlock.settings.model import TelegramSettings
 
@@ -143,7 +143,7 @@ class Telegram:
             self._aside(self._acknowledge(found.tap))
 
     async def _ask_or_accept(self, question: Question) -> None:
-        """Asks for the reason of a denial; whoever may not deny is left to the reception, as with any command."""
+        """Asks for the words that a command lacks; whoever may not give it is left to the reception, as ever."""
         if not await self._reception.may_act(question.request.identity):
             await self._reception.accept(question.request)
         elif question.request.key not in self._asked:
@@ -153,14 +153,14 @@ class Telegram:
             self._aside(self._ask(question))
 
     async def _ask(self, question: Question) -> None:
-        words = html.escape(QUESTION.format(ident=question.ident), quote=False)
+        words = html.escape(question.text, quote=False)
         name = html.escape(" ".join(question.request.name.split())[:100] or "you", quote=False)
         await self._client.send_message(
             question.chat_id,
             f'<a href="tg://user?id={question.user_id}">{name}</a>, {words}',
             parse_mode=ParseMode.HTML,
             message_thread_id=question.topic,
-            reply_markup=ForceReply(selective=True, input_field_placeholder="the reason"),
+            reply_markup=ForceReply(selective=True, input_field_placeholder="your words"),
         )
 
     async def _acknowledge(self, tap: Tap) -> None:

@@ -17,7 +17,6 @@ MOST_MARKS = 90
 _JOINER = "\u200d"
 _CLUSTER = 64
 """How far back the start of one character, as people see it, is looked for."""
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 
 
@@ -42,14 +41,6 @@ class Piece:
 def units(text: str) -> int:
     """The length of a text as Telegram counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def visible(text: str) -> str:
-    """The text with signs that nobody sees, or that turn the order of others, spelled out: `⟨U+202E⟩`.
-
-    INVARIANT: what somebody approves looks like what will be done.
-    """
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
 def unaddressed(text: str) -> str:
