@@ -68,6 +68,7 @@ class SlackApi(Workspace):
         self.lines: list[web.WebSocketResponse] = []
         self.line_count = 0
         self._wires: list[asyncio.Transport] = []
+        self._spoiled: str | None = None
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._tickets: set[str] = set()
         self._urls: dict[str, int] = {}
@@ -137,6 +138,11 @@ class SlackApi(Workspace):
         """Asks the app to open another line."""
         await self.lines[-1].send_json({"type": "disconnect", "reason": reason, "debug_info": {"host": "applink-1"}})
 
+    def spoil(self) -> str:
+        """Has the address that is given next lead nowhere, as one does that was used; returns its ticket."""
+        self._spoiled = str(self.number())
+        return self._spoiled
+
     async def drop(self) -> None:
         """Breaks all lines without a word."""
         for transport in self._wires:
@@ -178,8 +184,9 @@ class SlackApi(Workspace):
             return {"ok": False, "error": "invalid_auth"}
         if not opens:
             return self.do(method, body)
-        ticket = str(self.number())
-        self._tickets.add(ticket)
+        ticket, is_good, self._spoiled = self._spoiled or str(self.number()), self._spoiled is None, None
+        if is_good:
+            self._tickets.add(ticket)
         return {"ok": True, "url": f"ws://127.0.0.1:{self._port}/link?ticket={ticket}&app_id={APP}"}
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:

@@ -17,7 +17,7 @@ from interlock.integrations.slack.api import heard, vendor_log
 
 PING_S = 2.0
 """How often the connection is looked at; a dead one is noticed after four times as long."""
-CONNECT_S = 8.0
+CONNECT_S = 5.0
 """How long one address is tried before Slack is asked for another one."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 _log = logging.getLogger(__name__)

@@ -98,7 +98,7 @@ class Slack:
             return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
 
         app = AsyncApp(
-            name="interlock", logger=vendor_log(), client=client, authorize=authorize, signing_secret=secret,
+            name=vendor_log().name, logger=vendor_log(), client=client, authorize=authorize, signing_secret=secret,
             process_before_response=True,
         )  # fmt: skip
         app.command(_ANY)(self._command)
