@@ -8,12 +8,14 @@ from interlock.agents.context import Runtime
 from interlock.oversight import learner, reminders, waiting
 from interlock.oversight.heartbeat import Heartbeat
 from interlock.settings import Settings
-from interlock.store import firings
+from interlock.store import firings, inbox, outbox
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
 KEPT_FIRINGS = 100
 """Of each job, and those of the last hour at least."""
+KEPT_CHATS_S = 7 * DAY_S
+"""Much longer than any service delivers a request again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
         Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),
         Job("learner", times.learner_s, learn, "has the Learner look at what it has not seen yet"),
         Job("retention", DAY_S, retain, "archives and forgets lessons that do not prove themselves"),
-        Job("prune", HOUR_S, prune, "forgets old firings"),
+        Job("prune", HOUR_S, prune, "forgets old firings, requests that were answered, replies that were delivered"),
     )
 
 
@@ -57,12 +59,14 @@ async def retain(runtime: Runtime) -> str:
 
 
 async def prune(runtime: Runtime) -> str:
-    """Forgets the firings that are too old to be of interest."""
-    forgotten = 0
+    """Forgets the records of what was done that are too old to be of interest, or to be asked for again."""
+    store, now, forgotten = runtime.store, runtime.clock.now(), 0
     for job in standard_jobs(runtime.settings):
-        before = runtime.clock.now() - timedelta(seconds=max(HOUR_S, KEPT_FIRINGS * job.every_s))
-        forgotten += await runtime.store.write(firings.prune, job.name, before)
-    return f"{forgotten} firings forgotten"
+        before = now - timedelta(seconds=max(HOUR_S, KEPT_FIRINGS * job.every_s))
+        forgotten += await store.write(firings.prune, job.name, before)
+    before = now - timedelta(seconds=KEPT_CHATS_S)
+    requests, replies = await store.write(inbox.prune, before), await store.write(outbox.prune, before)
+    return f"{forgotten} firings, {requests} requests, {replies} replies forgotten"
 
 
 def slot_at(moment: datetime, every_s: float) -> datetime:
