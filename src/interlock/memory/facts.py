@@ -69,7 +69,7 @@ def _whole(tx: Tx, project_id: str, about: Mapping[str, str], rows: Mapping[str,
         "transitions": [_change(row) for row in rows.get("changes", [])],
         "tool_failures": [_failure(row) for row in rows.get("calls", []) if _failed(row)],
         "recoveries": list(_recoveries(rows.get("calls", []))),
-        "approvals": [_answer(row) for row in rows.get("answers", [])],
+        "approvals": [_answer(row) for row in rows.get("answers", []) if _tells(row)],
         "reviews": [_review(row) for row in rows.get("deliverables", []) if row.verdict],
         "deliverables": [_deliverable(row) for row in rows.get("deliverables", []) if not row.verdict],
         "incidents": [_incident(row) for row in rows.get("incidents", [])],
@@ -130,12 +130,18 @@ def _recoveries(calls: Sequence[Any]) -> Iterable[dict[str, Any]]:
             }  # fmt: skip
 
 
+def _tells(row: Any) -> bool:
+    """Whether an answer says more than yes."""
+    return row.status in ("denied", "expired") or bool(row.edited) or bool(row.note)
+
+
 def _answer(row: Any) -> dict[str, Any]:
     asked = row.request
     told = {
         "id": row.id, "task_id": row.task_id, "run_id": row.run_id, "kind": row.kind, "risk": row.risk,
         "answer": row.status, "tool": asked.get("tool"), "args": _short(asked.get("args")),
-        "asked": _cut(asked.get("summary") or asked.get("question"), SHORT), "reason": _cut(row.note, LONG),
+        "asked": _cut(asked.get("summary") or asked.get("title") or asked.get("question"), SHORT),
+        "reason": _cut(row.note, LONG),
     }  # fmt: skip
     return {**told, "edited_to": _short(row.edited_args)} if row.edited else told
 

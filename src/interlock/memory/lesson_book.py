@@ -67,9 +67,10 @@ def _compared(tx: Tx, project_id: str, found: Finding) -> tuple[Any | None, list
     digest = lessons.rule_digest(project_id, found.rule, found.task_type, found.persona)
     same, opposites = lessons.known(tx, digest), []
     for row in lessons.in_use(tx, project_id):
-        fits = (row.task_type, row.persona) == (found.task_type, found.persona)
+        scope = (row.task_type, row.persona)
+        fits = scope == (found.task_type, found.persona)
         alike = rules.likeness(row.rule, found.rule) if fits else Likeness.OTHER
-        if row.id == found.same_as or alike is Likeness.SAME:
+        if alike is Likeness.SAME or (row.id == found.same_as and (fits or scope == (None, None))):
             same = same or row
         elif row.id in found.contradicts or alike is Likeness.OPPOSITE:
             opposites.append(row)

@@ -43,10 +43,10 @@ def _learn(tx: Any, persona: dict[str, Any], now: Any) -> None:
     mailbox.post(tx, message, now)
 
 
-async def counted(stage: Stage) -> tuple[int, int]:
-    """How many lessons the last answer brought, and how many were left out."""
+async def counted(stage: Stage) -> tuple[int, int, int]:
+    """How many lessons the last answer brought, how many were known, and how many were left out."""
     row = (await stage.store.read(audit.activities, action="LESSONS_LEARNED"))[-1]
-    return row.data["kept"], row.data["left_out"]
+    return row.data["kept"], row.data["seen_again"], row.data["left_out"]
 
 
 async def evidence(stage: Stage) -> str:
@@ -94,7 +94,7 @@ async def test_lesson_that_is_not_one_is_left_out(
     run = await evidence(stage)
     await learned(stage, answer({**lesson([run]), **changes}, lesson([run], "Keep this one.")))
     assert [row.rule for row in await store.read(lessons.lessons)] == ["Keep this one."]
-    assert await counted(stage) == (1, 1)
+    assert await counted(stage) == (1, 0, 1)
 
 
 async def test_same_rule_is_kept_once_with_all_its_evidence(store: CountingStore, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_same_rule_is_kept_once_with_all_its_evidence(store: CountingStore
     await learned(stage, answer(lesson(runs[2:])))
     (row,) = await store.read(lessons.lessons)
     assert (row.rule, row.evidence) == ("Check the totals twice.", runs)
-    assert await counted(stage) == (0, 1)
+    assert await counted(stage) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("text", ["nothing to learn", '{"lessons": "none"}', "{broken", '{"lessons": [7]}', "[]"])
@@ -120,12 +120,13 @@ async def test_lessons_of_another_kind_of_work_are_not_shown(store: CountingStor
     stage = await staged(store, tmp_path, ScriptedModel())
     run = await evidence(stage)
     await learned(
-        stage, answer(lesson([run], "For coders.", persona="coder"), lesson([run], "For seo.", task_type="seo"))
+        stage,
+        answer(lesson([run], "Only for coders.", persona="coder"), lesson([run], "Only for seo.", task_type="seo")),
     )
     await evidence(stage)
     prompt = "\n".join(part.text for part in stage.model.requests[-1].system)
-    assert "For coders." not in prompt
-    assert "For seo." not in prompt
+    assert "Only for coders." not in prompt
+    assert "Only for seo." not in prompt
 
 
 async def test_failed_learner_teaches_nothing(store: CountingStore, tmp_path: Path) -> None:

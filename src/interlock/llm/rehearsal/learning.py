@@ -15,6 +15,15 @@ _MOST = 5
 _QUOTE = 220
 _TELLING = 60
 """Characters of an argument that can stand for others like it."""
+_OFTEN = 2
+"""Failures alike that are no bad luck."""
+_OWN = 4
+_LASTING = re.compile(
+    r"\b(?:not (?:set|configured|installed|allowed|supported|valid|found|permitted)|no (?:key|such|access)|missing"
+    r"|unknown|invalid|unsupported|required|must|may not|too (?:large|long|many)|forbidden|unauthori[sz]ed)\b",
+    re.IGNORECASE,
+)
+"""What a fault says that comes again."""
 _BLOCK = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _DENIED = frozenset({"denied", "deny", "rejected"})
 _SENT_BACK = frozenset({"changes", "rejected", "fail", "failed"})
@@ -42,9 +51,9 @@ def lessons(brief: Brief) -> dict[str, Any]:
         *_incidents(facts, tasks),
         *_tries(facts, tasks),
     ]
-    known = {str(row.get("rule", "")).lower(): str(row["id"]) for row in _rows(facts, "known_lessons")}
+    known = {_words(row): str(row["id"]) for row in _rows(facts, "known_lessons")}
     for lesson in found:
-        lesson["same_as"] = known.get(lesson["rule"].lower())
+        lesson["same_as"] = known.get(_words(lesson))
     return {"lessons": found[:_MOST], "merges": list(_merges(facts))}
 
 
@@ -98,23 +107,44 @@ def _instead(name: str, value: Any) -> str:
 def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
     """Tools that failed and were not brought to work, and calls that the policy forbids."""
     mended = {_first(row, "tool") for row in _rows(facts, "recoveries")}
-    by_fault: dict[tuple[str, str], list[Row]] = {}
+    by_fault: dict[tuple[str, str, str], list[Row]] = {}
     for row in _rows(facts, "tool_failures"):
         tool, status = _first(row, "tool"), _first(row, "status")
         is_asked_about = status == "denied" and not _first(row, "error").startswith("denied by the policy")
         if tool and tool not in mended and not is_asked_about:
-            by_fault.setdefault((tool, _said(_first(row, "error", "reason", "result"))), []).append(row)
-    for (tool, said), rows in by_fault.items():
-        if said.startswith("there is no tool"):
-            rule = f"Do not call `{tool}`: it is not among the tools for this work."
-        elif _first(rows[0], "status") == "denied":
-            rule = f"Do not plan on `{tool}` for this: the policy forbids it (“{said}”). Choose another way at once."
-        else:
-            rule = (
-                f"Expect `{tool}` to fail with “{said}”: try it once, then go on without it and name the gap in what "
-                "you hand in."
-            )
-        yield _lesson("error", rule, rows[0], tasks, *(_first(row, "id") for row in rows))
+            said = _said(_without(_first(row, "error", "reason", "result"), row.get("args")))
+            by_fault.setdefault((tool, said, _persona(row, tasks)), []).append(row)
+    for (tool, said, _), rows in by_fault.items():
+        rule = _about_failure(tool, said, _first(rows[0], "status"), len(rows))
+        if rule is not None:
+            yield _lesson("error", rule, rows[0], tasks, *(_first(row, "id") for row in rows))
+
+
+def _about_failure(tool: str, said: str, status: str, times: int) -> str | None:
+    """What to do about a tool that fails so; None where it may have been bad luck."""
+    if said.startswith("there is no tool"):
+        return f"Do not call `{tool}`: it is not among the tools for this work."
+    if said.startswith("there is no file"):
+        return (
+            f"Look with `file_list` before `{tool}`: a file that a task only names need not be there; say in what you "
+            "hand in which one was missing."
+        )
+    if status == "denied":
+        return f"Do not plan on `{tool}` for this: the policy forbids it (“{said}”). Choose another way at once."
+    if times < _OFTEN and _LASTING.search(said) is None:
+        return None
+    return (
+        f"Expect `{tool}` to fail with “{said}”: try it once, then go on without it and name the gap in what you hand "
+        "in."
+    )
+
+
+def _without(text: str, args: Any) -> str:
+    """What a tool said, without the values that only this call had."""
+    values = [value for value in args.values() if isinstance(value, str)] if isinstance(args, Mapping) else []
+    for value in sorted((value for value in values if len(value) >= _OWN), key=len, reverse=True):
+        text = text.replace(f"`{value}`", "it").replace(value, "it")
+    return text
 
 
 def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
@@ -125,7 +155,7 @@ def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
             continue
         kind = _first(row, "kind")
         if _first(row, "tool"):
-            what = f"Before asking for `{_first(row, 'tool')}`, see to what a person refused it for"
+            what = f"Before asking for `{_first(row, 'tool')}`, see to what a person refused such a call for"
         elif kind == "TASK_REVIEW":
             what = "Before handing in, see to what a person sent such work back for"
         else:
@@ -192,12 +222,21 @@ def _merges(facts: Row) -> Iterator[dict[str, str]]:
     """Known lessons that differ in nothing but case, blanks and stops."""
     seen: dict[tuple[str, ...], str] = {}
     for row in _rows(facts, "known_lessons"):
-        words = re.sub(r"\W+", " ", str(row.get("rule", "")).lower()).strip()
-        key = (words, _first(row, "task_type"), _first(row, "persona"))
+        key = _words(row)
         if key in seen:
             yield {"keep": seen[key], "drop": str(row["id"]), "reason": "the same words"}
         else:
             seen[key] = str(row["id"])
+
+
+def _persona(row: Row, tasks: Tasks) -> str:
+    return _first(row, "persona") or _first(tasks.get(_first(row, "task_id"), row), "persona")
+
+
+def _words(lesson: Row) -> tuple[str, ...]:
+    """What is the same in two lessons that say the same to the same."""
+    rule = re.sub(r"\W+", " ", str(lesson.get("rule", "")).lower()).strip()
+    return rule, _first(lesson, "task_type"), _first(lesson, "persona")
 
 
 def _lesson(kind: str, rule: str, row: Row, tasks: Tasks, *evidence: str) -> dict[str, Any]:
@@ -207,7 +246,7 @@ def _lesson(kind: str, rule: str, row: Row, tasks: Tasks, *evidence: str) -> dic
         "kind": kind,
         "rule": rule,
         "task_type": _first(row, "task_type") or _first(task, "task_type", "type") or None,
-        "persona": _first(row, "persona") or _first(task, "persona") or None,
+        "persona": _persona(row, tasks) or None,
         "confidence": 0.5,
         "evidence": list(dict.fromkeys(ident for ident in cited if ident)),
     }

@@ -1,0 +1,1 @@
+"""The oversight layer, without a database."""
