@@ -72,13 +72,13 @@ async def ours(folder: Path, seconds: float, width: int) -> float:
         project_day_usd=1e6,
     ) as box:  # fmt: skip
         runtime = replace(box.runtime, models=OneModel())
-        agents = [await _agent(runtime, n) for n in range(width)]
+        agents = [await agent_for(runtime, n) for n in range(width)]
         count = 0
 
         async def one(agent: Any) -> None:
             nonlocal count
             while time.perf_counter() < until:
-                await _run(runtime, agent, f"{agent.id}:{time.perf_counter_ns()}")
+                await one_run(runtime, agent, f"{agent.id}:{time.perf_counter_ns()}")
                 count += 1
 
         until = time.perf_counter() + seconds / 4
@@ -89,7 +89,8 @@ async def ours(folder: Path, seconds: float, width: int) -> float:
         return count / (time.perf_counter() - begun)
 
 
-async def _agent(runtime: Any, number: int) -> Any:
+async def agent_for(runtime: Any, number: int) -> Any:
+    """An agent with a mailbox of its own."""
     persona = runtime.personas.personas["research"]
     roomy = persona.model_copy(
         update={
@@ -103,7 +104,8 @@ async def _agent(runtime: Any, number: int) -> Any:
     )  # fmt: skip
 
 
-async def _run(runtime: Any, agent: Any, key: str) -> None:
+async def one_run(runtime: Any, agent: Any, key: str) -> None:
+    """Posts a run, claims it and works it to its end."""
     now = runtime.clock.now()
     message = Post(
         project_id="default", agent_id=agent.id, kind="think", payload={"prompt": "where are my orders?"},

@@ -8,8 +8,9 @@ import pytest
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
+from interlock.core.values import SYSTEM
 from interlock.llm.messages import ModelError, ModelFault
-from interlock.store import mailbox, traces
+from interlock.store import lessons, mailbox, traces
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.integration.sentry.receiver import Receiver, receiving, values
 from tests.integration.sentry.scene import played, sentry_for
@@ -184,3 +185,17 @@ async def test_share_of_traces_is_the_settings(tmp_path: Path, rate: float) -> N
     assert bool(receiver.items("span")) is bool(rate)
     assert len(receiver.counted("interlock.tool_calls")) == 1
     assert [body for body, _ in receiver.logs] == ["agent decision: tool call"]
+
+
+async def test_version_of_a_lesson_is_a_memory_update(tmp_path: Path) -> None:
+    lesson = {
+        "id": "les_1", "project_id": None, "kind": "win", "rule": "canary", "rule_digest": "d", "confidence": 0.5,
+        "evidence": ["run_1"], "status": "probation",
+    }  # fmt: skip
+    with receiving() as receiver:
+        async with played(tmp_path, ScriptedModel(), sentry_for(receiver)) as stage:
+            await stage.store.write(lessons.add, lesson, SYSTEM, "canary", stage.clock.now())
+    ((body, log),) = receiver.logs
+    assert body == "memory update: lesson written"
+    assert (log["interlock.lesson_id"], log["interlock.version"], log["interlock.lesson_kind"]) == ("les_1", 1, "win")
+    assert "canary" not in receiver.everything

@@ -4,6 +4,7 @@ What the attributes mean is `vocabulary`'s matter.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
@@ -27,10 +28,16 @@ OF_AN_EVENT = ("event_id", "timestamp", "level", "platform", "environment", "rel
 def clean(value: Any) -> Any:
     """A value without secrets and not longer than a name is."""
     if isinstance(value, str):
-        return scrub(" ".join(value[: LONGEST * 4].split()))[:LONGEST]
+        return _text(value[: LONGEST * 4])
     if isinstance(value, list | tuple):
         return [clean(item) for item in value[:LONGEST]]
     return value if isinstance(value, bool | int | float) else type(value).__name__
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    """Remembered, since most names and words of ours come again and again."""
+    return scrub(" ".join(value.split()))[:LONGEST]
 
 
 def kept(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
