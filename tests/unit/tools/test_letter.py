@@ -1,5 +1,6 @@
 """Addresses and headers: nothing that is sent can become more than it says."""
 
+import json
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -26,6 +27,15 @@ def parsed(made: Letter) -> EmailMessage:
     message = message_from_bytes(made.mime(), policy=default)
     assert isinstance(message, EmailMessage)
     return message
+
+
+def test_letter_that_was_kept_is_the_same_to_the_last_byte() -> None:
+    file = Attachment("a.csv", "text/csv", b"a,b\n")
+    made = letter(cc=("bob@example.com",), subject="Grüße", attachments=(file,))
+    kept = json.loads(json.dumps(made.to_json()))
+    again = Letter.from_json(kept, {kept["attachments"][0]["blob"]: file.data})
+    assert again == made
+    assert again.headers == made.headers
 
 
 @pytest.mark.parametrize("text", ["ann@example.com", "a.b+c@sub.example.co.uk", "x'y@example.com"])
