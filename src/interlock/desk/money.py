@@ -12,7 +12,7 @@ from interlock.store import audit, ledger, squad
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
-KINDS = ("project_day", "agent_day", "mission", "task", "run")
+KINDS = ("project_day", "agent_day", "mission", "learn", "task", "run")
 LISTED = ("project_day", "agent_day", "mission")
 MOST_RAISE_USD = 100_000.0
 
@@ -31,7 +31,7 @@ def _whose(tx: Tx, row: Any) -> str | None:
     if row.kind == "agent_day":
         member = squad.member(tx, row.owner_id)
         return member.persona if member is not None else None
-    if row.kind in ("mission", "task"):
+    if row.kind in ("mission", "learn", "task"):
         task = task_store.task(tx, row.owner_id)
         return task.title if task is not None else None
     return row.project_id if row.kind == "project_day" else None

@@ -163,8 +163,9 @@ def test_what_failed_and_then_worked_teaches_how_it_works(args: Any, then: Any, 
 
 
 def test_corrected_arguments_are_named_without_what_they_were() -> None:
-    corrected = {"id": "apr_1", "task_id": "tsk_1", "tool": "send_email", "answer": "used",
-                 "args": {"to": "a@b.example", "body": "x"}, "edited_to": {"to": "c@d.example", "body": "x"}}  # fmt: skip
+    asked, edited = {"to": "a@b.example", "body": "x"}, {"to": "c@d.example", "body": "x"}
+    corrected = {"id": "apr_1", "task_id": "tsk_1", "tool": "send_email", "answer": "used", "args": asked}
+    corrected["edited_to"] = edited
     (lesson,) = learned({"tasks": FACTS["tasks"], "approvals": [corrected]})
     assert "`to`" in lesson["rule"]
     assert "`body`" not in lesson["rule"]

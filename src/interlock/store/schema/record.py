@@ -151,7 +151,7 @@ class Account(SQLModel, table=True):
         sa.CheckConstraint("settled_microusd >= 0", name="settled"),
     )
     id: str = Field(primary_key=True)
-    """`run:ID`, `task:ID`, `mission:ID`, `agent_day:MEMBER:DAY`, `project_day:PROJECT:DAY`."""
+    """`run:ID`, `task:ID`, `mission:ID`, `learn:MISSION`, `agent_day:MEMBER:DAY`, `project_day:PROJECT:DAY`."""
     kind: str
     owner_id: str = Field(index=True)
     project_id: str
