@@ -50,7 +50,6 @@ class Reception:
         self._mine = json.dumps([processes.host(), pid, processes.started(pid) or "unknown", new_id("rcp")])
         self._lanes: dict[str, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
-        self._starting = False
 
     async def accept(self, request: Request) -> bool:
         """Keeps a request; when this returns it will be worked, whatever happens to this process.
@@ -85,7 +84,6 @@ class Reception:
 
     async def run(self) -> None:
         """Works open requests until it is cancelled: those of one person in order, several people side by side."""
-        self._starting = self.runtime.settings.is_embedded
         try:
             while True:
                 self._wake.clear()
@@ -107,28 +105,23 @@ class Reception:
             if len(self._lanes) >= SIDE_BY_SIDE:
                 return
             if identity not in self._lanes:
-                lane = asyncio.create_task(self._lane(identity, self._starting), name=f"requests of {identity}")
+                lane = asyncio.create_task(self._lane(identity), name=f"requests of {identity}")
                 self._lanes[identity] = lane
                 lane.add_done_callback(lambda _, who=identity: self._ended(who))  # type: ignore[misc]
-        self._starting = False
 
     def _ended(self, identity: str) -> None:
         self._lanes.pop(identity, None)
 
-    async def _lane(self, identity: str, seize: bool) -> None:
-        """Works what one person said, one after the other, until nothing is left that this process may take.
-
-        With `seize` the first may be taken whoever holds it: nobody else executes an embedded home.
-        """
+    async def _lane(self, identity: str) -> None:
+        """Works what one person said, one after the other, until nothing is left that this process may take."""
         store = self.runtime.store
         try:
             while (row := await store.read(inbox.head, identity)) is not None:
                 now = self.runtime.clock.now()
-                if not (seize or self._is_free(row, now)):
+                if not self._is_free(row, now):
                     return
                 if not await store.write(inbox.claim, row.key, row.holder, self._mine, now):
                     return
-                seize = False
                 await self._work(row)
         except StoreError as error:
             _log.warning("requests of %s wait for the database: %s", identity, error)
@@ -143,7 +136,12 @@ class Reception:
         return processes.is_dead(host, pid, started) or now - row.taken_at > timedelta(seconds=TAKEOVER_S)
 
     async def _work(self, row: Any) -> None:
-        request = Request.from_json(row.payload)
+        try:
+            request = Request.from_json(row.payload)
+        except (KeyError, TypeError) as error:
+            _log.warning("request %s is none that this version knows: %s", row.key, error)
+            await self.runtime.store.write(inbox.done, row.key, self._mine, self.runtime.clock.now())
+            return
         person = await self.person(request.identity, request.place.surface)
         if person is None:
             await self.runtime.store.write(

@@ -1,7 +1,8 @@
 """What people say in chats: kept, worked once, in order, and only for those who are known."""
 
 import asyncio
-from dataclasses import replace
+import json
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from interlock import Interlock
 from interlock.desk import controls, emergency, listings, people
 from interlock.desk.reception import MOST_BYTES, TAKEOVER_S, Reception
-from interlock.store import audit, inbox, outbox
+from interlock.store import audit, inbox, outbox, processes
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
 
 STRANGER = "slack:UMALLORY"
@@ -42,33 +43,33 @@ async def test_what_was_accepted_before_a_crash_is_done_after_it(box: Interlock)
     assert mission["goal"] == "Compare A and B"
 
 
-async def taken_by(box: Interlock, url: str, ago_s: float) -> Front:
-    """A reception over a home with a database of that URL, after another machine took a request so long ago."""
+async def taken_by(box: Interlock, holder: str, ago_s: float = 0.0) -> Front:
+    """A reception that did not get a request of Ana's, since another process took it so long ago."""
     await link(box, "Ana", ANA)
-    settings = box.runtime.settings.model_copy(update={"database_url": url})
-    reception = Reception(replace(box.runtime, settings=settings))
+    reception = Reception(box.runtime)
     await reception.accept(request("run Compare A and B", "k"))
     taken_at = box.runtime.clock.now() - timedelta(seconds=ago_s)
-    assert await box.runtime.store.write(inbox.claim, "slack:k", None, ELSEWHERE, taken_at)
+    assert await box.runtime.store.write(inbox.claim, "slack:k", None, holder, taken_at)
     return Front(box, reception)
 
 
-async def test_what_an_embedded_home_had_in_hand_when_it_died_is_done_at_its_next_start(box: Interlock) -> None:
-    front = await taken_by(box, "sqlite:///home.db", 0)
+async def test_what_a_process_of_this_machine_had_in_hand_when_it_died_is_done_at_once(box: Interlock) -> None:
+    dead = json.dumps([processes.host(), os.getpid(), "an earlier process of this pid", "rcp_dead"])
+    front = await taken_by(box, dead)
     async with worked(front.reception):
         await front.quiet(ANA)
     assert len(await listings.missions(box.runtime)) == 1
 
 
 async def test_what_another_machine_has_had_in_hand_for_too_long_is_done_here(box: Interlock) -> None:
-    front = await taken_by(box, "postgresql://elsewhere", TAKEOVER_S + 1)
+    front = await taken_by(box, ELSEWHERE, TAKEOVER_S + 1)
     async with worked(front.reception):
         await front.quiet(ANA)
     assert len(await listings.missions(box.runtime)) == 1
 
 
 async def test_what_a_living_process_has_in_hand_is_left_to_it(box: Interlock) -> None:
-    front = await taken_by(box, "postgresql://elsewhere", 0)
+    front = await taken_by(box, ELSEWHERE)
     await link(box, "Ben", BEN)
     async with worked(front.reception):
         for _ in range(3):
@@ -193,6 +194,12 @@ async def test_what_is_too_large_is_not_kept_and_its_sender_is_told(front: Front
 
 async def test_signs_that_no_database_stores_are_no_reason_to_lose_a_request(front: Front) -> None:
     assert "no command" in text_of(await front.say("a\x00b\ud800 c"))
+
+
+async def test_a_request_that_no_version_knows_holds_up_nobody(front: Front) -> None:
+    kept = {"identity": ANA, "shape": "of the future"}
+    await front.box.runtime.store.write(inbox.take_in, "slack:odd", "slack", kept, front.box.runtime.clock.now())
+    assert text_of(await front.say("status")).startswith("How things stand")
 
 
 async def test_requests_wait_for_a_reception_and_are_there_when_it_comes(box: Interlock) -> None:
