@@ -46,18 +46,29 @@ def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) 
 
 
 def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> None:
-    def found(check: str, **variables: str) -> tuple[str, str]:
-        finding = next(each for each in cli("doctor", "--json", **variables).json() if each["check"] == check)
-        return finding["state"], finding["found"]
+    def found(**variables: str) -> dict[str, tuple[str, str]]:
+        return {each["check"]: (each["state"], each["found"]) for each in cli("doctor", "--json", **variables).json()}
 
-    assert "set BRAVE_API_KEY" in found("search")[1]
-    assert found("search", BRAVE_API_KEY="hush") == ("ok", "by Brave")
-    assert "not set up" in found("e-mail")[1]
-    host = {"INTERLOCK_SMTP__HOST": "mail.example.com"}
-    assert found("e-mail", **host) == ("warning", "it has no sender: set `smtp.sender` in interlock.yaml")
-    assert found("e-mail", **host, INTERLOCK_SMTP__SENDER="a@example.com") == ("ok", "by smtp as a@example.com")
+    without = found()
+    assert "set BRAVE_API_KEY" in without["search"][1]
+    assert all("not set up" in without[check][1] for check in ("e-mail", "slack", "telegram"))
+    half = found(
+        INTERLOCK_SMTP__HOST="mail.example.com", SLACK_BOT_TOKEN="xoxb-1", TELEGRAM_BOT_TOKEN="1:a",
+        INTERLOCK_TELEGRAM__WEBHOOK_URL="https://example.com/telegram/webhook",
+    )  # fmt: skip
+    assert half["e-mail"] == ("warning", "it has no sender: set `smtp.sender` in interlock.yaml")
+    assert half["slack"] == ("error", "it cannot be heard: set SLACK_APP_TOKEN or SLACK_SIGNING_SECRET")
+    assert half["telegram"] == ("error", "its webhook has no secret: set INTERLOCK_TELEGRAM__WEBHOOK_SECRET")
+    whole = found(
+        BRAVE_API_KEY="hush", INTERLOCK_SMTP__HOST="mail.example.com", INTERLOCK_SMTP__SENDER="a@example.com",
+        SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1", INTERLOCK_SLACK__CHANNEL="C1", TELEGRAM_BOT_TOKEN="1:a",
+    )  # fmt: skip
+    assert whole["search"] == ("ok", "by Brave")
+    assert whole["e-mail"] == ("ok", "by smtp as a@example.com")
+    assert whole["slack"] == ("ok", "by Socket Mode, alerts go to C1")
+    assert whole["telegram"] == ("ok", "by polling; alerts go nowhere without `telegram.chat`")
     postal = {"INTERLOCK_POSTAL__BASE_URL": "https://p.example.com", "INTERLOCK_POSTAL__SENDER": "a@example.com"}
-    assert found("e-mail", **postal) == ("warning", "Postal needs a key: set POSTAL_API_KEY")
+    assert found(**postal)["e-mail"] == ("warning", "Postal needs a key: set POSTAL_API_KEY")
 
 
 def test_the_demo_goes_from_goal_to_signed_deliverable(cli: Cli, tmp_path: Path) -> None:

@@ -40,7 +40,20 @@ async def examine() -> list[Finding]:
     except ConfigError as error:
         return [*findings, *(Finding("settings", "error", fault) for fault in error.faults)]
     findings.append(Finding("settings", "ok", f"home {settings.home}"))
-    for check in (_home, _disk, _policy, _personas, _model, _email, _search, _telemetry, _clock, _executing):
+    for check in (
+        _home,
+        _disk,
+        _policy,
+        _personas,
+        _model,
+        _email,
+        _search,
+        _slack,
+        _telegram,
+        _telemetry,
+        _clock,
+        _executing,
+    ):
         findings += check(settings)
     findings.append(await _database(settings))
     return findings
@@ -132,6 +145,38 @@ def _telemetry(settings: Settings) -> Iterator[Finding]:
     share = "" if settings.sentry.traces_sample_rate == 1 else f", {settings.sentry.traces_sample_rate:.0%} of traces"
     name = settings.sentry.environment or "production"
     yield Finding("telemetry", "ok", f"on, to Sentry at {place.hostname} as {name}{share}; no words of a run are sent")
+
+
+def _slack(settings: Settings) -> Iterator[Finding]:
+    slack = settings.slack
+    if slack.bot_token is None and slack.app_token is None:
+        yield Finding("slack", "ok", "not set up: set SLACK_BOT_TOKEN, and SLACK_APP_TOKEN or SLACK_SIGNING_SECRET")
+    elif slack.bot_token is None:
+        yield Finding("slack", "error", "it has no bot token: set SLACK_BOT_TOKEN")
+    elif slack.app_token is not None:
+        yield Finding("slack", "ok", f"by Socket Mode{_room(slack.channel, 'slack.channel')}")
+    elif slack.signing_secret is not None:
+        yield Finding("slack", "ok", f"its requests come to /slack/events{_room(slack.channel, 'slack.channel')}")
+    else:
+        yield Finding("slack", "error", "it cannot be heard: set SLACK_APP_TOKEN or SLACK_SIGNING_SECRET")
+
+
+def _telegram(settings: Settings) -> Iterator[Finding]:
+    telegram = settings.telegram
+    if telegram.bot_token is None:
+        yield Finding("telegram", "ok", "not set up: set TELEGRAM_BOT_TOKEN")
+    elif telegram.webhook_url is None:
+        yield Finding("telegram", "ok", f"by polling{_room(telegram.chat, 'telegram.chat')}")
+    elif telegram.webhook_secret is None:
+        yield Finding("telegram", "error", "its webhook has no secret: set INTERLOCK_TELEGRAM__WEBHOOK_SECRET")
+    else:
+        yield Finding(
+            "telegram", "ok", f"its updates come to {telegram.webhook_url}{_room(telegram.chat, 'telegram.chat')}"
+        )
+
+
+def _room(channel: str | None, setting: str) -> str:
+    return f", alerts go to {channel}" if channel else f"; alerts go nowhere without `{setting}`"
 
 
 def _clock(settings: Settings) -> Iterator[Finding]:
