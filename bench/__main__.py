@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MODULES = ("policy_decision", "durable_run", "command_line", "idle", "mission", "stop", "tap", "telemetry")
+MODULES = ("policy_decision", "durable_run", "command_line", "idle", "mission", "slack_ack", "stop", "tap", "telemetry")
 RESULTS = Path(__file__).parent / "results"
 
 

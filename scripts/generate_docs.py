@@ -14,7 +14,7 @@ from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.words import LEADING, NOUNS, VERBS
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
-from scripts import docs_commands
+from scripts import docs_chat, docs_commands
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -87,6 +87,11 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "chat commands": docs_commands.chat_commands,
         "settings": docs_commands.settings,
         "key variables": docs_commands.key_variables,
+    },
+    "docs/slack.md": {
+        "manifest for socket mode": docs_chat.socket_manifest,
+        "manifest for http": docs_chat.http_manifest,
+        "scopes": docs_chat.scopes,
     },
 }
 """For each document its parts, by name."""

@@ -69,7 +69,7 @@ class SlackApi(Workspace):
         self.line_count = 0
         self._wires: list[asyncio.Transport] = []
         self._spoiled: str | None = None
-        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._faults: defaultdict[str, deque[Fault | None]] = defaultdict(deque)
         self._tickets: set[str] = set()
         self._urls: dict[str, int] = {}
         self._changed = asyncio.Condition()
@@ -100,8 +100,11 @@ class SlackApi(Workspace):
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def fail(self, method: str, *faults: Fault) -> None:
-        """Has the next calls of a method (`respond` and `link` are the response URLs and the line) go wrong."""
+    def fail(self, method: str, *faults: Fault | None) -> None:
+        """Has the next calls of a method go wrong; None lets one pass.
+
+        `respond` and `link` are the response URLs and the Socket Mode line.
+        """
         self._faults[method].extend(faults)
 
     def asked(self, method: str) -> list[Json]:
@@ -148,6 +151,10 @@ class SlackApi(Workspace):
         for transport in self._wires:
             transport.abort()
 
+    def _fault(self, method: str) -> Fault | None:
+        faults = self._faults[method]
+        return faults.popleft() if faults else None
+
     async def _note(self) -> None:
         async with self._changed:
             self._changed.notify_all()
@@ -157,7 +164,7 @@ class SlackApi(Workspace):
         body = await _body(request)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or body.pop("token", "")
         self.calls.append(Call(method, body))
-        found = self._faults[method].popleft() if self._faults[method] else None
+        found = self._fault(method)
         answer = self._answer(method, token, body) if found is None or found.does_it else {}
         await self._note()
         if found is not None:
@@ -192,7 +199,7 @@ class SlackApi(Workspace):
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         number, body = request.match_info["number"], json.loads(await request.text())
         self.calls.append(Call("respond", body))
-        found = self._faults["respond"].popleft() if self._faults["respond"] else None
+        found = self._fault("respond")
         wrong = fault(body)
         if found is None and self._urls.get(number, 0) > 0 and not wrong:
             self._urls[number] -= 1
@@ -205,7 +212,7 @@ class SlackApi(Workspace):
     async def _link(self, request: web.Request) -> web.StreamResponse:
         """A line. Its address is good once."""
         self.calls.append(Call("link", dict(request.query)))
-        found = self._faults["link"].popleft() if self._faults["link"] else None
+        found = self._fault("link")
         await self._note()
         if found is not None:
             return await self._behave(request, found)

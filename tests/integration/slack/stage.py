@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock import Interlock
-from interlock.desk import people, signing
+from interlock.desk import listings, people, signing
 from interlock.desk.reception import Reception
 from interlock.desk.views import View
 from interlock.integrations.contract import Answer
@@ -80,14 +80,13 @@ class Stage:
 
     async def settled(self, ident: str, status: str) -> View:
         """An approval once it has this status."""
-        return await eventually(
+        view: View = await eventually(
             lambda: signing.approval(self.box.runtime, ident), lambda view: view["status"] == status
         )
+        return view
 
     async def missions(self) -> int:
         """How many missions there are."""
-        from interlock.desk import listings
-
         return len(await listings.missions(self.box.runtime))
 
     async def idle(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlock.core.errors import InterlockError
+from interlock.desk import listings, people
 from interlock.desk.reception import Reception
 from interlock.desk.requests import Request
 from interlock.integrations.slack.surface import KEEP_S
@@ -122,8 +123,6 @@ async def test_bots_edits_and_other_events_are_acknowledged_and_not_heard(api: S
 
 
 async def test_a_stranger_is_refused_once_with_the_id_to_link_and_an_alert(stage: Stage) -> None:
-    from interlock.desk import listings
-
     for text in ("run A", "status", "run B"):
         await stage.said(text, user="U0EVE")
     assert "interlock people link NAME slack:U0EVE" in await stage.reply()
@@ -136,8 +135,6 @@ async def test_a_stranger_is_refused_once_with_the_id_to_link_and_an_alert(stage
 
 
 async def test_a_person_who_is_unlinked_is_refused_at_their_next_command(stage: Stage) -> None:
-    from interlock.desk import people
-
     await stage.said("status")
     await stage.reply()
     await people.unlink(stage.box.runtime, stage.box.person, "slack:U0ANA")

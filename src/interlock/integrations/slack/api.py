@@ -42,8 +42,8 @@ class Failure(Undeliverable):
 class Api:
     """One session to Slack. The client does not repeat calls by itself: a repeated post is a second message."""
 
-    def __init__(self, base_url: str, token: str) -> None:
-        self._base_url, self._token = base_url.rstrip("/") + "/", token
+    def __init__(self, base_url: str, token: str, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._base_url, self._token, self._timeout_s = base_url.rstrip("/") + "/", token, timeout_s
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -59,7 +59,7 @@ class Api:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
-            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_S))
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._timeout_s))
         return self._session
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ async def heard(call: Awaitable[Any]) -> Any:
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
         raise Later(f"Slack cannot be reached: {error}") from error
     except TimeoutError as error:
-        raise Unheard(f"Slack did not answer within {TIMEOUT_S:g} s") from error
+        raise Unheard("Slack did not answer in time") from error
     except aiohttp.ClientError as error:
         raise Unheard(f"the connection to Slack broke: {type(error).__name__}") from error
 

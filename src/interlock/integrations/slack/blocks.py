@@ -82,7 +82,7 @@ def _head(title: str) -> Iterator[Block]:
 def _facts(facts: Sequence[Fact]) -> Iterator[Block]:
     fields: list[dict[str, Any]] = []
     for fact in facts:
-        text = f"*{escape(fact.label)}*\n{escape(fact.value.strip()) or '–'}"
+        text = f"*{escape(fact.label)}*\n{escape(' '.join(fact.value.split())) or '–'}"
         if size(fact.label) + size(fact.value) + 8 <= MOST_FIELD:
             fields.append(_marked(text))
             if len(fields) < MOST_FIELDS:
