@@ -22,7 +22,7 @@ from interlock.store.tx import Tx
 KIND = "learn"
 MISSION_PERCENT = 10
 """Of a mission's budget, at most, is spent on learning from it."""
-LEAST_MICROUSD = 10_000
+LEAST_MICROUSD = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
