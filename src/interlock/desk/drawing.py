@@ -3,6 +3,7 @@
 Answers to commands are in `replies`; how a card looks, each surface's matter.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from interlock.core.errors import Conflict, NotFound
@@ -19,11 +20,12 @@ LONGEST_GOAL = 1_500
 LONGEST_DELIVERABLE = 12_000
 MOST_TASKS = 15
 TONES = {"DONE": Tone.GREEN, "BLOCKED": Tone.RED, "NEEDS_APPROVAL": Tone.YELLOW}
+ENDS = ("DONE", "CANCELED")
 SEVERITIES = {"info": Tone.PLAIN, "warning": Tone.YELLOW, "critical": Tone.RED}
 
 
 async def draw(office: Office, subject: str) -> Card | None:
-    """What there is to say of `approval:ID`, `mission:ID`, `ended:ID` or `alert:ID` now; None where nothing is."""
+    """What there is to say now of `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N` or `alert:ID`; else None."""
     kind, _, ident = subject.partition(":")
     try:
         match kind:
@@ -32,7 +34,9 @@ async def draw(office: Office, subject: str) -> Card | None:
             case "mission":
                 return mission_card(await task(office, ident))
             case "ended":
-                return await ended_card(office, ident)
+                return await ended_card(office, ident, ENDS)
+            case "blocked":
+                return await ended_card(office, ident.partition(":")[0], ("BLOCKED",))
             case "alert":
                 return await alert_card(office, ident)
     except NotFound:
@@ -69,11 +73,11 @@ def mission_card(mission: View) -> Card:
     )
 
 
-async def ended_card(office: Office, ident: str) -> Card | None:
-    """How a mission ended, with what it handed in, or what keeps it; None while it gets on."""
+async def ended_card(office: Office, ident: str, states: Sequence[str]) -> Card | None:
+    """How a mission ended, with what it handed in, or what keeps it; None where it is in none of `states`."""
     mission = await task(office, ident)
     status = mission["status"]
-    if status not in ("DONE", "CANCELED", "BLOCKED"):
+    if status not in states:
         return None
     word = {"DONE": "Done", "CANCELED": "Canceled", "BLOCKED": "Blocked"}[status]
     last = next((t["reason"] for t in reversed(mission["transitions"]) if t["to_status"] == status), None)

@@ -234,12 +234,13 @@ def _tell_people(tx: Tx, row: Any, move: Move, now: datetime) -> None:
     outbox.touch(tx, f"mission:{row.mission_id}")
     if row.parent_id is not None:
         return
-    if move.to in TERMINAL or move.to is TaskState.BLOCKED:
-        outbox.tell(
-            tx, "ended", f"ended:{row.mission_id}", now, project_id=row.project_id, mission_id=row.mission_id
-        )  # fmt: skip
-    elif row.status == TaskState.BLOCKED:
-        outbox.touch(tx, f"ended:{row.mission_id}")
+    if move.to in TERMINAL:
+        subject = f"ended:{row.mission_id}"
+    elif move.to is TaskState.BLOCKED:
+        subject = f"blocked:{row.mission_id}:{row.version}"
+    else:
+        return
+    outbox.tell(tx, "ended", subject, now, project_id=row.project_id, mission_id=row.mission_id)
 
 
 def add(tx: Tx, **values: Any) -> None:

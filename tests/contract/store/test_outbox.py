@@ -148,23 +148,25 @@ async def test_end_of_a_mission_is_told_once_in_each_thread(store: Store) -> Non
     assert {row.revision for row in ended} == {1}
 
 
-async def test_mission_that_goes_on_after_a_block_takes_back_that_it_was_blocked(store: Store) -> None:
+async def test_each_block_of_a_mission_and_its_end_are_messages_of_their_own(store: Store) -> None:
     made = await store.write(threads)
 
-    def move(to: TaskState, key: str, **more: Any) -> Move:
-        return Move(task_id=made.mission_id, to=to, actor=ADA, reason="so", key=key, **more)
+    async def move(to: TaskState, key: str, **more: Any) -> None:
+        change = Move(task_id=made.mission_id, to=to, actor=ADA, reason="so", key=key, **more)
+        await store.write(tasks.advance, change, T0)
 
-    told = f"ended:{made.mission_id}@{ROOM}/{made.mission_id}"
-    await store.write(
-        tasks.advance, move(TaskState.ASSIGNED, "a", assignee_agent_id=made.coordinator), T0
-    )  # fmt: skip
-    assert told not in await keys(store)
-    await store.write(
-        tasks.advance, move(TaskState.BLOCKED, "b", block_kind=BlockKind.OPERATOR, wait_for="owner:ada"), T0
-    )  # fmt: skip
-    assert await revision(store, told) == 1
-    await store.write(tasks.advance, move(TaskState.ASSIGNED, "c"), T0)
-    assert await revision(store, told) == 2
+    async def told() -> list[str]:
+        here = f"@{ROOM}/{made.mission_id}"
+        found = await store.read(rows)
+        return [str(row.subject).split(":")[0] for row in found if row.kind == "ended" and row.key.endswith(here)]
+
+    await move(TaskState.ASSIGNED, "a", assignee_agent_id=made.coordinator)
+    assert await told() == []
+    for number in range(2):
+        await move(TaskState.BLOCKED, f"b{number}", block_kind=BlockKind.OPERATOR, wait_for="owner:ada")
+        await move(TaskState.ASSIGNED, f"c{number}")
+    await move(TaskState.CANCELED, "d")
+    assert await told() == ["blocked", "blocked", "ended"]
 
 
 async def test_alert_goes_to_the_rooms_once_and_is_edited_when_it_is_seen(store: Store) -> None:
