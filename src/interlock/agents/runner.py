@@ -101,8 +101,9 @@ async def _until_deadline(session: Session) -> None:
 async def _is_controlled(runtime: Runtime, claim: Claim) -> bool:
     """Whether a write was refused because somebody wants the run stopped, and not because it is another worker's."""
     row = await runtime.store.read(traces.run, claim.run.id)
-    is_ours = row is not None and row.status == "running" and row.fence == claim.lease
-    return is_ours and (row.control is not None or await runtime.store.read(controls.mode) is Mode.STOPPED)
+    if row is None or row.status != "running" or row.fence != claim.lease:
+        return False
+    return row.control is not None or await runtime.store.read(controls.mode) is Mode.STOPPED
 
 
 async def _loop(session: Session) -> None:

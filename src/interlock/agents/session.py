@@ -246,6 +246,7 @@ class Session:
             position=self.position,
             labels=sorted(self.labels),
             usage=self.usage.as_dict(),
+            loops=self.runtime.settings.loops,
         )
 
     def said(self, message: Message, results: Results) -> None:

@@ -14,8 +14,9 @@ from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
 from interlock.core.values import SYSTEM, Actor
 from interlock.memory import lesson_book
+from interlock.policy.loops import Limits
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
+from interlock.store import approvals, audit, ledger, loops, mailbox, missions, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
@@ -111,6 +112,8 @@ class Results:
     position: int = 0
     labels: Sequence[str] = field(default_factory=tuple)
     usage: Mapping[str, int] = field(default_factory=dict)
+    loops: Limits | None = None
+    """When failures and comments count as a loop; None where nobody looks."""
 
     @property
     def progress(self) -> Progress:
@@ -242,7 +245,21 @@ def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> None
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)
-    ask(tx, claim, results.holds, now)
+    if not _goes_in_circles(tx, claim, results, now):
+        ask(tx, claim, results.holds, now)
+
+
+def _goes_in_circles(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
+    """Whether these results were one too many of their kind for the task, which is then blocked and the run cancelled.
+
+    Source: row I1.
+    """
+    rules = {"failed_calls"} if any(done.status is CallStatus.FAILED for done in results.done) else set()
+    if any(unit is tasks.say for done in results.done for unit, _, _ in done.writes):
+        rules |= {"comments", "messages"}
+    if not rules or results.loops is None or claim.run.task_id is None or claim.run.kind != "task":
+        return False
+    return loops.check(tx, claim.run.task_id, results.loops, now, rules=rules) is not None
 
 
 def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:

@@ -4,7 +4,7 @@ What to ask for is decided by the nodes.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,8 @@ from interlock.graph.view import MissionView
 from interlock.memory import lesson_book
 from interlock.memory.facts import Scope
 from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
+from interlock.policy.loops import Limits
+from interlock.settings.model import Loops
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, coordination, leases, ledger, mailbox, missions, squad, tasks
 from interlock.store.ledger import Opening
@@ -34,12 +36,13 @@ POLICY = Actor(ActorKind.SYSTEM, "system:policy")
 class Waits:
     """How long a block stays before it escalates, and a question about a deliverable before it expires; seconds.
 
-    `lessons` says what lessons need to become rules.
+    `lessons` says what lessons need to become rules, `loops` when work goes round in circles.
     """
 
     blocked_s: float = 3600.0
     approval_s: float = 86_400.0
     lessons: Thresholds = USUAL
+    loops: Limits = field(default_factory=Loops)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
@@ -31,7 +31,8 @@ from interlock.graph.resolving import closing
 from interlock.graph.state import GRAPH_VERSION, NODES, State, question
 from interlock.graph.view import ENDED, MissionView, derived_id
 from interlock.memory import lesson_book
-from interlock.store import audit, mailbox, missions
+from interlock.policy.loops import Limits
+from interlock.store import audit, loops, mailbox, missions, tasks
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost
 from interlock.store.mailbox import Claim
@@ -52,7 +53,7 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
     """Handles a claimed run of kind `mission`. Never raises because of the mission."""
     settings = runtime.settings
     limits = lesson_book.thresholds(settings.lessons)
-    waits = Waits(settings.times.blocked_escalation_s, settings.approval_expires_s, limits)
+    waits = Waits(settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops)
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
 
@@ -97,9 +98,20 @@ class Coordinator:
     async def _step(self, claim: Claim) -> None:
         mission_id = claim.run.mission_id
         loaded = await self.store.read(load, mission_id, self.personas, self.clock.now())
+        if await self._end_loops(claim, loaded):
+            loaded = await self.store.read(load, mission_id, self.personas, self.clock.now())
         with self.store.telemetry.span("resolve", agent=COORDINATOR, count=len(loaded.events)):
             outcome = await self._look(loaded) if loaded.events else Outcome([])
         await self.store.write(self._commit, claim, loaded, outcome)
+
+    async def _end_loops(self, claim: Claim, loaded: Loaded) -> bool:
+        """Blocks the tasks whose last change was one too many, before anything follows from it. Source: row I1."""
+        changed = sorted({e.payload["task_id"] for e in loaded.events if e.kind == "task_changed"})
+        now = self.clock.now()
+        found = [each for each in changed if await self.store.read(_is_loop, each, self.waits.loops, now)]
+        for task_id in found:
+            await self.store.write(_end_loop, claim, task_id, self.waits.loops, now)
+        return bool(found)
 
     def _commit(self, tx: Tx, claim: Claim, loaded: Loaded, outcome: Outcome) -> None:
         now = self.clock.now()
@@ -150,6 +162,18 @@ class Coordinator:
             text=f"the coordinator of mission `{claim.run.mission_id}` failed and tries again in {backoff} s: {error}",
             key=f"coordinator:{claim.run.mission_id}", subject=claim.run.mission_id,
         )  # fmt: skip
+
+
+_CHANGES = ("review_cycles", "transitions")
+
+
+def _is_loop(tx: Tx, task_id: str, limits: Limits, now: datetime) -> bool:
+    return bool(loops.broken(tx, tasks.task(tx, task_id), limits, now, rules=_CHANGES))
+
+
+def _end_loop(tx: Tx, claim: Claim, task_id: str, limits: Limits, now: datetime) -> None:
+    mailbox.own(tx, claim, even_if_controlled=True)
+    loops.check(tx, task_id, limits, now, rules=_CHANGES)
 
 
 async def _run(graph: Graph, saver: BufferedSaver, given: Any, config: RunnableConfig, view: MissionView) -> Outcome:

@@ -6,7 +6,7 @@ Verdicts and sign-offs are reviewing's; giving out work, delegating's.
 from interlock.graph import effects
 from interlock.graph.effects import Effect
 from interlock.graph.lookbacks import lookbacks
-from interlock.graph.reviewing import MOST_CYCLES, judged
+from interlock.graph.reviewing import judged
 from interlock.graph.state import END, State, Step, wait_at
 from interlock.graph.view import OPEN, WAITING, MissionView, Question, RunView, TaskView, derived_id
 
@@ -60,8 +60,6 @@ def _answered(view: MissionView, task: TaskView, cancelled: set[str]) -> list[Ef
     run = view.run_of(task)
     if task.status in ("INBOX", "ASSIGNED") and view.lost(task):
         return _without_input(view, task)
-    if task.status in OPEN and run is None and _loops(view, task):
-        return _loop(view, task)
     if task.status in OPEN and run is not None and not run.live:
         if run.status == "cancelled" and run.id not in cancelled:
             return [effects.failed(task, task.feedback), effects.work(view, task, attempt=task.attempt + 1)]
@@ -114,32 +112,6 @@ def _ask_again(view: MissionView, task: TaskView, kind: str, reason: str) -> lis
 
 def _feedback(run: RunView) -> str:
     return f"The last try did not succeed: {run.trouble}. Find out what made it fail, and do that differently."
-
-
-def _loops(view: MissionView, task: TaskView) -> bool:
-    return (
-        task.reviews is None
-        and task.review_cycles > MOST_CYCLES
-        and effects.block_key(task, "LOOP", _cycle(task)) not in view.blocks
-    )
-
-
-def _cycle(task: TaskView) -> str:
-    return f"r{task.review_cycles}"
-
-
-def _loop(view: MissionView, task: TaskView) -> list[Effect]:
-    reason = f"it was sent back {task.review_cycles} times: another cycle would be a loop"
-    return effects.escalate(
-        view,
-        task,
-        kind="LOOP",
-        reason=reason,
-        question=f"{reason}. Is it to be worked on once more?",
-        approve="work on it once more",
-        subject=derived_id("sub", task.id, "LOOP", _cycle(task)),
-        mark=_cycle(task),
-    )
 
 
 def _without_input(view: MissionView, task: TaskView) -> list[Effect]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from interlock.agents.context import Runtime
-from interlock.oversight import learner, reminders, waiting
+from interlock.oversight import learner, loops, reminders, waiting
 from interlock.oversight.heartbeat import Heartbeat
 from interlock.settings import Settings
 from interlock.store import firings, inbox, outbox
@@ -39,6 +39,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
     return (
         Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
+        Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
         Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),
         Job("learner", times.learner_s, learn, "has the Learner look at what it has not seen yet"),
         Job("retention", DAY_S, retain, "archives and forgets lessons that do not prove themselves"),

@@ -1,0 +1,32 @@
+"""Looking for work that goes round in circles, at intervals and where something happens that could make it so.
+
+The rules are `policy.loops`'; what is done with a task that breaks one, `store.loops`'.
+"""
+
+from datetime import datetime
+
+from interlock.agents.context import Runtime
+from interlock.core.errors import Conflict
+from interlock.policy.loops import Limits
+from interlock.store import loops, tasks
+from interlock.store.loops import check
+from interlock.store.tasks import TransitionRefused
+from interlock.store.tx import Tx
+
+__all__ = ["check", "sweep"]
+
+
+async def sweep(runtime: Runtime) -> str:
+    """Blocks every task that breaks a rule; says how many. On a quiet day nothing is written. Source: row I1."""
+    limits, now, blocked = runtime.settings.loops, runtime.clock.now(), 0
+    for task_id in await runtime.store.read(loops.suspects, limits, now):
+        if await runtime.store.read(_is_loop, task_id, limits, now):
+            try:
+                blocked += await runtime.store.write(check, task_id, limits, now) is not None
+            except (Conflict, TransitionRefused):
+                continue  # its state changed at this moment, which is an event that is looked at by itself
+    return f"{blocked} task{'s' * (blocked != 1)} blocked"
+
+
+def _is_loop(tx: Tx, task_id: str, limits: Limits, now: datetime) -> bool:
+    return bool(loops.broken(tx, tasks.task(tx, task_id), limits, now))
