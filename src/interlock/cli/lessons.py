@@ -66,7 +66,7 @@ def show(ident: Ident, as_json: Json = False) -> None:
     )
     screen.heading("Versions")
     rows = [
-        (v["version"], screen.ago(v["created_at"], now), v["author_id"], v["content"]["status"],
+        (v["version"], screen.ago(v["created_at"], now), v["author"], v["content"]["status"],
          f"{v['content']['confidence']:.2f}", v["reason"], v["content"]["rule"])
         for v in found["versions"]
     ]  # fmt: skip

@@ -11,8 +11,8 @@ from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view, views
 from interlock.memory import lesson_book
 from interlock.oversight import learner
-from interlock.policy.lesson_rules import UNTRUSTED, Thresholds
-from interlock.store import lesson_uses, lesson_versions
+from interlock.policy.lesson_rules import UNTRUSTED
+from interlock.store import lesson_uses, lesson_versions, squad
 from interlock.store import lessons as lesson_store
 from interlock.store.tx import Tx
 from interlock.tools.builtin import builtin_tools
@@ -73,11 +73,14 @@ async def lesson(office: Office, ident: str) -> View:
 
 def _one(tx: Tx, ident: str) -> View:
     row = lesson_store.lesson(tx, find(tx, "lesson", ident))
+    assert row is not None
+    versions = lesson_versions.of(tx, row.id)
+    names = squad.names(tx, [version.author_id for version in versions if version.author_kind == "agent"])
     return {
         **_lesson(row),
-        "run_id": row.run_id if row is not None else None,
-        "versions": views(lesson_versions.of(tx, row.id)) if row is not None else [],
-        "uses": views(lesson_uses.of_lesson(tx, row.id)) if row is not None else [],
+        "run_id": row.run_id,
+        "versions": [view(each, author=names.get(each.author_id, each.author_id)) for each in versions],
+        "uses": views(lesson_uses.of_lesson(tx, row.id)),
     }
 
 
@@ -109,9 +112,3 @@ def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) ->
     lesson_id = find(tx, "lesson", ident)
     lesson_book.restore(tx, lesson_id, version, person.actor, now)
     return _lesson(lesson_store.lesson(tx, lesson_id))
-
-
-async def retain(office: Office) -> dict[str, int]:
-    """Archives and prunes lessons whose time is up, as the daily job does."""
-    limits: Thresholds = lesson_book.thresholds(office.settings.lessons)
-    return await office.store.write(lesson_book.retain, limits, office.clock.now())
