@@ -42,11 +42,16 @@ def _status(tx: Tx) -> View:
 
 
 async def missions(office: Office, *, project: str | None = None, most: int = 100) -> list[View]:
-    """Missions, newest first, with their progress and cost."""
+    """Missions, newest first, with their progress and cost.
+
+    Raises UsageError for a project that is not there.
+    """
     return await office.store.read(_missions, project, most)
 
 
 def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
+    if project is not None and squad.project(tx, project) is None:
+        raise UsageError(f"no project `{project}`: there are {', '.join(f'`{each}`' for each in squad.projects(tx))}")
     progress, waiting = counts.tasks_by_mission(tx), counts.questions_by_mission(tx)
     spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("mission",))}
     out = []

@@ -93,6 +93,11 @@ def project(tx: Tx, project_id: str) -> Any | None:
     return tx.one(_PROJECT, {"project": project_id})
 
 
+def projects(tx: Tx) -> list[str]:
+    """Ids of the projects, in order."""
+    return [row.id for row in tx.rows(sa.select(_p.id).order_by(_p.id))]
+
+
 def ensure_person(tx: Tx, identity: str, name: str, role: str, now: datetime) -> Any:
     """The person whom a surface knows by `identity`, entered with `role` where nobody is."""
     found = tx.one(_PERSON, {"identity": identity})

@@ -198,3 +198,8 @@ async def test_a_rehearsal_costs_nothing_and_says_what_the_work_would_cost(box: 
     assert result.estimate is not None
     assert result.estimate["model"].startswith("anthropic/")
     assert 0 < result.estimate["cost_usd"] < 0.05 * len(runs)
+
+
+async def test_project_that_is_not_there_is_named_with_those_that_are(box: Interlock) -> None:
+    with pytest.raises(UsageError, match="no project `nope`: there are `default`"):
+        await listings.missions(box.runtime, project="nope")
