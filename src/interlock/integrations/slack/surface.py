@@ -30,6 +30,7 @@ NOT_KEPT = "That could not be kept just now: look with `/interlock status` befor
 _DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}", re.ASCII)
 _ANY = re.compile(r"")
+_FORMS = re.compile(f"^({modals.WORDS}|{modals.ARGUMENTS})$")
 _JSON = {"content-type": "application/json"}
 _log = logging.getLogger(__name__)
 
@@ -103,7 +104,8 @@ class Slack:
         )  # fmt: skip
         app.command(_ANY)(self._command)
         app.action(_ANY)(self._action)
-        app.view(_ANY)(self._view)
+        app.view(_FORMS)(self._view)
+        app.view(_ANY)(_nothing)
         app.event(_ANY)(self._event)
         app.shortcut(_ANY)(_nothing)
         app.options(_ANY)(_nothing)
