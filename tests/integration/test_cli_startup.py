@@ -6,8 +6,8 @@ import sys
 from tests.integration.cli_process import Cli
 
 HEAVY = {
-    "alembic", "anthropic", "langgraph", "mcp", "nicegui", "openai", "psycopg", "pydantic", "rich", "slack_bolt",
-    "sqlalchemy", "sqlmodel", "telegram",
+    "alembic", "anthropic", "langgraph", "mcp", "nicegui", "openai", "psycopg", "pydantic", "rich", "sentry_sdk",
+    "slack_bolt", "sqlalchemy", "sqlmodel", "telegram",
 }  # fmt: skip
 
 

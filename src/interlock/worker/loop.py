@@ -13,6 +13,7 @@ from interlock.agents import runner, steps
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import later
+from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
 from interlock.store import controls, leases, mailbox, processes
@@ -124,6 +125,8 @@ class Worker:
                 await runner.handle(self.runtime, claim, interrupt)
         except Exception as error:  # noqa: BLE001 (a run never ends its worker: row E5)
             _log.warning("run %s could not be recorded: %s", claim.run.id, error)
+            if not isinstance(error, InterlockError):
+                self.runtime.telemetry.failed(error)
             await self._give_back(claim, error)
 
     async def _give_back(self, claim: Claim, error: Exception) -> None:
