@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from interlock.agents import steps
 from interlock.agents.interruption import Interrupt
 from interlock.agents.session import CallState, Session, later
 from interlock.agents.steps import Hold, Results
@@ -248,8 +247,7 @@ async def _book(session: Session, settled: Settled) -> None:
     """Records outcomes before the rest of the turn has ended."""
     done, settled.done = settled.done, []
     if done:
-        results = session.results(Results(done=done))
-        await session.write(steps.commit_results, session.claim, session.spender, results, None, session.now())
+        await session.record(session.results(Results(done=done)))
 
 
 def _repeatable(session: Session, call: CallState) -> bool:

@@ -274,9 +274,7 @@ async def _finish_step(session: Session) -> bool:
         results = Results(done=settled.done, holds=settled.holds)
         if not session.open_calls:
             break
-        await session.write(
-            steps.commit_results, session.claim, session.spender, session.results(results), None, session.now()
-        )
+        await session.record(session.results(results))
         if await session.write(steps.park_unless_answered, session.claim, session.now()):
             return False
     session.owes_answers = False
@@ -301,12 +299,11 @@ async def _tell(session: Session, results: Results, message: Message) -> None:
     told = session.results(results, message)
     session.said(message, told)
     reservation, wanted = session.quote()
-    claim, spender = session.claim, session.spender
     try:
-        await session.write(steps.commit_results, claim, spender, told, reservation, session.now())
+        await session.record(told, reservation)
         session.reserved(reservation, wanted)
     except OverBudget:
-        await session.write(steps.commit_results, claim, spender, told, None, session.now())
+        await session.record(told)
 
 
 async def _end(

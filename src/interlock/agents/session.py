@@ -14,11 +14,12 @@ from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona
-from interlock.agents.steps import Reservation, Results, StepRecord
+from interlock.agents.steps import Reservation, Results, StepRecord, commit_results
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
 from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
 from interlock.policy.risk import Risk
+from interlock.store.errors import LeaseLost
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
@@ -166,6 +167,14 @@ class Session:
     async def write(self, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """A unit of the store."""
         return await self.runtime.store.write(unit, *args, **kwargs)
+
+    async def record(self, results: Results, reservation: Reservation | None = None) -> None:
+        """Transaction B.
+
+        Raises LeaseLost, and so where the results made the task a loop; OverBudget where the reservation does not fit.
+        """
+        if not await self.write(commit_results, self.claim, self.spender, results, reservation, self.now()):
+            raise LeaseLost(self.claim.run.id)
 
     def now(self) -> datetime:
         """The wall clock."""

@@ -231,22 +231,28 @@ def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: da
 
 def commit_results(
     tx: Tx, claim: Claim, spender: Spender, results: Results, reserve: Reservation | None, now: datetime
-) -> None:
-    """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation."""
+) -> bool:
+    """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation.
+
+    False where these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
+    """
     mailbox.own(tx, claim, results.progress, even_if_controlled=True)
-    write_results(tx, claim, results, now)
-    if reserve is not None:
+    goes_on = write_results(tx, claim, results, now)
+    if reserve is not None and goes_on:
         set_aside(tx, spender, reserve, now)
+    return goes_on
 
 
-def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> None:
-    """The rows of what came of a step's calls; the caller has shown its lease."""
+def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
+    """The rows of what came of a step's calls; the caller has shown its lease. False where they are a loop."""
     for done in results.done:
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)
-    if not _goes_in_circles(tx, claim, results, now):
-        ask(tx, claim, results.holds, now)
+    if _goes_in_circles(tx, claim, results, now):
+        return False
+    ask(tx, claim, results.holds, now)
+    return True
 
 
 def _goes_in_circles(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
@@ -259,7 +265,8 @@ def _goes_in_circles(tx: Tx, claim: Claim, results: Results, now: datetime) -> b
         rules |= {"comments", "messages"}
     if not rules or results.loops is None or claim.run.task_id is None or claim.run.kind != "task":
         return False
-    return loops.check(tx, claim.run.task_id, results.loops, now, rules=rules) is not None
+    task_id, limits = claim.run.task_id, results.loops
+    return loops.check(tx, task_id, limits, now, rules=rules, states=loops.AT_WORK) is not None
 
 
 def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:

@@ -50,7 +50,7 @@ class Limits(Protocol):
 
 
 Pair = tuple[str, str]
-"""Of states: from and to. Of agents: two of them, in either order, the smaller first."""
+"""Two states or two agents, in either order: the smaller first."""
 RULES = ("comments", "review_cycles", "failed_calls", "transitions", "messages")
 """By name, in the order in which they are tried."""
 
@@ -63,7 +63,7 @@ class Facts:
     review_cycles: int = 0
     failed_calls: int = 0
     transitions: Sequence[Pair] = ()
-    """From and to of each change of its state; those into or out of a wait for a person's answer left out."""
+    """Of each change of its state, the two states; the changes that `is_progress` tells apart are left out."""
     messages: Mapping[Pair, int] | None = None
     """Messages between agents about it, by pair."""
 
@@ -81,8 +81,16 @@ class Loop:
 
 
 def pair_of(one: str, other: str) -> Pair:
-    """Two agents, whoever is named first."""
+    """Two states or agents, whichever is named first."""
     return (one, other) if one <= other else (other, one)
+
+
+def is_progress(before: str, after: str) -> bool:
+    """Whether a change of state is none that goes to and fro by itself: another rule counts it, or a person decides it.
+
+    Review cycles have a rule of their own, and before a wait for a person ends, somebody has looked.
+    """
+    return "NEEDS_APPROVAL" in (before, after) or {before, after} == {"IN_PROGRESS", "REVIEW"}
 
 
 def loops(facts: Facts, limits: Limits) -> tuple[Loop, ...]:
@@ -120,15 +128,15 @@ def _failed_calls(facts: Facts, limits: Limits) -> Loop | None:
 
 
 def _transitions(facts: Facts, limits: Limits) -> Loop | None:
-    """One pair makes up half where a task only goes to and fro between two states."""
+    """How often its state changed, where it mostly goes to and fro between two of them."""
     if len(facts.transitions) < limits.transitions:
         return None
-    pair, most = min(Counter(facts.transitions).items(), key=lambda item: (-item[1], item[0]))
+    pair, most = min(Counter(pair_of(*pair) for pair in facts.transitions).items(), key=lambda i: (-i[1], i[0]))
     if 2 * most < len(facts.transitions):
         return None
     reason = (
-        f"its state changed {len(facts.transitions)} times in {_minutes(limits.transitions_s)}, {most} times from "
-        f"{pair[0]} to {pair[1]}"
+        f"its state changed {len(facts.transitions)} times in {_minutes(limits.transitions_s)}, {most} times between "
+        f"{pair[0]} and {pair[1]}"
     )
     return Loop("transitions", reason, len(facts.transitions), limits.transitions, pair)
 

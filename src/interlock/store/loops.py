@@ -16,7 +16,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind, digest
-from interlock.policy.loops import RULES, Facts, Limits, Loop, Pair, loops, pair_of
+from interlock.policy.loops import RULES, Facts, Limits, Loop, Pair, is_progress, loops, pair_of
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
 from interlock.store import approvals, audit, incidents, leases, missions, squad, tasks, traces
 from interlock.store.mailbox import RUNS
@@ -26,6 +26,8 @@ from interlock.store.tx import Tx
 LOOPS = Actor(ActorKind.SYSTEM, "system:loops")
 WATCHED = tuple(str(state) for state in TaskState if state not in HELD | TERMINAL)
 """States in which work gets on by itself, or does not."""
+AT_WORK = (*WATCHED, str(TaskState.NEEDS_APPROVAL))
+"""The same for one whose run is at work, and may have asked something in this very step."""
 MARK = ":LOOP:"
 """In the keys of transitions into such a block."""
 ENDED = ("completed", "failed", "cancelled")
@@ -62,25 +64,37 @@ class _Past:
 
 
 def check(
-    tx: Tx, task_id: str, limits: Limits, now: datetime, *, rules: Collection[str] = RULES
-) -> Loop | None:  # fmt: skip
+    tx: Tx,
+    task_id: str,
+    limits: Limits,
+    now: datetime,
+    *,
+    rules: Collection[str] = RULES,
+    states: Collection[str] = WATCHED,
+) -> Loop | None:
     """Blocks a task that goes round in circles, in the transaction of what made it so; None where it gets on.
 
     Its run is cancelled, a person is asked and alerted, and an incident written; once for each loop, since what came
     before a person's release does not count. Source: row I1.
     """
     task = tasks.task(tx, task_id)
-    found = broken(tx, task, limits, now, rules=rules)
+    found = broken(tx, task, limits, now, rules=rules, states=states)
     if task is not None and found:
         _block(tx, task, found, now)
     return found[0] if found else None
 
 
 def broken(
-    tx: Tx, task: Any | None, limits: Limits, now: datetime, *, rules: Collection[str] = RULES
-) -> tuple[Loop, ...]:  # fmt: skip
-    """Those of the rules that a task breaks; it is left as it is."""
-    if task is None or task.status not in WATCHED:
+    tx: Tx,
+    task: Any | None,
+    limits: Limits,
+    now: datetime,
+    *,
+    rules: Collection[str] = RULES,
+    states: Collection[str] = WATCHED,
+) -> tuple[Loop, ...]:
+    """Those of the rules that a task in one of `states` breaks; it is left as it is."""
+    if task is None or task.status not in states:
         return ()
     return loops(facts(tx, task, limits, now, rules=rules), limits)
 
@@ -105,7 +119,7 @@ def facts(tx: Tx, task: Any, limits: Limits, now: datetime, *, rules: Collection
         comments=comments,
         review_cycles=_review_cycles(task, past) if "review_cycles" in rules else 0,
         failed_calls=failed,
-        transitions=_moves(task, recent) if "transitions" in rules else (),
+        transitions=_moves(recent) if "transitions" in rules else (),
         messages=_messages(tx, task, since(limits.messages_s)) if "messages" in rules else None,
     )
 
@@ -133,11 +147,9 @@ def _review_cycles(task: Any, past: _Past) -> int:
     return sum(_change(row) == ("REVIEW", "IN_PROGRESS") for row in past.changes)
 
 
-def _moves(task: Any, changes: Sequence[Any]) -> list[Pair]:
-    """Without the waits for a person's answer, who stands between; a review's without the calls of its author."""
+def _moves(changes: Sequence[Any]) -> list[Pair]:
     moves = [_change(row) for row in changes]
-    own = {"REVIEW", "IN_PROGRESS"} if task.reviews_task_id is not None else set()
-    return [move for move in moves if "NEEDS_APPROVAL" not in move and set(move) != own]
+    return [pair_of(*move) for move in moves if not is_progress(*move)]
 
 
 def _change(row: Any) -> Pair:
@@ -178,7 +190,10 @@ def _labels(personas: Mapping[str, str]) -> dict[str, str]:
 
 
 def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
-    """The question is there before the block, so that nothing waits for somebody who was not asked."""
+    """The question is there before the block, so that nothing waits for somebody who was not asked.
+
+    What its runs have asked is taken back: their answers would come to nothing.
+    """
     first, reason = found[0], "; ".join(loop.reason for loop in found)
     approval_id, mission = new_id("apr"), missions.mission(tx, task.mission_id)
     runs = [run for run in traces.runs(tx, task_id=task.id) if run.kind != "learn" and run.status not in ENDED]
@@ -195,6 +210,7 @@ def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
     tasks.advance(tx, move, now)
     for run in sorted(runs, key=lambda run: (run.agent_id, run.seq)):
         leases.cancel(tx, run.id, now, f"its task was stopped as a loop: {reason}")
+        approvals.void_of_run(tx, run.id, now, "its task was stopped as a loop")
     _tell(tx, task, found, runs, reason, now)
 
 
