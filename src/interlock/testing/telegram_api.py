@@ -87,9 +87,12 @@ class TelegramApi:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    async def until(self, happened: Callable[["TelegramApi"], bool]) -> None:
-        """Waits until `happened` is true of this server; it is asked after each call."""
-        async with self._changed:
+    async def until(self, happened: Callable[["TelegramApi"], bool], *, within_s: float = 30.0) -> None:
+        """Waits until `happened` is true of this server; it is asked after each call.
+
+        Raises TimeoutError.
+        """
+        async with asyncio.timeout(within_s), self._changed:
             await self._changed.wait_for(lambda: happened(self))
 
     def given(self, method: str) -> list[dict[str, Any]]:
