@@ -180,7 +180,7 @@ def _put_off(tx: Tx, claim: Claim, spender: Spender, failed: Failed, due_at: dat
         now,
         project_id=claim.run.project_id,
         severity="warning" if error.retryable else "critical",
-        kind="MODEL_UNUSABLE",
+        kind=steps.MODEL_UNUSABLE,
         text=f"{error}; nothing is lost, its runs are tried again from {due_at:%H:%M:%S} UTC on",
         key=f"model:{error.provider}:{error.fault}",
         subject=error.provider,

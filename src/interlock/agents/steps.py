@@ -22,6 +22,9 @@ from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
 from interlock.tools.execute import CallStatus, Done, record
 
+MODEL_UNUSABLE = "MODEL_UNUSABLE"
+"""The kind of an alert about a provider; it is settled by the next step of a run that it had put off."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
@@ -206,8 +209,10 @@ def commit_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: d
 
 
 def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
-    """The rows of a step; the caller has shown its lease."""
+    """The rows of a step; the caller has shown its lease. What was told of a provider that failed the run is over."""
     book(tx, spender, step.settlement, now)
+    if claim.run.error is not None:
+        audit.settle(tx, MODEL_UNUSABLE, step.model.partition("/")[0], now)
     traces.add_step(
         tx,
         id=step.id,

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.ids import new_id
-from interlock.core.values import Actor
+from interlock.core.values import SYSTEM, Actor
 from interlock.store import outbox
 from interlock.store.schema import Activity, Alert, table
 from interlock.store.tx import Tx, observe
@@ -18,6 +18,9 @@ from interlock.store.tx import Tx, observe
 ACTIVITIES, ALERTS = table(Activity), table(Alert)
 _a, _al = ACTIVITIES.c, ALERTS.c
 _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
+_OPEN_ABOUT = (
+    sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None)).order_by(_al.id)
+)
 _ONE = sa.select(ALERTS).where(_al.id == b("alert"))
 _ACK = (
     sa.update(ALERTS)
@@ -75,6 +78,12 @@ def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
     """Marks an alert as seen; False where it does not exist or was seen before."""
     outbox.touch(tx, f"alert:{alert_id}")
     return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
+
+
+def settle(tx: Tx, kind: str, subject: str, now: datetime) -> None:
+    """Marks the open alerts of a kind about a subject as seen: what they tell of has passed by itself."""
+    for row in tx.rows(_OPEN_ABOUT, {"sort": kind, "about": subject}):
+        acknowledge(tx, row.id, SYSTEM.id, now)
 
 
 def one(tx: Tx, alert_id: str) -> Any | None:
