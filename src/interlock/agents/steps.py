@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import conversation
+from interlock.agents import circles, conversation
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
@@ -16,7 +16,7 @@ from interlock.core.values import SYSTEM, Actor
 from interlock.memory import lesson_book
 from interlock.policy.loops import Limits
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, loops, mailbox, missions, squad, tasks, traces
+from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
@@ -254,24 +254,10 @@ def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)
-    if _goes_in_circles(tx, claim, results, now):
+    if results.loops is not None and circles.closed(tx, claim, results.done, results.loops, now):
         return False
     ask(tx, claim, results.holds, now)
     return True
-
-
-def _goes_in_circles(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
-    """Whether these results were one too many of their kind for the task, which is then blocked and the run cancelled.
-
-    Source: row I1.
-    """
-    rules = {"failed_calls"} if any(done.status is CallStatus.FAILED for done in results.done) else set()
-    if any(unit is tasks.say for done in results.done for unit, _, _ in done.writes):
-        rules |= {"comments", "messages"}
-    if not rules or results.loops is None or claim.run.task_id is None or claim.run.kind != "task":
-        return False
-    task_id, limits = claim.run.task_id, results.loops
-    return loops.check(tx, task_id, limits, now, rules=rules, states=loops.AT_WORK) is not None
 
 
 def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
