@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.agents.context import Runtime
-from interlock.core.errors import InterlockError, Refused, UsageError
+from interlock.core.errors import InterlockError, UsageError
 from interlock.desk import controls, emergency, lessons, listings, money, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
@@ -97,7 +97,7 @@ async def carry_out(
         if command.role != VIEWER:
             require_operator(person, f"use `{command.name}`")
         return await HANDLERS[command.name](desk)
-    except (UsageError, Refused, InterlockError) as error:
+    except InterlockError as error:
         return _told(error)
 
 
