@@ -137,19 +137,19 @@ def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mis
     """
     params = {"sort": kind, "about": subject, "now": now}
     if mission_id is not None:
-        _change(tx, _TELL_MISSION, {**params, "mission": mission_id})
+        tx.stir(_TELL_MISSION, {**params, "mission": mission_id})
     else:
-        _change(tx, _TELL_ROOMS, {**params, "project": project_id})
+        tx.stir(_TELL_ROOMS, {**params, "project": project_id})
 
 
 def touch(tx: Tx, subject: str) -> None:
     """Has everything that was said of `subject` brought up to date."""
-    _change(tx, _TOUCH, {"about": subject})
+    tx.stir(_TOUCH, {"about": subject})
 
 
 def touch_voided(tx: Tx, run_id: str, now: datetime) -> None:
     """The same for the approvals of a run that were voided at this moment."""
-    _change(tx, _TOUCH_VOIDED, {"run": run_id, "now": now})
+    tx.stir(_TOUCH_VOIDED, {"run": run_id, "now": now})
 
 
 def say(
@@ -157,7 +157,7 @@ def say(
 ) -> None:
     """Says something in a conversation, once for each `key`; `payload` is `{"card": card.to_json(), …}`."""
     params = {"conversation": conversation_id, "named": key, "sort": kind, "what": dict(payload), "now": now}
-    _change(tx, _SAY, params)
+    tx.stir(_SAY, params)
 
 
 def letter(tx: Tx, key: str, what: Mapping[str, Any], now: datetime, project_id: str) -> None:
@@ -173,8 +173,8 @@ def letter_key(key: str) -> str:
 def catch_up(tx: Tx, surface: str, channel: str, now: datetime) -> None:
     """Tells a room that is new of the missions that have a thread there, and of every question that is open."""
     params = {"room": f"{surface}:{channel}", "now": now}
-    _change(tx, _CATCH_UP_ROOTS, params)
-    _change(tx, _CATCH_UP_APPROVALS, params)
+    tx.stir(_CATCH_UP_ROOTS, params)
+    tx.stir(_CATCH_UP_APPROVALS, params)
 
 
 def row(tx: Tx, ident: int) -> Any | None:
@@ -217,18 +217,9 @@ def repeat_letter(tx: Tx, key: str, approval_id: str) -> None:
     found = by_key(tx, letter_key(key))
     if found is not None and found.status == "dead" and found.payload.get("repeated_by") != approval_id:
         what = {**found.payload, "repeated_by": approval_id}
-        _change(tx, _REPEAT, {"named": found.key, "what": what})
+        tx.stir(_REPEAT, {"named": found.key, "what": what})
 
 
 def prune(tx: Tx, before: datetime) -> int:
     """Forgets replies that were delivered before a moment; returns how many."""
     return tx.count(_PRUNE, {"before": before})
-
-
-def _change(tx: Tx, statement: sa.Executable, params: Mapping[str, Any]) -> None:
-    """Executes, and wakes who delivers; on PostgreSQL without waiting to hear whether there was anything to change."""
-    if tx.dialect == "sqlite":
-        tx.wake = tx.count(statement, params) > 0 or tx.wake
-    else:
-        tx.run(statement, params)
-        tx.wake = True

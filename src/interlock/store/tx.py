@@ -77,6 +77,12 @@ class Tx(Protocol):
         On PostgreSQL the count is looked at before the commit, not at once.
         """
 
+    def stir(self, core: sa.Executable, params: Params) -> None:
+        """Executes; where it touched a row, whoever waits for news is told after the commit.
+
+        On PostgreSQL the count is looked at before the commit, not at once.
+        """
+
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
         """Executes and returns how many rows were touched (a round trip on PostgreSQL)."""
 
@@ -111,6 +117,9 @@ class SqliteTx:
         if self.count(core, params) != rows:
             raise error
 
+    def stir(self, core: sa.Executable, params: Params) -> None:
+        self.wake = self.count(core, params) > 0 or self.wake
+
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
         s = self.statements.of(core)
         return self.connection.execute(s.sql, s.bind(params)).rowcount
@@ -144,6 +153,7 @@ class PostgresTx:
         self.connection, self.statements, self.wake = connection, statements, False
         self.pipeline: Any = None
         self.checks: list[tuple[Any, int, InterlockError]] = []
+        self.stirred: list[Any] = []
 
     def _execute(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
         s = self.statements.of(core)
@@ -154,6 +164,9 @@ class PostgresTx:
 
     def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
         self.checks.append((self._execute(core, params)[0], rows, error))
+
+    def stir(self, core: sa.Executable, params: Params) -> None:
+        self.stirred.append(self._execute(core, params)[0])
 
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
         cursor = self._execute(core, params)[0]
@@ -179,7 +192,8 @@ class PostgresTx:
             self.add(model, **row)
 
     def verify(self) -> None:
-        """Raises the error of the first `must` whose count was wrong; called before the commit."""
+        """Before the commit: sees what stirred, raises the error of the first `must` whose count was wrong."""
+        self.wake = self.wake or any(cursor.rowcount > 0 for cursor in self.stirred)
         checks, self.checks = self.checks, []
         for cursor, rows, error in checks:
             if cursor.rowcount != rows:

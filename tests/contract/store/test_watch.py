@@ -9,9 +9,11 @@ from time import monotonic
 import psycopg
 
 import interlock
-from interlock.store import mailbox
+from interlock.store import conversations, mailbox, outbox
+from interlock.store.conversations import Origin
 from interlock.store.engine import Store
-from tests.contract.store.furniture import T0, agent, message
+from interlock.store.postgres import WAKE_CHANNEL
+from tests.contract.store.furniture import PROJECT, T0, agent, message
 
 POST = """
 import asyncio, sys
@@ -106,3 +108,19 @@ async def test_listener_whose_connection_is_cut_hears_again(migrated_postgres_ur
         await other.write(mailbox.post, message(coder, "run"), T0)
         async with asyncio.timeout(1):
             await waiting
+
+
+async def test_change_that_nobody_listens_to_wakes_no_other_process(migrated_postgres_url: str) -> None:
+    """Each process looks for work when it is woken: where no chat hears of a mission, there is nothing to wake for."""
+    async with Store(migrated_postgres_url) as store:
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as listening:
+            listening.execute(f"LISTEN {WAKE_CHANNEL}")
+            about = {"project_id": PROJECT, "mission_id": "msn_1"}
+            await store.write(outbox.tell, "mission", "mission:msn_1", T0, **about)
+            await store.write(outbox.touch, "mission:msn_1")
+            assert list(listening.notifies(timeout=0)) == []
+            await store.write(conversations.of_mission, "msn_1", Origin("slack", "C1"), PROJECT, T0)
+            await store.write(outbox.tell, "mission", "mission:msn_1", T0, **about)
+            assert len(list(listening.notifies(timeout=5, stop_after=1))) == 1
+            await store.write(outbox.touch, "mission:msn_1")
+            assert len(list(listening.notifies(timeout=5, stop_after=1))) == 1
