@@ -46,17 +46,19 @@ class Attempts:
     """Attempts by one surface, for one holder at a time: what is recorded is recorded by whose attempt it is.
 
     INVARIANT: an attempt whose outcome is unknown is made again only where the surface does not show the message and
-    a second one would do no harm.
+    a second one would do no harm; and nothing is sent by who is no longer `in_charge`.
     """
 
-    def __init__(self, office: Office, sender: Sender, draw: Draw) -> None:
-        self.office, self.sender, self._draw = office, sender, draw
+    def __init__(self, office: Office, sender: Sender, draw: Draw, in_charge: Callable[[], bool]) -> None:
+        self.office, self.sender, self._draw, self._in_charge = office, sender, draw, in_charge
 
     async def make(self, row: Any, holder: str, *, is_open: bool) -> None:
         """Delivers one message that was taken; of one whose earlier attempt `is_open`, finds out what came of it."""
         try:
             message = await self._message(row)
-            if message is None:
+            if not self._in_charge():
+                _log.warning("message %s is left to who is in charge now", row.id)
+            elif message is None:
                 await self._delivered(row, holder, row.revision, None)
             elif is_open and message.ref is None:
                 await self._look(row, holder, message)

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from interlock.desk.office import Office
@@ -61,9 +62,9 @@ class Post:
 
     def __init__(self, office: Office, sender: Sender, leadership: Leadership, draw: Draw) -> None:
         self.office, self.sender, self.leadership = office, sender, leadership
-        self._attempts = Attempts(office, sender, draw)
+        self._attempts = Attempts(office, sender, draw, lambda: leadership.leads)
         self._news = office.store.listener()
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], int] = {}
         self._held_at: float | None = None
         self._stop = asyncio.Event()
 
@@ -125,18 +126,21 @@ class Post:
     async def _start_what_is_due(self) -> int:
         """Begins attempts at what is due, as many as may be open at once; returns how many."""
         office, surface, room = self.office, self.sender.surface, AT_ONCE - len(self._open)
-        if room <= 0 or not await office.store.read(dispatch.has_due, surface, self.holder, office.clock.now()):
+        if room <= 0:
             return 0
-        rows = await office.store.write(_take, surface, self.leadership.fence, office.clock.now(), room)
+        now, underway = office.clock.now(), frozenset(self._open.values())
+        if not await office.store.read(dispatch.has_due, surface, self.holder, now, underway):
+            return 0
+        rows = await office.store.write(_take, surface, self.leadership.fence, now, room, underway)
         for row, is_open in rows:
             attempt = self._attempts.make(row, self.holder, is_open=is_open)
             task = asyncio.create_task(attempt, name=f"message {row.id}")
-            self._open.add(task)
+            self._open[task] = row.id
             task.add_done_callback(self._ended)
         return len(rows)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._open.discard(task)
+        self._open.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.warning("%s failed: %s: %s", task.get_name(), type(error).__name__, error)
         self._news.tell()
@@ -148,9 +152,11 @@ class Post:
         await asyncio.gather(*self._open, return_exceptions=True)
 
 
-def _take(tx: Tx, surface: str, fence: int, now: Any, most: int) -> list[tuple[Any, bool]]:
+def _take(
+    tx: Tx, surface: str, fence: int, now: datetime, most: int, underway: frozenset[int]
+) -> list[tuple[Any, bool]]:
     """What is to be attempted now, and whether an attempt was made before whose outcome nobody knows."""
     leaders.check(tx, duty(surface), fence)
     holder = str(fence)
-    begun = [(row, True) for row in dispatch.open_attempts(tx, surface, holder, now)]
+    begun = [(row, True) for row in dispatch.open_attempts(tx, surface, holder, now, underway)]
     return begun + [(row, False) for row in dispatch.take(tx, surface, holder, now, most)]

@@ -3,6 +3,7 @@
 How a message is sent, and how long is waited after a failure, is the delivery's matter.
 """
 
+from collections.abc import Container
 from datetime import datetime
 from typing import Any
 
@@ -31,19 +32,21 @@ def _open(rows: Any) -> sa.TextClause:
     return sa.text(f"{rows.name}.status IN ('pending', 'sending')")
 
 
-_busy, _earlier, _held, _held_in = OUTBOX.alias("busy"), OUTBOX.alias("earlier"), OUTBOX.alias("held"), (
+_busy, _unsent, _held, _held_in = OUTBOX.alias("busy"), OUTBOX.alias("unsent"), OUTBOX.alias("held"), (
     CONVERSATIONS.alias("held_in")
 )  # fmt: skip
-_is_busy = sa.exists().where(_open(_busy), _busy.c.conversation_id == _o.conversation_id, _busy.c.status == _SENDING)
-_has_earlier = sa.exists().where(
-    _open(_earlier),
-    _earlier.c.conversation_id == _o.conversation_id,
-    _earlier.c.status == _PENDING,
-    _earlier.c.remote_ref.is_(None),
-    _earlier.c.id < _o.id,
-)
-_is_held = sa.exists(
-    sa.select(_held.c.id)
+_ARE_BUSY = sa.select(_busy.c.conversation_id).where(
+    _open(_busy), _busy.c.surface == b("of"), _busy.c.status == _SENDING
+)  # fmt: skip
+_FIRST_UNSENT = (
+    sa.select(sa.func.min(_unsent.c.id))
+    .where(
+        _open(_unsent), _unsent.c.surface == b("of"), _unsent.c.status == _PENDING, _unsent.c.remote_ref.is_(None)
+    )
+    .group_by(_unsent.c.conversation_id)
+)  # fmt: skip
+_ARE_HELD = (
+    sa.select(_held_in.c.channel)
     .join_from(_held, _held_in, _held.c.conversation_id == _held_in.c.id)
     .where(
         _open(_held),
@@ -51,7 +54,6 @@ _is_held = sa.exists(
         _held.c.status == _PENDING,
         _held.c.holder == sa.text(f"'{CHANNEL}'"),
         _held.c.due_at > _NOW,
-        _held_in.c.channel == _c.channel,
     )
 )
 _NEXT = (
@@ -62,16 +64,18 @@ _NEXT = (
         _o.surface == b("of"),
         _o.status == _PENDING,
         sa.or_(_o.due_at.is_(None), _o.due_at <= _NOW),
-        sa.or_(_o.remote_ref.is_not(None), sa.not_(_has_earlier)),
+        sa.or_(_o.remote_ref.is_not(None), _o.id.in_(_FIRST_UNSENT)),
         sa.or_(_o.kind != sa.text("'letter'"), controls.MAY_ACT),
-        sa.not_(_is_busy),
-        sa.not_(_is_held),
+        _o.conversation_id.not_in(_ARE_BUSY),
+        _c.channel.not_in(_ARE_HELD),
     )
     .group_by(_o.conversation_id)
     .order_by(sa.func.min(_o.id))
     .limit(b("most"))
 )
 """Of each conversation the first that is due; messages that were never posted only in their order.
+
+What it asks of others is asked once and not for each row, so that a long backlog is looked through in one go.
 
 INVARIANT: no letter leaves while the squad is stopped.
 """
@@ -97,17 +101,14 @@ _OPEN = _ATTEMPT.where(
     _open(OUTBOX),
     _o.surface == b("of"),
     _o.status == _SENDING,
-    sa.or_(_o.holder.is_(None), _o.holder != b("who")),
     sa.or_(_o.due_at.is_(None), _o.due_at <= _NOW),
 ).order_by(_o.id)
 _MINE = sa.and_(_o.id == b("outgoing"), _o.status == _SENDING, _o.holder == b("who"))
 _ADOPT = (
     sa.update(OUTBOX)
-    .where(
-        _o.id == b("outgoing"), _o.status == _SENDING, sa.or_(_o.holder.is_(None), _o.holder != b("who")),
-    )
+    .where(_o.id == b("outgoing"), _o.status == _SENDING, sa.func.coalesce(_o.holder, "") == b("seen"))
     .values(holder=b("who"), attempts=_o.attempts + 1, due_at=None)
-)  # fmt: skip
+)
 _DELIVERED = (
     sa.update(OUTBOX)
     .where(_MINE)
@@ -141,11 +142,11 @@ class AttemptLost(Conflict):
         super().__init__(f"message `{ident}` of the outbox is another process's now")
 
 
-def has_due(tx: Tx, surface: str, holder: str, now: datetime) -> bool:
+def has_due(tx: Tx, surface: str, holder: str, now: datetime, underway: Container[int] = ()) -> bool:
     """Whether `take` or `open_attempts` would find something."""
     if tx.one(_NEXT, {"of": surface, "now": now, "most": 1}) is not None:
         return True
-    return tx.one(_OPEN, {"of": surface, "who": holder, "now": now}) is not None
+    return bool(_left_open(tx, surface, holder, now, underway))
 
 
 def take(tx: Tx, surface: str, holder: str, now: datetime, most: int) -> list[Any]:
@@ -160,10 +161,20 @@ def take(tx: Tx, surface: str, holder: str, now: datetime, most: int) -> list[An
     return taken
 
 
-def open_attempts(tx: Tx, surface: str, holder: str, now: datetime) -> list[Any]:
-    """Attempts of unknown outcome: others began them and are gone, or no answer came; they are the holder's now."""
-    found = tx.rows(_OPEN, {"of": surface, "who": holder, "now": now})
-    return [each for each in found if tx.count(_ADOPT, {"outgoing": each.id, "who": holder}) == 1]
+def open_attempts(tx: Tx, surface: str, holder: str, now: datetime, underway: Container[int] = ()) -> list[Any]:
+    """Attempts of unknown outcome: others began them and are gone, or no answer came; they are the holder's now.
+
+    Also those that the holder took without ever hearing of it (the connection broke at the commit): all of its own
+    but the ones `underway`, by id.
+    """
+    found = _left_open(tx, surface, holder, now, underway)
+    params = [{"outgoing": each.id, "who": holder, "seen": each.holder or ""} for each in found]
+    return [each for each, adopt in zip(found, params, strict=True) if tx.count(_ADOPT, adopt) == 1]
+
+
+def _left_open(tx: Tx, surface: str, holder: str, now: datetime, underway: Container[int]) -> list[Any]:
+    found = tx.rows(_OPEN, {"of": surface, "now": now})
+    return [each for each in found if each.holder != holder or each.id not in underway]
 
 
 def delivered(
