@@ -1,6 +1,7 @@
-"""An answer of the Learner, read with distrust: lessons that may stand in a prompt, and why others may not.
+"""An answer of the Learner, read with distrust: lessons that are well formed, and why others are left out.
 
-Whether their evidence exists is `learner`'s matter. INVARIANT: no text makes this raise.
+What may stand in a prompt is `policy.lesson_fitness`'s matter, whether evidence exists `learner`'s.
+INVARIANT: no text makes this raise.
 """
 
 import json
@@ -13,30 +14,14 @@ from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import TASK_TYPES
 from interlock.core.text import storable
 from interlock.memory.lesson_book import Finding
-from interlock.policy.lesson_rules import UNTRUSTED
-from interlock.policy.secrets import first_secret
+from interlock.policy.lesson_fitness import unfit
 
 KINDS = ("win", "error", "fix", "optimisation")
 MOST = 10
 MOST_CITED = 12
 LONGEST_RULE = 600
-FEWEST_WORDS = 3
 _ID = re.compile(r"[A-Za-z0-9_-]{4,64}")
 _PERSONA = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_NAMES_A_ROW = re.compile(r"\b(?:run|tsk|mis|msn|apr|les|dlv|tcl|inc|trn|fil|tms)_[0-9a-z]{8,}", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"://|\bwww\.|[\w.]@\w|\b[\w-]+\.(?:com|net|org|io|dev|co|ai|app|xyz|ru|cn|info)\b", re.IGNORECASE
-)
-_FREES = re.compile(
-    r"\b(?:ignor|disregard|forget|overrid|bypass|circumvent|disabl)\w*\b.{0,60}?"
-    r"\b(?:instruction|polic|approval|interlock|guard|restriction|prompt|sign-?off|safety|rules?\b)"
-    r"|\b(?:auto-?approv\w*|pre-?approved|already approved|approval is (?:not|never) (?:needed|required|necessary))"
-    r"|\b(?:no|without(?: any| an?)?) (?:approval|permission|sign-?off|confirmation|human)\b"
-    r"|\bapprove (?:all|every|any|it(?:self)?|your)",
-    re.IGNORECASE,
-)
-_FORBIDS = re.compile(r"\b(?:never|not|don't|don’t|cannot|must not|avoid)\b", re.IGNORECASE)
-_MARKS = re.compile(r"</?[a-z_]+[^>]{0,80}>|```|^\s*#|\bsystem_message\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,30 +96,6 @@ def _finding(data: Any, labels: Set[str]) -> Finding | str:
         kind=kind, rule=line, task_type=task_type, persona=persona, confidence=float(confidence), evidence=evidence,
         same_as=same_as[0] if same_as else None, contradicts=_ids(data.get("contradicts"), 3),
     )  # fmt: skip
-
-
-def unfit(rule: str, labels: Set[str], *, is_scoped: bool) -> str | None:
-    """Why a rule may not stand in a prompt; None where it may.
-
-    No lesson can free an agent from a rule or an approval; where strangers' words are in the evidence it names no
-    address and is for one kind of work. Source: rows C11, H9.
-    """
-    if len(rule.split()) < FEWEST_WORDS:
-        return "its rule is too short to follow"
-    if first_secret(rule) is not None:
-        return "its rule holds what looks like a secret"
-    if _NAMES_A_ROW.search(rule):
-        return "its rule names a row and fits only that case"
-    if _MARKS.search(rule):
-        return "its rule holds marks of a prompt"
-    freed = _FREES.search(rule)
-    if freed is not None and _FORBIDS.search(rule[: freed.end()]) is None:
-        return "its rule would free agents from a rule or an approval"
-    if UNTRUSTED in labels and _ADDRESS.search(rule):
-        return "its rule names an address, and strangers' words are in its evidence"
-    if UNTRUSTED in labels and not is_scoped:
-        return "its rule is for everybody, and strangers' words are in its evidence"
-    return None
 
 
 def _merge(data: Any) -> Merge | None:

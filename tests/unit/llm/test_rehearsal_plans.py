@@ -13,6 +13,7 @@ from interlock.graph.plan import Plan, PlanLimits, PlanTask, parse_plan
 from interlock.llm.messages import ModelRequest
 from interlock.llm.rehearsal.model import answer
 from interlock.llm.rehearsal.planning import matches, topic
+from interlock.policy.lesson_fitness import unfit
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 LIMITS = PlanLimits(20_000_000)
@@ -138,6 +139,27 @@ def test_a_failure_that_may_be_bad_luck_is_no_lesson_until_it_comes_again() -> N
     assert learned({**FACTS, "tool_failures": [reset], "approvals": [], "reviews": []}) == []
     again = {**reset, "id": "tcl_2"}
     assert len(learned({**FACTS, "tool_failures": [reset, again], "approvals": [], "reviews": []})) == 1
+
+
+@pytest.mark.parametrize(
+    "reason", ["no", "not now, thanks", "…", "maria@example.com", "2026-03-01", "run_06f3k2m9qz4tb8w1c"]
+)
+def test_refusal_without_a_reason_teaches_nothing(reason: str) -> None:
+    denial = {**FACTS["approvals"][0], "reason": reason}
+    assert learned({"tasks": FACTS["tasks"], "approvals": [denial]}) == []
+
+
+def test_lesson_is_without_what_belongs_to_one_case() -> None:
+    reason = "Ask the owner (maria@example.com) before 2026-03-01, see https://a.example/x and run_06f3k2m9qz4tb8w1c"
+    denial = {**FACTS["approvals"][0], "reason": reason}
+    calls = ({"path": "a"}, {"path": "notes/2026-03-01"})
+    recovery = {
+        "id": "tcl_1", "task_id": "tsk_1", "run_id": "run_1", "tool": "file_read", "args": calls[0],
+        "error": "the path is too short", "then_id": "tcl_2", "then_args": calls[1],
+    }  # fmt: skip
+    lessons = learned({"tasks": FACTS["tasks"], "approvals": [denial], "recoveries": [recovery]})
+    assert [unfit(lesson["rule"], frozenset(), is_scoped=True) for lesson in lessons] == [None, None]
+    assert "Ask the owner" in lessons[0]["rule"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 from interlock.llm.rehearsal.protocol import Brief
 from interlock.llm.rehearsal.writing import gist
+from interlock.policy.lesson_fitness import without_particulars
 
 _MOST = 5
 _QUOTE = 220
@@ -32,7 +33,13 @@ _WANTED = re.compile(r"Make it ([^.\n]+)\.")
 _PREFIX = re.compile(
     r"^(?:the arguments are not valid|\w+ failed|failed|denied by the policy \([^)]*\)): ", re.IGNORECASE
 )
-_ROW = re.compile(r"\b[a-z]{3}_[0-9a-z]{8,}\b")
+
+_IDLE = frozenset(
+    "bad deny denied don don't for good later never nope not now please sorry stop test thanks the".split()
+)
+"""Words of a refusal that say nothing of its reason."""
+_NOTHING = "nothing readable"
+"""The gist of a text without words."""
 
 Row = Mapping[str, Any]
 Tasks = Mapping[str, Row]
@@ -51,6 +58,7 @@ def lessons(brief: Brief) -> dict[str, Any]:
         *_incidents(facts, tasks),
         *_tries(facts, tasks),
     ]
+    found = [lesson for lesson in found if _NOTHING not in lesson["rule"]]
     known = {_words(row): str(row["id"]) for row in _rows(facts, "known_lessons")}
     for lesson in found:
         lesson["same_as"] = known.get(_words(lesson))
@@ -101,7 +109,8 @@ def _difference(before: Any, after: Any) -> str:
 
 def _instead(name: str, value: Any) -> str:
     told = _short(value)
-    return f"{name} like “{told}”" if len(told) <= _TELLING else f"another {name}"
+    is_telling = len(told) <= _TELLING and without_particulars(told) == told
+    return f"{name} like “{told}”" if is_telling else f"another {name}"
 
 
 def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
@@ -151,7 +160,7 @@ def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
     """What a person refused, with the reason they gave."""
     for row in _rows(facts, "approvals"):
         why = _said(_first(row, "reason", "note"))
-        if _first(row, "answer", "status", "verdict").lower() not in _DENIED or why == "nothing readable":
+        if _first(row, "answer", "status", "verdict").lower() not in _DENIED or not _gives_a_reason(why):
             continue
         kind = _first(row, "kind")
         if _first(row, "tool"):
@@ -161,6 +170,11 @@ def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
         else:
             continue
         yield _lesson("fix", f"{what}: “{why}”.", row, tasks, _first(row, "id"))
+
+
+def _gives_a_reason(why: str) -> bool:
+    words = {word for word in re.findall(r"[^\W\d_][\w'’-]{2,}", why.lower()) if word not in _IDLE}
+    return why != _NOTHING and len(words) > 1
 
 
 def _corrections(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
@@ -191,7 +205,7 @@ def _points(row: Row) -> list[str]:
     listed = [str(each) for each in findings if str(each).strip()] if isinstance(findings, list) else []
     said = _first(row, "feedback", "reason", "text")
     found = listed or _WANTED.findall(said) or _UNMET.findall(said) or [said]
-    return [point for each in found if (point := _said(each)) != "nothing readable"]
+    return [point for each in found if (point := _said(each)) != _NOTHING]
 
 
 def _incidents(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
@@ -253,8 +267,10 @@ def _lesson(kind: str, rule: str, row: Row, tasks: Tasks, *evidence: str) -> dic
 
 
 def _said(text: str) -> str:
-    """The gist of what somebody wrote, as a quotation without ids and marks of its own."""
-    said = _ROW.sub("…", _PREFIX.sub("", gist(text)).strip())
+    """The gist of what somebody wrote, as a quotation without marks of its own and without what fits one case alone."""
+    said = without_particulars(_PREFIX.sub("", gist(text)).strip())
+    if re.search(r"\w{3}", said) is None:
+        return _NOTHING
     return _short(said.rstrip(".").replace("“", "'").replace("”", "'"))
 
 
