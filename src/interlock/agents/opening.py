@@ -23,7 +23,7 @@ from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
 from interlock.policy.decide import Caller
-from interlock.policy.lesson_rules import UNTRUSTED, best
+from interlock.policy.lesson_rules import UNTRUSTED, best, disputes
 from interlock.policy.risk import Trust
 from interlock.store import ledger
 from interlock.store.ledger import OverBudget
@@ -206,11 +206,11 @@ def _prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -> Pro
 
 
 def _note(row: Any, lessons: Sequence[Any]) -> LessonNote:
-    against = [other.created_at for other in lessons if other.id in (row.contradicts or ())]
+    against = [other.evidence_at for other in disputes(row, lessons)]
     return LessonNote(
         row.id, row.kind, row.rule, row.confidence, row.status == "probation",
         is_untrusted=UNTRUSTED in row.labels,
-        disputed=("newer" if row.created_at > max(against) else "older") if against else "",
+        disputed=("newer" if row.evidence_at > max(against) else "older") if against else "",
     )  # fmt: skip
 
 

@@ -13,13 +13,16 @@ from interlock.core.errors import Conflict, NotFound
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.policy import lesson_rules as rules
-from interlock.policy.lesson_rules import IN_USE, UNTRUSTED, Likeness, Outcome, Standing, Thresholds
+from interlock.policy.lesson_rules import IN_USE, UNTRUSTED, Outcome, Standing, Thresholds
+from interlock.policy.likeness import Likeness, likeness
 from interlock.settings.model import Retention
-from interlock.store import audit, lesson_uses, lesson_versions, lessons
+from interlock.store import approvals, audit, lesson_uses, lesson_versions, lessons
 from interlock.store.tx import Tx
 
 JUDGE = Actor(ActorKind.SYSTEM, "system:lessons")
 MOST_EVIDENCE = 50
+TROUBLE = ("error", "fix")
+"""Kinds that say what went wrong; when it is seen again, they have not helped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,7 @@ def enter(
     """
     same, opposites = _compared(tx, project_id, found)
     if same is not None:
-        _seen_again(tx, same, found, run_id, author, now)
+        _seen_again(tx, same, found, run_id, labels, author, now)
         return None
     lesson_id = new_id("les")
     values = {
@@ -56,7 +59,7 @@ def enter(
         "evidence": list(found.evidence)[:MOST_EVIDENCE], "labels": list(labels), "run_id": run_id,
         "contradicts": [row.id for row in opposites] or None,
     }  # fmt: skip
-    lessons.add(tx, values, author, f"learned in run {run_id}", now)
+    lessons.add(tx, values, author, f"{lessons.LEARNED} {run_id}", now)
     for row in opposites:
         others = list(dict.fromkeys([*(row.contradicts or []), lesson_id]))
         lessons.change(tx, row, {"contradicts": others}, author, f"contradicted by {lesson_id}", now)
@@ -69,7 +72,7 @@ def _compared(tx: Tx, project_id: str, found: Finding) -> tuple[Any | None, list
     for row in lessons.in_use(tx, project_id):
         scope = (row.task_type, row.persona)
         fits = scope == (found.task_type, found.persona)
-        alike = rules.likeness(row.rule, found.rule) if fits else Likeness.OTHER
+        alike = likeness(row.rule, found.rule) if fits else Likeness.OTHER
         if alike is Likeness.SAME or (row.id == found.same_as and (fits or scope == (None, None))):
             same = same or row
         elif row.id in found.contradicts or alike is Likeness.OPPOSITE:
@@ -78,11 +81,37 @@ def _compared(tx: Tx, project_id: str, found: Finding) -> tuple[Any | None, list
     return (lessons.lesson(tx, same.id, to_change=True) if same is not None else None), held
 
 
-def _seen_again(tx: Tx, row: Any, found: Finding, run_id: str, author: Actor, now: datetime) -> None:
+def _seen_again(
+    tx: Tx, row: Any, found: Finding, run_id: str, labels: Sequence[str], author: Actor, now: datetime
+) -> None:  # fmt: skip
+    if UNTRUSTED not in labels:
+        row = _came_again(tx, row, found, now)
     evidence = list(dict.fromkeys([*row.evidence, *found.evidence]))[-MOST_EVIDENCE:]
     back = {"status": str(Standing.PROBATION)} if row.status == Standing.ARCHIVED else {}
     if evidence != list(row.evidence) or back:
-        lessons.change(tx, row, {"evidence": evidence, **back}, author, f"seen again in run {run_id}", now)
+        lessons.change(tx, row, {"evidence": evidence, **back}, author, f"{lessons.SEEN_AGAIN} {run_id}", now)
+
+
+def _came_again(tx: Tx, row: Any, found: Finding, now: datetime) -> Any:
+    """Takes back that a lesson has helped where its trouble came again although it was shown; it is no rule then.
+
+    Returns the row as it is now.
+    """
+    if row.kind not in TROUBLE or row.status not in IN_USE:
+        return row
+    vain = lesson_uses.retract(tx, row.id, found.evidence, now)
+    if not vain:
+        return row
+    helped = max(0, row.helped_count - vain)
+    recent = lesson_uses.recent(tx, row.id)
+    used = any(each != Outcome.NEITHER for each in recent)
+    changes = {
+        "confidence": rules.confidence(recent) if used else min(row.confidence, rules.FIRST_CONFIDENCE),
+        "status": str(Standing.ACTIVE if helped and UNTRUSTED not in row.labels else Standing.PROBATION),
+        "helped_count": helped,
+    }  # fmt: skip
+    lessons.change(tx, row, changes, JUDGE, "it was shown, and what it is about happened again", now)
+    return lessons.lesson(tx, row.id)
 
 
 def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
@@ -94,9 +123,12 @@ def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, n
 def conclude(tx: Tx, task_id: str, outcome: Outcome, limits: Thresholds, now: datetime) -> None:
     """Judges the lessons that a task's runs were shown by how the task ended. Source: row H8.
 
-    A lesson counts once for a task, however many runs it took.
+    A lesson counts once for a task, however many runs it took. Where a person refused something, none has helped.
     """
-    for lesson_id, runs in lesson_uses.undecided(tx, task_id).items():
+    open_uses = lesson_uses.undecided(tx, task_id)
+    if open_uses and outcome is Outcome.HELPED and approvals.was_denied(tx, task_id):
+        outcome = Outcome.NEITHER
+    for lesson_id, runs in open_uses.items():
         row = lessons.lesson(tx, lesson_id, to_change=True)
         for number, run_id in enumerate(runs):
             lesson_uses.decide(tx, lesson_id, run_id, str(Outcome.NEITHER if number else outcome), now)

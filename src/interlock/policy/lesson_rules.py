@@ -3,7 +3,6 @@
 How lessons are written and counted is the memory layer's matter.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -130,55 +129,30 @@ def due(
 def best(rows: Sequence[Any], *, rehearsal: bool, most: int = SHOWN) -> list[Any]:
     """The lessons that a run is shown: rules first, then by confidence, the closer fit, the newer evidence.
 
-    A rehearsal's lessons are for rehearsals. Of two that contradict each other both are shown, the newer one first.
+    A rehearsal's lessons are for rehearsals. Of two that contradict each other both are shown, the one with the newer
+    evidence first; what strangers may have had a hand in is never drawn forward by what it contradicts.
     Source: rows H6, H9.
     """
     fitting = sorted((r for r in rows if rehearsal or REHEARSED not in r.labels), key=_rank)
-    by_id = {row.id: row for row in fitting}
     chosen: dict[str, Any] = {}
     for row in fitting:
-        pair = [row, *(by_id[other] for other in row.contradicts or () if other in by_id)]
-        for each in sorted(pair, key=lambda r: (UNTRUSTED in r.labels, -r.created_at.timestamp())):
+        for each in sorted([row, *disputes(row, fitting)], key=lambda r: -r.evidence_at.timestamp()):
             chosen.setdefault(each.id, each)
     return list(chosen.values())[:most]
+
+
+def disputes(row: Any, rows: Sequence[Any]) -> list[Any]:
+    """Those of the rows that say the opposite of a lesson and may be held against it.
+
+    INVARIANT: strangers' words are not held against a lesson that they had no hand in.
+    """
+    against = (each for each in rows if each.id in (row.contradicts or ()))
+    return [each for each in against if UNTRUSTED in row.labels or UNTRUSTED not in each.labels]
 
 
 def _rank(row: Any) -> tuple[bool, bool, float, int, float, str]:
     closeness = (row.persona is not None) + (row.task_type is not None)
     return (
         row.status != Standing.PROMOTED, UNTRUSTED in row.labels, -row.confidence, -closeness,
-        -row.created_at.timestamp(), row.id,
+        -row.evidence_at.timestamp(), row.id,
     )  # fmt: skip
-
-
-_WORD = re.compile(r"[^\W_]+(?:['’]t)?")
-_NAMED = re.compile(r"`[^`]+`|“[^”]+”|\"[^\"]+\"|\d+")
-_SMALL = frozenset("a an and as at be by for from in into is it its of on or that the then this to when with".split())
-_NEGATION = frozenset("not no never don't don’t doesn't cannot can't without avoid stop neither nor".split())
-ALIKE = 0.8
-
-
-class Likeness(StrEnum):
-    """What one rule is to another."""
-
-    SAME = "same"
-    OPPOSITE = "opposite"
-    OTHER = "other"
-
-
-def likeness(one: str, other: str) -> Likeness:
-    """Whether two rules say the same in nearly the same words, or the opposite of each other. Source: row H9.
-
-    What they quote, and their numbers, must be the same.
-    """
-    if set(_NAMED.findall(one.lower())) != set(_NAMED.findall(other.lower())):
-        return Likeness.OTHER
-    a, b = _words(one), _words(other)
-    plain_a, plain_b = a - _NEGATION, b - _NEGATION
-    if len(plain_a & plain_b) < ALIKE * max(1, len(plain_a | plain_b)):
-        return Likeness.OTHER
-    return Likeness.OPPOSITE if bool(a & _NEGATION) != bool(b & _NEGATION) else Likeness.SAME
-
-
-def _words(rule: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(rule.lower())) - _SMALL

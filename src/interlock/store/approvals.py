@@ -57,6 +57,7 @@ _EXPIRE = (
     .where(_a.id == b("approval"), _a.status == sa.text("'pending'"), _a.expires_at <= b("now", type_=_TIME))
     .values(status="expired", answered_at=b("now", type_=_TIME))
 )
+_DENIED = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "denied").limit(1)
 _DUE = sa.select(_a.id).where(_a.status == sa.text("'pending'"), _a.expires_at <= b("now", type_=_TIME)).order_by(_a.id)
 ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
 
@@ -275,6 +276,11 @@ def pending_of_run(tx: Tx, run_id: str) -> list[str]:
 def pending_of_task(tx: Tx, task_id: str) -> list[str]:
     """Ids of the questions that a task waits for."""
     return [row.id for row in tx.rows(_PENDING_OF_TASK, {"task_": task_id})]
+
+
+def was_denied(tx: Tx, task_id: str) -> bool:
+    """Whether a person has refused anything that a task's agents asked for."""
+    return tx.one(_DENIED, {"task_": task_id}) is not None
 
 
 def of_run(tx: Tx, run_id: str) -> list[Any]:

@@ -25,6 +25,18 @@ _DECIDE = (
     .where(_u.lesson_id == b("lesson"), _u.run_id == b("run_"), _u.outcome.is_(None))
     .values(outcome=b("what"), decided_at=b("now", type_=_TIME))
 )
+_STANDING = sa.or_(_u.outcome.is_(None), _u.outcome == "helped")
+_COUNTED = (
+    sa.select(_u.run_id, _u.task_id, _u.outcome)
+    .where(_u.lesson_id == b("lesson"), _STANDING)
+    .order_by(_u.shown_at.desc(), _u.run_id)
+    .limit(200)
+)
+_RETRACT = (
+    sa.update(USES)
+    .where(_u.lesson_id == b("lesson"), _u.run_id == b("run_"), _STANDING)
+    .values(outcome="neither", decided_at=b("now", type_=_TIME))
+)
 _RECENT = (
     sa.select(_u.outcome)
     .where(_u.lesson_id == b("lesson"), _u.outcome.is_not(None))
@@ -61,6 +73,15 @@ def undecided(tx: Tx, task_id: str) -> dict[str, list[str]]:
 def decide(tx: Tx, lesson_id: str, run_id: str, outcome: str, now: datetime) -> None:
     """Notes what came of one use, once."""
     tx.run(_DECIDE, {"lesson": lesson_id, "run_": run_id, "what": outcome, "now": now})
+
+
+def retract(tx: Tx, lesson_id: str, evidence: Sequence[str], now: datetime) -> int:
+    """Lets the uses of a lesson by these runs and tasks count for nothing; returns how many had counted as help."""
+    named = set(evidence)
+    vain = [row for row in tx.rows(_COUNTED, {"lesson": lesson_id}) if named & {row.run_id, row.task_id}]
+    for row in vain:
+        tx.run(_RETRACT, {"lesson": lesson_id, "run_": row.run_id, "now": now})
+    return sum(row.outcome is not None for row in vain)
 
 
 def recent(tx: Tx, lesson_id: str) -> list[str]:

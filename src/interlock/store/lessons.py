@@ -14,17 +14,24 @@ from sqlmodel import UTCDateTime
 from interlock.core.values import Actor, digest
 from interlock.policy.lesson_rules import IN_USE
 from interlock.store import lesson_versions
-from interlock.store.schema import Lesson, table
+from interlock.store.schema import Lesson, LessonVersion, table
 from interlock.store.tx import Tx
 
-LESSONS = table(Lesson)
-_l = LESSONS.c
+LESSONS, VERSIONS = table(Lesson), table(LessonVersion)
+_l, _v = LESSONS.c, VERSIONS.c
 _TIME = UTCDateTime()
 CANDIDATES = 40
 """Lessons that are looked at for the few that are shown."""
 
+LEARNED, SEEN_AGAIN = "learned in run", "seen again in run"
+"""How the reasons of versions begin that brought evidence."""
+_EVIDENCE_AT = (
+    sa.select(sa.func.max(_v.created_at))
+    .where(_v.lesson_id == _l.id, sa.or_(_v.reason.like(f"{LEARNED} %"), _v.reason.like(f"{SEEN_AGAIN} %")))
+    .scalar_subquery()
+)
 _FIT = (
-    sa.select(LESSONS)
+    sa.select(LESSONS, sa.func.coalesce(_EVIDENCE_AT, _l.created_at, type_=_TIME).label("evidence_at"))
     .where(
         _l.status.in_([str(s) for s in IN_USE]),
         sa.or_(_l.project_id.is_(None), _l.project_id == b("project")),
@@ -64,7 +71,7 @@ _CHANGE = (
 
 
 def fitting(tx: Tx, project_id: str, persona: str, task_type: str | None) -> list[Any]:
-    """The lessons that fit a persona and type of task, more than are shown. Source: row H6."""
+    """The lessons that fit a persona and type of task, more than are shown; with `evidence_at`. Source: row H6."""
     return tx.rows(_FIT, {"project": project_id, "name": persona, "sort": task_type})
 
 

@@ -17,7 +17,7 @@ from interlock.llm.messages import Model
 from interlock.llm.rehearsal.model import RehearsalModel
 from interlock.memory import lesson_book
 from interlock.oversight import learner
-from interlock.policy.lesson_rules import Outcome
+from interlock.policy.lesson_rules import Outcome, best
 from interlock.settings import load_settings
 from interlock.store import approvals, audit, facts, ledger, lesson_uses, lessons, mailbox, squad, tasks, traces
 from interlock.store.engine import Store
@@ -157,6 +157,47 @@ async def test_same_trouble_again_adds_evidence_and_no_second_lesson(team: Squad
         assert any([await team.store.read(facts.exists, each, "default", mission) for each in lesson.evidence])
 
 
+async def test_lesson_has_not_helped_where_its_trouble_came_again(team: Squad) -> None:
+    await team.mission(deny=REASON)
+    (lesson,) = [row for row in await team.lessons() if REASON in row.rule]
+    await team.mission()
+    helped = await team.lesson(lesson.id)
+    await team.mission(deny="Write it in plain words")
+    refused = await team.lesson(lesson.id)
+    assert (refused.applied_count, refused.helped_count, refused.confidence) == (2, 1, helped.confidence)
+    await team.mission(deny=REASON)
+    assert (await team.lesson(lesson.id)).helped_count == 1
+    uses = await team.store.read(lesson_uses.of_lesson, lesson.id)
+    assert sorted(use.outcome for use in uses) == ["helped", "neither", "neither"]
+
+
+async def test_rule_whose_trouble_comes_again_is_a_rule_no_longer_unless_strangers_say_so(team: Squad) -> None:
+    rule = "Check the totals twice before handing in."
+    lesson = await _lesson(team, [], rule)
+    for number in range(5):
+        await _used(team, lesson, f"tsk_{number}", Outcome.HELPED)
+    assert (await team.lesson(lesson)).status == "promoted"
+    await _found(team, ["untrusted"], rule, ["tsk_3"])
+    assert (await team.lesson(lesson)).status == "promoted"
+    await _found(team, [], rule, ["tsk_4"])
+    row = await team.lesson(lesson)
+    assert (row.status, row.helped_count, row.confidence) == ("active", 4, pytest.approx(5 / 6))
+    await _found(team, [], rule, ["tsk_4"])
+    assert (await team.lesson(lesson)).helped_count == 4
+
+
+async def test_of_two_that_contradict_the_one_seen_again_has_the_newer_evidence(team: Squad) -> None:
+    old = await _lesson(team, [], "Ask for the file name before you write.")
+    clock = team.runtime.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(60)
+    new = await _lesson(team, [], "Do not ask for the file name before you write.")
+    assert await _order(team) == [new, old]
+    clock.advance(60)
+    await _found(team, [], "Ask for the file name before you write.", ["run_2"])
+    assert await _order(team) == [old, new]
+
+
 async def test_what_learning_costs_is_in_the_ledger_under_its_mission(team: Squad) -> None:
     mission = await team.mission()
     account, root = await team.store.read(ledger.account, f"learn:{mission}"), await team.task(mission)
@@ -289,6 +330,21 @@ async def _lesson(
     )  # fmt: skip
     assert isinstance(made, str)
     return made
+
+
+async def _found(team: Squad, labels: list[str], rule: str, evidence: list[str]) -> None:
+    """The Learner finds a known lesson again."""
+    found = lesson_book.Finding(
+        kind="fix", rule=rule, task_type="ops", persona="operations", confidence=0.5, evidence=evidence
+    )  # fmt: skip
+    now = team.runtime.clock.now()
+    assert await team.store.write(lesson_book.enter, "default", "run_9", labels, found, lesson_book.JUDGE, now) is None
+
+
+async def _order(team: Squad) -> list[str]:
+    """The lessons as a prompt of operations would show them."""
+    rows = await team.store.read(lessons.fitting, "default", "operations", "ops")
+    return [row.id for row in best(rows, rehearsal=False)]
 
 
 async def _used(team: Squad, lesson: str, task: str, outcome: Outcome) -> None:

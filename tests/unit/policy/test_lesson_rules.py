@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy import lesson_rules as rules
-from interlock.policy.lesson_rules import USUAL, Likeness, Outcome, Standing
+from interlock.policy.lesson_rules import USUAL, Outcome, Standing
+from interlock.policy.likeness import Likeness, likeness
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 OUTCOMES = st.lists(st.sampled_from(list(Outcome)), max_size=40)
@@ -26,7 +27,7 @@ class Row:
     task_type: str | None = None
     labels: Sequence[str] = ()
     contradicts: Sequence[str] | None = None
-    created_at: datetime = field(default=NOW)
+    evidence_at: datetime = field(default=NOW)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,16 @@ def test_strangers_words_never_become_a_rule_by_themselves(now: str, earned: flo
     assert stand(now, earned, applied, helped, "helped", "private", "untrusted") is Standing.PROBATION
 
 
+def test_strangers_words_are_not_held_against_what_they_had_no_hand_in() -> None:
+    clean = [Row(f"clean{n}") for n in range(4)]
+    rule = Row("rule", 0.9, "promoted", contradicts=("tainted",))
+    tainted = Row("tainted", 0.5, labels=("untrusted",), contradicts=("rule",), evidence_at=NOW + timedelta(days=1))
+    rows = [tainted, *clean, rule]
+    assert shown(*rows) == ["rule", *(row.id for row in clean)]
+    assert rules.disputes(rule, rows) == []
+    assert rules.disputes(tainted, rows) == [rule]
+
+
 @pytest.mark.parametrize("gone", ["archived", "pruned", "merged"])
 def test_lesson_out_of_use_stays_out_of_use(gone: str) -> None:
     assert stand(gone, 0.99, 50, 50, "helped") == gone
@@ -141,7 +152,7 @@ def shown(*rows: Row, rehearsal: bool = False) -> list[str]:
 def test_rules_come_first_then_confidence_then_the_closer_fit_then_the_newer() -> None:
     old = NOW - timedelta(days=1)
     assert shown(
-        Row("older", created_at=old), Row("newer"), Row("close", persona="coder", created_at=old), Row("sure", 0.7),
+        Row("older", evidence_at=old), Row("newer"), Row("close", persona="coder", evidence_at=old), Row("sure", 0.7),
         Row("rule", 0.6, "promoted"),
     ) == ["rule", "sure", "close", "newer", "older"]  # fmt: skip
 
@@ -159,7 +170,7 @@ def test_what_a_rehearsal_taught_is_for_rehearsals() -> None:
 
 
 def test_of_two_that_contradict_both_are_shown_the_newer_first() -> None:
-    old = Row("old", 0.9, contradicts=("new",), created_at=NOW - timedelta(days=3))
+    old = Row("old", 0.9, contradicts=("new",), evidence_at=NOW - timedelta(days=3))
     new = Row("new", 0.4, contradicts=("old",))
     others = [Row(f"other{n}", 0.6) for n in range(4)]
     assert shown(old, *others, new)[:2] == ["new", "old"]
@@ -174,16 +185,41 @@ def test_of_two_that_contradict_both_are_shown_the_newer_first() -> None:
         ("Call `a` with `x` from the start.", "Call `b` with `x` from the start.", Likeness.OTHER),
         ("Keep it below 500 words in all cases.", "Keep it below 900 words in all cases.", Likeness.OTHER),
         ("Check the totals twice.", "Name your sources.", Likeness.OTHER),
+        (
+            "Before reading a file of a task, list the folder; runs failed on files that were not there.",
+            "Before reading a file of a task, do not list the folder; runs failed on files that were not there.",
+            Likeness.OPPOSITE,
+        ),
+        (
+            "Search broadly first, and read pages only once you know which three you need for the question.",
+            "First search broadly; read pages only after you know which three the question needs.",
+            Likeness.SAME,
+        ),
+        (
+            "List the whole folder before reading files.",
+            "List the whole folder after reading files.",
+            Likeness.OPPOSITE,
+        ),
+        ("Always ask for the file name first.", "Never ask for the file name first.", Likeness.OPPOSITE),
+        ("Write all tests before the code.", "Write all code before the tests.", Likeness.OTHER),
+        ("Before the tests, write all code.", "Before the code, write all tests.", Likeness.OTHER),
+        (
+            "Send drafts to the client before the editor.",
+            "Before the editor, send drafts to the client.",
+            Likeness.SAME,
+        ),
+        ("Use `a` instead of `b` for sums.", "Use `b` instead of `a` for sums.", Likeness.OTHER),
+        ("Do not send the draft without a note.", "Send the draft with a note.", Likeness.OTHER),
     ],
 )
 def test_rules_are_alike_opposite_or_neither(one: str, other: str, expected: Likeness) -> None:
-    assert rules.likeness(one, other) is expected
-    assert rules.likeness(other, one) is expected
+    assert likeness(one, other) is expected
+    assert likeness(other, one) is expected
 
 
 @given(st.text(), st.text())
 def test_likeness_knows_no_order(one: str, other: str) -> None:
-    assert rules.likeness(one, other) is rules.likeness(other, one)
+    assert likeness(one, other) is likeness(other, one)
 
 
 def test_a_task_is_looked_at_once_for_each_end_and_each_fault() -> None:

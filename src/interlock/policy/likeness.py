@@ -1,0 +1,77 @@
+"""What one lesson is to another by its words alone: the same, the opposite, or something else.
+
+Where this cannot be told, they are two. What follows from it is the lesson book's matter.
+"""
+
+import re
+from enum import StrEnum
+
+_WORD = re.compile(r"[^\W_]+(?:['’]t)?")
+_NAMED = re.compile(r"`[^`]+`|“[^”]+”|\"[^\"]+\"|\d+")
+_SMALL = frozenset("a an and as at be by for from in into is it its of on or that the then this to when with".split())
+_NEGATION = frozenset("not no never don't don’t doesn't cannot can't without avoid stop neither nor".split())
+_PAIRS = "before/after always/never more/less more/fewer first/last longer/shorter larger/smaller most/least"
+_ANTONYMS = tuple(frozenset(pair.split("/")) for pair in _PAIRS.split())
+_TURNS = re.compile(r"\b(?:before|after|instead|rather|than|over)\b", re.IGNORECASE)
+"""Words whose two sides are not the same."""
+ALIKE = 0.8
+
+
+class Likeness(StrEnum):
+    """What one rule is to another."""
+
+    SAME = "same"
+    OPPOSITE = "opposite"
+    OTHER = "other"
+
+
+def likeness(one: str, other: str) -> Likeness:
+    """Whether two rules say the same in nearly the same words, or the opposite of each other. Source: row H9.
+
+    What they quote, and their numbers, must be the same and in the same order.
+    """
+    if _named(one) != _named(other):
+        return Likeness.OTHER
+    a, b = _words(one), _words(other)
+    turned = any((a & pair) and (b & pair) and (a & pair) != (b & pair) for pair in _ANTONYMS)
+    apart = frozenset().union(*_ANTONYMS) if turned else frozenset()
+    plain_a, plain_b = a - _NEGATION - apart, b - _NEGATION - apart
+    if len(plain_a & plain_b) < ALIKE * max(1, len(plain_a | plain_b)):
+        return Likeness.OTHER
+    if turned or (_negations(one) - _negations(other)) % 2:
+        return Likeness.OPPOSITE
+    is_same = _negations(one) == _negations(other) and not _crossed(one, other)
+    return Likeness.SAME if is_same else Likeness.OTHER
+
+
+def _named(rule: str) -> list[str]:
+    return list(dict.fromkeys(_NAMED.findall(rule.lower())))
+
+
+def _words(rule: str) -> frozenset[str]:
+    return frozenset(_stem(word) for word in _WORD.findall(rule.lower())) - _SMALL
+
+
+def _stem(word: str) -> str:
+    """A word without the s of many, or of one who does it."""
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui'’" else word
+
+
+def _negations(rule: str) -> int:
+    return sum(word in _NEGATION for word in _WORD.findall(rule.lower()))
+
+
+def _crossed(one: str, other: str) -> bool:
+    """Whether two rules have their words on different sides of what tells which comes first, or is preferred."""
+    (a_first, a_then), (b_first, b_then) = _sides(one), _sides(other)
+    return bool(a_first & b_then) and bool(a_then & b_first)
+
+
+def _sides(rule: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words on both sides of such a word; `Before that, do this` is `Do this before that`."""
+    first, *then = _TURNS.split(rule, maxsplit=1)
+    if not then:
+        return frozenset(), frozenset()
+    if not first.strip() and "," in then[0]:
+        then[0], _, first = then[0].partition(",")
+    return _words(first), _words(then[0])
