@@ -159,7 +159,8 @@ def add_call(tx: Tx, **values: Any) -> None:
     """Inserts a tool call as it was decided."""
     tx.add(ToolCall, **values)
     known = values["tool"] if values["tool_digest"] else None
-    observe(tx, "call_decided", tool=known, **{name: values[name] for name in ("risk", "effect", "rules", "status")})
+    decided = {name: values[name] for name in ("risk", "effect", "status")}
+    observe(tx, "call_decided", tool=known, rules=values.get("rules", []), **decided)
 
 
 def hold(tx: Tx, call_id: str, status: str, approval_id: str, subject: str, args: Any = None) -> None:
