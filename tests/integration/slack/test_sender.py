@@ -7,7 +7,7 @@ import pytest
 
 from interlock.desk.cards import Action, Card, Passage
 from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
-from interlock.integrations.slack.api import Api
+from interlock.integrations.slack.api import Api, vendor_log
 from interlock.integrations.slack.sender import SlackSender
 from interlock.testing.slack_api import Fault, SlackApi
 
@@ -193,6 +193,41 @@ async def test_a_reply_goes_by_the_address_that_came_with_the_command(api: Slack
     assert await sender.post(reply(payload={"response_url": url})) == "reply"
     assert (api.private[0]["text"], api.private[0]["response_type"]) == ("A mission", "ephemeral")
     assert api.asked("chat.postEphemeral") == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/latest/meta-data",
+        "https://hooks.slack.com.evil.example/actions/1",
+        "https://hooks.slack.com@evil.example/actions/1",
+        "http://hooks.slack.com/actions/1",
+        "https://evil.example\\@hooks.slack.com/1",
+        "file:///etc/passwd",
+        "https://[",
+        7,
+    ],
+)
+async def test_nothing_is_ever_sent_to_an_address_that_is_not_slacks(
+    api: SlackApi, sender: SlackSender, url: object
+) -> None:
+    await sender.post(reply(payload={"response_url": url}))
+    assert len(api.asked("chat.postEphemeral")) == 1, "the reply goes the other way, and nowhere else"
+
+
+async def test_the_hooks_of_slack_itself_are_called() -> None:
+    found = Api("https://slack.com/api", "xoxb-test")
+    assert found.webhook("https://hooks.slack.com/commands/T1/2/3") is not None
+    assert found.webhook("http://127.0.0.1/commands/1") is None
+    await found.close()
+
+
+async def test_the_log_of_the_vendor_shows_no_ticket_and_no_token(caplog: pytest.LogCaptureFixture) -> None:
+    token = "xapp-" + "1-A0123456789-abcdef0123456789"
+    vendor_log().error("cannot connect: %s by %s", "url=URL('wss://wss.slack.com/link/?ticket=abc-1&app=2')", token)
+    assert "wss://wss.slack.com/link/?…" in caplog.text
+    assert "abc-1" not in caplog.text
+    assert token not in caplog.text
 
 
 async def test_a_reply_whose_address_is_used_up_goes_to_the_person_all_the_same(

@@ -1,8 +1,10 @@
 """The Web API client, shared by everything here, and what its failures mean; which methods are called is elsewhere."""
 
 import logging
+import re
 from collections.abc import Awaitable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -10,9 +12,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from interlock.integrations.contract import Later, Undeliverable, Unheard
+from interlock.policy.secrets import scrub
 
 TIMEOUT_S = 10.0
 """Of one call; a message whose fate is not known by then is looked for."""
+_HOOKS = frozenset(("https", host) for host in ("hooks.slack.com", "hooks.slack-gov.com"))
+"""Where a `response_url` leads. Source: https://docs.slack.dev/interactivity/handling-user-interaction."""
+_QUERY = re.compile(r"(\b(?:wss?|https?)://[^\s?\"'<>)]+)\?[^\s\"'<>)]+")
 _LATER = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded", "team_added_to_org", "accesslimited"})
 _UNHEARD = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 _TOKEN = "Slack refuses the bot token: set `SLACK_BOT_TOKEN` anew"
@@ -53,8 +59,10 @@ class Api:
             self._token, base_url=self._base_url, session=self._opened(), logger=vendor_log(), retry_handlers=[]
         )
 
-    def webhook(self, url: str) -> AsyncWebhookClient:
-        """A client for a `response_url`."""
+    def webhook(self, url: object) -> AsyncWebhookClient | None:
+        """A client for a `response_url`; None for an address that is not Slack's, which nothing is ever sent to."""
+        if not isinstance(url, str) or _origin(url) not in _HOOKS | {_origin(self._base_url)}:
+            return None
         return AsyncWebhookClient(url, session=self._opened(), logger=vendor_log(), retry_handlers=[])
 
     def _opened(self) -> aiohttp.ClientSession:
@@ -68,11 +76,22 @@ class Api:
             await self._session.close()
 
 
+def _origin(url: str) -> tuple[str, str]:
+    """Scheme and host of an address without credentials; blanks for all else."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", ""
+    is_plain = parts.username is None and parts.password is None and not set(url) & set("\\ \t\r\n")
+    return (parts.scheme, parts.hostname or "") if is_plain else ("", "")
+
+
 class _OneLine(logging.Filter):
-    """What the vendor reports of each failed attempt, without a stack trace."""
+    """What the vendor reports of each failed attempt, without a stack trace and without the ticket of an address."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.exc_info = record.exc_text = None
+        record.msg, record.args = _QUERY.sub(r"\1?…", scrub(record.getMessage())), ()
         return True
 
 

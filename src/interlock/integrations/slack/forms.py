@@ -66,12 +66,12 @@ async def _form(reception: Reception, action: intake.Payload, place: Place) -> d
 
 async def _tell(api: Api, place: Place, what: str, *, again: bool = True) -> None:
     """Says it to who tapped; where that fails too, they see that no form opened."""
-    url = place.reply.get("response_url")
-    if not url:
+    hook = api.webhook(place.reply.get("response_url"))
+    if hook is None:
         return
     text = f"No form: {escape(what)}." + (" Tap the button again." if again else "")
     try:
         said = {"text": text, "response_type": "ephemeral", "replace_original": False, "thread_ts": place.thread}
-        await heard(api.webhook(url).send_dict(said))
+        await heard(hook.send_dict(said))
     except InterlockError as error:
         _log.warning("could not tell why no form was opened: %s", error)

@@ -165,9 +165,12 @@ class SlackSender:
 
         Raises Later, Unheard.
         """
+        hook = self._api.webhook(url)
+        if hook is None:
+            return False
         said = {"text": part.text, "blocks": list(part.blocks)}
         body = {**said, "response_type": "ephemeral", "replace_original": False, "thread_ts": thread}
-        answer = await heard(self._api.webhook(url).send_dict(body))
+        answer = await heard(hook.send_dict(body))
         if answer.status_code == 429:
             raise Later("Slack wants fewer replies", retry_after(answer.headers))
         if answer.status_code >= 500:
