@@ -14,9 +14,12 @@ _ESCAPED = re.compile(
     re.VERBOSE,
 )
 _STEERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
+    "|(?<=[!-~\ufe00-\ufe0f\U000e0100-\U000e01ef])[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef](?!\u20e3)"
+    "|[\u200c\u200d](?=[!-~])"
 )
+"""What turns, hides or blanks text. Joiners and variants stay where scripts and emoji need them: not beside ASCII."""
 
 
 def visible(text: object, *, one_line: bool = False) -> str:

@@ -52,6 +52,14 @@ def buttons(card: Card) -> list[dict[str, Any]]:
     return [button for row in rows for button in row["elements"]]
 
 
+def test_nothing_on_a_card_is_turned_round_or_hidden() -> None:
+    hidden = "a\u202eb\u200bc\u3164d\U000e0041e\u200df"
+    card = Card(hidden, (Fact(hidden, hidden),), (Passage(hidden, hidden), Passage(hidden, None, True)), (), hidden)
+    said = "".join(texts(list(sheets(card))))
+    assert not set(hidden) - set("abcdef") & set(said)
+    assert said.count("\\u202e") == said.count("\\U000e0041") >= 7
+
+
 @given(CARDS)
 def test_every_message_is_one_that_slack_takes(card: Card) -> None:
     for sheet in sheets(card):

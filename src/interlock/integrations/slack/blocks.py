@@ -4,9 +4,10 @@ Source: https://docs.slack.dev/reference/block-kit/blocks for the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from interlock.core.text import visible
 from interlock.desk.cards import Action, Card, Fact, Passage, Tone
 from interlock.integrations.slack.text import escape, pieces, shortened, size
 
@@ -41,6 +42,7 @@ class Sheet:
 
 def sheets(card: Card) -> tuple[Sheet, ...]:
     """The card's messages, at least one: nothing of it is left out, and its buttons stand under the last word."""
+    card = _unmasked(card)
     title = _SIGNS.get(card.tone, "") + (" ".join(card.title.split()) or "–")
     packed = _packed([*_head(title), *_facts(card.facts), *_passages(card.passages), *_foot(card)])
     count = len(packed)
@@ -49,6 +51,20 @@ def sheets(card: Card) -> tuple[Sheet, ...]:
         more = [] if number == 1 else [_small(f"{escape(shortened(title, MOST_NOTICE))} · {number} of {count}")]
         found.append(Sheet(escape(shortened(title, MOST_NOTICE)), (*more, *blocks)))
     return tuple(found)
+
+
+def _unmasked(card: Card) -> Card:
+    """The card with its invisible characters spelled out."""
+    return replace(
+        card,
+        title=visible(card.title),
+        facts=tuple(Fact(visible(fact.label), visible(fact.value)) for fact in card.facts),
+        passages=tuple(
+            replace(p, text=visible(p.text), heading=None if p.heading is None else visible(p.heading))
+            for p in card.passages
+        ),
+        footer=visible(card.footer),
+    )
 
 
 def _packed(blocks: Sequence[Block]) -> list[list[Block]]:
