@@ -48,6 +48,11 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("GitHub token", ("gh",), re.compile(r"(?<![A-Za-z0-9])gh[a-z]_[A-Za-z0-9]{16,}")),
     ("GitHub token", ("github_pat_",), re.compile(r"github_pat_[A-Za-z0-9_]{20,}")),
     ("Slack token", ("xox", "xapp-"), re.compile(r"(?<![A-Za-z0-9])x(?:ox[a-z]-|app-)[A-Za-z0-9-]{8,}")),
+    (
+        "Slack hook", ("hooks.slack",),
+        re.compile(r"hooks\.slack(?:-gov)?\.com/[a-z]{1,20}/([A-Za-z0-9_/%-]{16,})", re.IGNORECASE),
+    ),
+    ("Telegram token", (":aa",), re.compile(r"(?<![0-9])[0-9]{6,12}:AA[A-Za-z0-9_-]{30,}")),
     ("AWS key id", ("akia", "asia"), re.compile(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Z])")),
     (
         "JSON web token", ("eyj",),

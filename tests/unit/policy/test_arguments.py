@@ -24,6 +24,8 @@ PEM = "-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE 
         {"text": "github_" + "pat_11ABCDEFG0abcdefghijkl_mnopqrs"},
         {"text": "xoxb-" + "123456789012-abcdef"},
         {"text": "AKIA" + "IOSFODNN7EXAMPLE"},
+        {"text": "https://api.telegram.org/bot123456789:AA" + "HdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/getMe"},
+        {"text": "https://hooks." + "slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"},
         {"text": PEM},
         {"text": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0.abc_def123"},
         {"headers": {"Authorization": "Bearer abc.def123456789012"}},
