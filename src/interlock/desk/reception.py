@@ -37,7 +37,10 @@ TAKEOVER_S = 60.0
 RETRY_S = 1.0
 MOST_BYTES = 100_000
 """Of a request; what is said in a larger one is not kept, and refused."""
+MOST_STRANGERS = 20
+"""Unknown people who are told of one by one, as long as nobody has seen to these alerts."""
 TOO_LONG = "too_long"
+_QUOTES = str.maketrans({"`": "", "“": "'", "”": "'"})
 _log = logging.getLogger(__name__)
 
 
@@ -203,9 +206,11 @@ def _refuse(tx: Tx, request: Request, project: str, mine: str, now: datetime) ->
     how = f"`interlock people link NAME {identity}`"
     card = replies.said("You are not known here", f"Ask an admin of this Interlock to link you: {how}")
     _reply(tx, request, card, f"refusal:{identity}", project, now)
-    name = line(request.name.replace("`", ""), 60)
-    text = f"somebody unknown wrote on {surface}: “{name}” ({identity}); if you know them: {how}"
+    name = line(request.name.translate(_QUOTES), 60)
+    text, key = f"somebody unknown wrote on {surface}: “{name}” ({identity}); if you know them: {how}", identity
+    if audit.count_open(tx, "STRANGER") >= MOST_STRANGERS:
+        text, key = f"more than {MOST_STRANGERS} unknown people wrote: `interlock alerts` has the first ones", "many"
     audit.alert(
-        tx, now, project_id=project, severity="warning", kind="STRANGER", text=text, key=f"stranger:{identity}",
+        tx, now, project_id=project, severity="warning", kind="STRANGER", text=text, key=f"stranger:{key}",
         subject=identity,
     )  # fmt: skip

@@ -22,6 +22,7 @@ _OPEN_ABOUT = (
     sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None)).order_by(_al.id)
 )
 _ONE = sa.select(ALERTS).where(_al.id == b("alert"))
+_COUNT_OPEN = sa.select(sa.func.count().label("n")).where(_al.kind == b("sort"), _al.acked_at.is_(None))
 _ACK = (
     sa.update(ALERTS)
     .where(_al.id == b("alert"), _al.acked_at.is_(None))
@@ -89,6 +90,12 @@ def settle(tx: Tx, kind: str, subject: str, now: datetime) -> None:
 def one(tx: Tx, alert_id: str) -> Any | None:
     """One alert."""
     return tx.one(_ONE, {"alert": alert_id})
+
+
+def count_open(tx: Tx, kind: str) -> int:
+    """How many alerts of a kind nobody has seen yet."""
+    found: int = tx.rows(_COUNT_OPEN, {"sort": kind})[0].n
+    return found
 
 
 def alerts(tx: Tx, *, open_only: bool = True, most: int = 100) -> list[Any]:

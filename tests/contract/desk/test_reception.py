@@ -10,7 +10,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.desk import controls, emergency, listings, people
-from interlock.desk.reception import MOST_BYTES, TAKEOVER_S, Reception
+from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, TAKEOVER_S, Reception
 from interlock.store import audit, inbox, outbox, processes
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
 
@@ -140,6 +140,20 @@ async def test_a_stranger_who_was_refused_leaves_no_more_rows(front: Front) -> N
     await front.quiet(STRANGER)
     assert not await front.reception.accept(request("help", "second", STRANGER))
     assert not await front.box.runtime.store.read(inbox.known, "slack:second")
+
+
+async def test_many_strangers_are_refused_one_by_one_and_reported_together(front: Front) -> None:
+    crowd = [f"slack:UCROWD{n}" for n in range(MOST_STRANGERS + 5)]
+    for who in crowd:
+        await front.reception.accept(request("help", f"of {who}", who, name=f"{who}” (slack:UANA)"))
+    for who in crowd:
+        await front.quiet(who)
+    refusals = [await front.box.runtime.store.read(outbox.by_key, f"refusal:{who}") for who in crowd]
+    assert None not in refusals
+    alerts = await listings.alerts(front.box.runtime)
+    assert len(alerts) == MOST_STRANGERS + 1
+    assert sum("more than 20 unknown people" in alert["text"] for alert in alerts) == 1
+    assert not any("” (slack:UANA)" in alert["text"] for alert in alerts)
 
 
 async def test_the_refusal_of_a_stranger_is_not_forgotten_when_old_requests_are(front: Front) -> None:
