@@ -17,6 +17,8 @@ from interlock.core.errors import InterlockError
 
 MOST_BYTES = 1 << 20
 """Of a body; the services that call us send a few kilobytes."""
+BODY_S = 5.0
+"""How long a body may take to come."""
 BACKLOG = 512
 STOP_S = 2.0
 """How long open requests may take when the server stops."""
@@ -46,8 +48,12 @@ class Hook:
     handle: Callable[[bytes, Mapping[str, str]], Awaitable[Answered]]
 
 
-def application(hooks: Sequence[Hook], ready: Callable[[], Awaitable[object]]) -> Starlette:
+def application(
+    hooks: Sequence[Hook], ready: Callable[[], Awaitable[object]], *, body_s: float = BODY_S
+) -> Starlette:  # fmt: skip
     """The ASGI application: `/healthz`, `/readyz` and the hooks. `ready` raises where nothing could be done here.
+
+    A body that takes longer than `body_s` to come is refused.
 
     Source: interfaces, "HTTP".
     """
@@ -63,15 +69,17 @@ def application(hooks: Sequence[Hook], ready: Callable[[], Awaitable[object]]) -
         return JSONResponse({"status": "ready"})
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
-    return Starlette(routes=[*routes, *(Route(hook.path, _taking(hook), methods=["POST"]) for hook in hooks)])
+    return Starlette(routes=[*routes, *(Route(hook.path, _taking(hook, body_s), methods=["POST"]) for hook in hooks)])
 
 
-def _taking(hook: Hook) -> Callable[[Request], Awaitable[Response]]:
+def _taking(hook: Hook, body_s: float) -> Callable[[Request], Awaitable[Response]]:
     async def take(request: Request) -> Response:
         try:
-            body = await _body(request)
+            body = await _body(request, body_s)
         except ClientDisconnect:
             return problem(400, "the request ended before its body did")
+        except TimeoutError:
+            return problem(408, f"the body took longer than {body_s:g} s")
         if body is None:
             return problem(413, f"the body is larger than {MOST_BYTES:,} bytes")
         answered = await hook.handle(body, dict(request.headers))
@@ -80,13 +88,17 @@ def _taking(hook: Hook) -> Callable[[Request], Awaitable[Response]]:
     return take
 
 
-async def _body(request: Request) -> bytes | None:
-    """The whole body, None where it is too large; no more of it than that is kept."""
+async def _body(request: Request, body_s: float) -> bytes | None:
+    """The whole body, None where it is too large; no more of it than that is kept, and none of it for long.
+
+    Raises TimeoutError.
+    """
     found = bytearray()
-    async for chunk in request.stream():
-        found += chunk
-        if len(found) > MOST_BYTES:
-            return None
+    async with asyncio.timeout(body_s):
+        async for chunk in request.stream():
+            found += chunk
+            if len(found) > MOST_BYTES:
+                return None
     return bytes(found)
 
 

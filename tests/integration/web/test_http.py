@@ -1,5 +1,6 @@
 """The HTTP door takes what services post, no more than it should, and says in one line where it cannot listen."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
@@ -56,6 +57,24 @@ async def test_body_that_is_too_large_is_refused_unread(world: World) -> None:
     found = await world.client.post("/slack/events", content=b"x" * (MOST_BYTES + 1))
     assert found.status_code == 413
     assert world.taken == []
+
+
+async def test_body_that_does_not_come_holds_no_connection() -> None:
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+
+    async def take(body: bytes, headers: Mapping[str, str]) -> Answer:
+        raise AssertionError(body)
+
+    async def ready() -> None:
+        return
+
+    app = application([Hook("/slack/events", take)], ready, body_s=0.05)
+    async with serving(app, listening):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+        assert b" 408 " in await reader.readline()
+        writer.close()
 
 
 async def test_nothing_is_read_from_a_get_or_another_path(world: World) -> None:
