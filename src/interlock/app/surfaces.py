@@ -5,6 +5,7 @@ What a surface does is in its own package; a home without a chat has none of the
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,9 @@ from interlock.store.tx import Tx
 
 SLACK_PATH, TELEGRAM_PATH = "/slack/events", "/telegram/webhook"
 """Source: interfaces, "HTTP"."""
+REST_S = 5.0
+"""After which a chat that broke off begins anew."""
+_log = logging.getLogger(__name__)
 
 
 class Surface(Protocol):
@@ -81,7 +85,7 @@ async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
     chats = tuple(_chat(name, runtime, reception) for name in names)
     await runtime.store.write(_name_rooms, runtime.settings, runtime.clock.now())
     duties = [asyncio.create_task(reception.run(), name="reception")]
-    duties += [asyncio.create_task(chat.surface.run(), name=chat.told) for chat in chats]
+    duties += [asyncio.create_task(lasting(chat.surface.run, chat.told), name=chat.told) for chat in chats]
     try:
         yield Surfaces(chats)
     finally:
@@ -90,6 +94,17 @@ async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
         await asyncio.gather(*duties, return_exceptions=True)
         for chat in chats:
             await chat.surface.close()
+
+
+async def lasting(run: Callable[[], Awaitable[object]], told: str, *, rest_s: float = REST_S) -> None:
+    """Keeps up what receives from a chat: where it breaks off, that is logged, and it begins anew after a rest."""
+    while True:
+        try:
+            await run()
+            return
+        except Exception as error:  # noqa: BLE001 (nobody could say `stop` any more)
+            _log.error("%s: it broke off and begins anew: %s: %s", told, type(error).__name__, error)
+            await asyncio.sleep(rest_s)
 
 
 def _chat(name: str, runtime: Runtime, reception: Reception) -> Chat:

@@ -35,6 +35,14 @@ class Trouble(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Odd:
+    """An answer that the Bot API would not give, such as a page of a proxy: its body and its HTTP status."""
+
+    body: str
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One call of a method, its parameters read from JSON where they are."""
 
@@ -58,7 +66,7 @@ class TelegramApi:
         self.raw: Callable[[str], str] = str
         """What is made of the text of each answer before it leaves."""
         self._port, self._last_update = port, 1_000
-        self._troubles: dict[str, deque[Trouble | Fault | None]] = defaultdict(deque)
+        self._troubles: dict[str, deque[Trouble | Fault | Odd | None]] = defaultdict(deque)
         self._changed = asyncio.Condition()
         self._waiting: asyncio.Event | None = None
         self._runner: web.AppRunner | None = None
@@ -99,11 +107,11 @@ class TelegramApi:
         """The parameters of each call of a method."""
         return [call.given for call in self.calls if call.method == method]
 
-    def fail(self, method: str, *troubles: Trouble | Fault) -> None:
+    def fail(self, method: str, *troubles: Trouble | Fault | Odd) -> None:
         """Has the next calls of a method go wrong, one after the other: `Fault(429, "…", retry_after=3)`."""
         self._troubles[method].extend(troubles)
 
-    def pass_then_fail(self, method: str, passes: int, trouble: Trouble | Fault) -> None:
+    def pass_then_fail(self, method: str, passes: int, trouble: Trouble | Fault | Odd) -> None:
         """Has so many calls of a method go well, and the one after them wrong."""
         self._troubles[method].extend([None] * passes + [trouble])
 
@@ -182,6 +190,8 @@ class TelegramApi:
         trouble = self._troubles[method].popleft() if self._troubles[method] else None
         if isinstance(trouble, Fault):
             return _answer(trouble)
+        if isinstance(trouble, Odd):
+            return web.Response(text=trouble.body, status=trouble.status, content_type="application/json")
         if trouble is Trouble.HANG:
             await asyncio.Event().wait()
         if trouble is Trouble.GARBAGE:

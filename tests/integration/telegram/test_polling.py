@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock.integrations.telegram.surface import Telegram
-from interlock.testing.telegram_api import TelegramApi, Trouble
+from interlock.testing.telegram_api import Odd, TelegramApi, Trouble
 from interlock.testing.telegram_state import Fault
 from tests.integration.telegram.parts import PACE, Recording, Turn, at_work, settings
 
@@ -132,6 +132,36 @@ async def test_polling_goes_on_after_every_trouble(
         await reception.count(1)
         await api.say("/tasks")
         await reception.count(2)
+
+
+ODD = [
+    Odd("<html>Bad Gateway</html>", 502), Odd("<html>It works</html>"), Odd("", 200), Odd("null"), Odd("7"), Odd("[]"),
+    Odd('{"ok":true}'), Odd('{"ok":true,"result":null}'), Odd('{"ok":false}'), Odd("[]", 400), Odd("7", 500),
+    Odd('{"ok":false,"error_code":"x","description":5}', 400), Odd('{"description":{"a":1},"parameters":"x"}', 403),
+    Odd('{"ok":false,"parameters":{"migrate_to_chat_id":"x","retry_after":"y"}}', 400), Odd("{}", 302), Odd("[]", 409),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["getUpdates", "deleteWebhook", "getMe", "setMyCommands"])
+async def test_answers_that_the_bot_api_would_not_give_end_nothing(
+    api: TelegramApi, reception: Recording, method: str
+) -> None:
+    api.fail(method, *ODD)
+    async with at_work(api, reception):
+        for number in range(1, 4):
+            await api.say("/status")
+            await reception.count(number)
+
+
+async def test_what_has_no_number_is_told_of_once(
+    api: TelegramApi, reception: Recording, caplog: pytest.LogCaptureFixture
+) -> None:
+    await api.push({"no": "number"})
+    async with at_work(api, reception):
+        for number in range(1, 4):
+            await api.say("/status")
+            await reception.count(number)
+    assert caplog.text.count("without a number") == 1
 
 
 async def test_telegram_is_left_alone_as_long_as_it_wants(api: TelegramApi, reception: Recording) -> None:

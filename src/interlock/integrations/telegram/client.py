@@ -38,11 +38,11 @@ _UNSENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 
 
 class Unreadable(TelegramError):
-    """An answer that is no JSON; `first_id` is the number of the first update in it, where there is one."""
+    """An answer that is none of the Bot API; `first_id` is the number of the first update in it, where there is one."""
 
     def __init__(self, first_id: int | None) -> None:
         self.first_id = first_id
-        super().__init__("the answer is no JSON")
+        super().__init__("the answer is none of the Bot API")
 
 
 class Busy(TelegramError):
@@ -54,22 +54,28 @@ class Busy(TelegramError):
 
 
 class _Calls(HTTPXRequest):
-    """The requests of the library, which tell how long to wait, and log nothing of an answer that nobody can read."""
+    """The requests of the library, which tell how long to wait, and log nothing of an answer that nobody can read.
+
+    INVARIANT: whatever an answer holds, what is raised is a TelegramError.
+    """
 
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
         code, payload = await super().do_request(*args, **kwargs)
         if code == HTTPStatus.TOO_MANY_REQUESTS:
             raise Busy(_rest(payload))
-        return code, payload
+        return code, payload if HTTPStatus.OK <= code < HTTPStatus.MULTIPLE_CHOICES else _refusal(payload)
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> Any:
         text = payload.decode("utf-8", "replace")
         try:
-            return json.loads(text)
+            answer = json.loads(text)
         except (ValueError, RecursionError) as error:
             found = _FIRST_ID.search(text)
             raise Unreadable(int(found[1]) if found else None) from error
+        if not isinstance(answer, dict) or "result" not in answer:
+            raise Unreadable(None)
+        return answer
 
 
 class _Hidden(logging.Filter):
@@ -109,8 +115,14 @@ class Client(Bot):
         self._hidden, self._calls, self._polls = hidden, calls, polls
 
     async def me(self) -> User:
-        """Who the bot is; asked for once."""
-        return self._bot_user or await self.get_me()
+        """Who the bot is; asked for once.
+
+        Raises TelegramError.
+        """
+        try:
+            return self._bot_user or await self.get_me()
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise Unreadable(None) from error
 
     async def updates(self, offset: int | None, *, wait_s: int, most: int) -> Any:
         """What `getUpdates` answers, as it came: one update that cannot be parsed spoils no other.
@@ -118,10 +130,7 @@ class Client(Bot):
         Raises TelegramError, Unreadable.
         """
         data = {"offset": offset, "timeout": wait_s, "limit": most, "allowed_updates": list(WANTED)}
-        try:
-            return await self._post("getUpdates", data, read_timeout=wait_s + ANSWER_S)
-        except (LookupError, TypeError) as error:
-            raise Unreadable(None) from error
+        return await self._post("getUpdates", data, read_timeout=wait_s + ANSWER_S)
 
     async def has_topics(self, chat: int | str) -> bool:
         """Whether a chat is a forum.
@@ -154,7 +163,7 @@ def address(base_url: str) -> str:
 
 def told(error: TelegramError) -> str:
     """What Telegram said, on one line."""
-    return scrub(" ".join(str(error).split()))[:300].rstrip(".")
+    return scrub(" ".join(str(error).removeprefix("httpx.").split()))[:300].rstrip(".")
 
 
 @contextlib.contextmanager
@@ -208,6 +217,22 @@ def _may_be_there(error: NetworkError) -> bool:
     if cause is None or isinstance(cause, TelegramError):
         return "(504)" in str(error) or "gateway time" in str(error).lower()
     return True
+
+
+def _refusal(payload: bytes) -> bytes:
+    """What an answer that is no success says, with nothing in it that the library does not expect there."""
+    try:
+        given = json.loads(payload)
+    except (ValueError, RecursionError):
+        given = None
+    found: dict[str, Any] = {"ok": False, "result": None}
+    if isinstance(given, dict):
+        moved = parameters.get("migrate_to_chat_id") if isinstance(parameters := given.get("parameters"), dict) else 0
+        if isinstance(moved, int) and moved:
+            found["parameters"] = {"migrate_to_chat_id": moved}
+        if isinstance(given.get("description"), str):
+            found["description"] = given["description"]
+    return json.dumps(found).encode()
 
 
 def _rest(payload: bytes) -> float:

@@ -66,14 +66,14 @@ def shortened(card: Card, most: int) -> list[Page]:
 
 
 def _title(card: Card) -> Iterator[Piece]:
-    yield Piece(f"{_SIGNS.get(card.tone, '')}{visible(card.title)}", Mark.BOLD)
+    yield Piece(f"{_SIGNS.get(card.tone, '')}{unaddressed(visible(card.title))}", Mark.BOLD)
 
 
 def _head(card: Card) -> Iterator[Piece]:
     yield from _title(card)
     for fact in card.facts:
         yield Piece("\n")
-        yield Piece(visible(fact.label), Mark.BOLD)
+        yield Piece(unaddressed(visible(fact.label)), Mark.BOLD)
         yield Piece(f": {unaddressed(visible(fact.value))}")
 
 
@@ -82,7 +82,7 @@ def _passages(passages: tuple[Passage, ...], leading: str = "\n\n") -> Iterator[
         yield Piece(leading)
         leading = "\n\n"
         if passage.heading:
-            yield Piece(visible(passage.heading), Mark.BOLD)
+            yield Piece(unaddressed(visible(passage.heading)), Mark.BOLD)
             yield Piece("\n")
         if passage.verbatim:
             yield Piece(visible(passage.text), Mark.BLOCK)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from telegram.error import Conflict, InvalidToken, TelegramError
+from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, TelegramError
 
 from interlock.integrations.telegram.client import REFUSED_S, Busy, Client, Unreadable, told
 from interlock.integrations.telegram.reading import number
@@ -60,7 +60,7 @@ class Waits:
         self._count += 1
         await asyncio.sleep(max(least_s, wait))
 
-    async def after_error(self, error: TelegramError) -> None:
+    async def after_error(self, error: Exception) -> None:
         """Waits as long as Telegram wants, or as is sensible."""
         match error:
             case Busy():
@@ -69,8 +69,12 @@ class Waits:
                 await self.after(
                     "the bot's token is refused: set TELEGRAM_BOT_TOKEN", min(REFUSED_S, self._pace.most_s)
                 )
-            case _:
+            case NetworkError() if not isinstance(error, BadRequest):
+                await self.after(f"out of reach, trying on ({told(error)})")
+            case TelegramError():
                 await self.after(told(error))
+            case _:
+                await self.after(f"something unexpected in an answer ({type(error).__name__}: {error})")
 
 
 class Poller:
@@ -85,6 +89,7 @@ class Poller:
         self._offset: int | None = None
         self._confirmed: int | None = None
         self._most = MOST
+        self._told_of_no_number = False
 
     async def run(self) -> None:
         """Polls until it is cancelled; then confirms what was taken."""
@@ -102,7 +107,7 @@ class Poller:
             await self._pass_over(error)
         except Conflict as error:
             await self._give_way(error)
-        except TelegramError as error:
+        except Exception as error:  # noqa: BLE001 (whatever one answer holds, the next one is asked for)
             await self._waits.after_error(error)
         else:
             self._most = MOST
@@ -125,7 +130,7 @@ class Poller:
         for raw in updates:
             ident = number(raw)
             if ident is None:
-                _log.warning("telegram: an update without a number is passed over")
+                self._tell_of_no_number()
                 continue
             if self._offset is not None and ident < self._offset:
                 continue
@@ -139,6 +144,12 @@ class Poller:
             await self._waits.after("updates that cannot be confirmed")
         else:
             self._waits.over()
+
+    def _tell_of_no_number(self) -> None:
+        """Once: what has no number cannot be confirmed, and comes with every answer."""
+        if not self._told_of_no_number:
+            _log.warning("telegram: updates without a number are passed over")
+        self._told_of_no_number = True
 
     async def _pass_over(self, error: Unreadable) -> None:
         """Finds the update that makes an answer unreadable, and goes on after it."""

@@ -14,6 +14,7 @@ from interlock.core.text import storable
 from interlock.desk.command_table import named
 from interlock.desk.requests import Place, Request
 from interlock.integrations.telegram.layout import ANSWER, APPROVE, DENY, MOST_DATA_BYTES
+from interlock.integrations.telegram.text import typed
 
 SURFACE = "telegram"
 LARGEST_ID = 2**63 - 1
@@ -104,7 +105,7 @@ def _said(update: Update, message: Message, me: User) -> Request | None:
         return None
     if message.forward_origin is not None or message.via_bot is not None:
         return None
-    text = storable(_checked(text, str).strip())
+    text = typed(storable(_checked(text, str).strip()))
     topic = message.message_thread_id if message.is_topic_message else None
     place = _place(message.chat.id, topic, sender, message.message_id)
     if text.startswith("/"):

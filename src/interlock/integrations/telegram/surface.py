@@ -174,6 +174,8 @@ class Telegram:
                 await work
             except TelegramError as error:
                 _log.warning("telegram: %s", told(error))
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                _log.warning("telegram: something unexpected in an answer (%s: %s)", type(error).__name__, error)
 
         task = asyncio.create_task(say(), name="telegram aside")
         self._asides.add(task)
@@ -184,7 +186,7 @@ class Telegram:
         while True:
             try:
                 return await attempt()
-            except TelegramError as error:
+            except Exception as error:  # noqa: BLE001 (whatever is answered, it is asked for again)
                 await waits.after_error(error)
 
     async def _introduce(self) -> None:

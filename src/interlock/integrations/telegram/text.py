@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from interlock.desk.command_table import COMMANDS, VIEWER
+
 MOST_UNITS = 4096
 """UTF-16 units of one message, its marks not counted. Source: https://core.telegram.org/bots/api#sendmessage."""
 MOST_MARKS = 90
@@ -17,7 +19,12 @@ MOST_MARKS = 90
 _JOINER = "\u200d"
 _CLUSTER = 64
 """How far back the start of one character, as people see it, is looked for."""
+_APART = "\u2060"
+"""What stands in a word so that Telegram does not bring it to life."""
+_ACTING = [s for c in COMMANDS.values() if c.role != VIEWER and not c.takes for s in (c.name, *c.aliases)]
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
+_TAP = re.compile(rf"(?<![\w/])/(?=(?:{'|'.join(_ACTING)})(?!\w))", re.IGNORECASE)
+"""A command that does something when it is tapped: Telegram sends it in the name of who taps."""
 
 
 class Mark(StrEnum):
@@ -44,8 +51,13 @@ def units(text: str) -> int:
 
 
 def unaddressed(text: str) -> str:
-    """The text with no `@name` in it that Telegram would ring."""
-    return _MENTION.sub("@\u2060", text)
+    """The text with no `@name` in it that Telegram would ring, and no command that a tap would give."""
+    return _TAP.sub(f"/{_APART}", _MENTION.sub(f"@{_APART}", text))
+
+
+def typed(text: str) -> str:
+    """What a person wrote, where they copied what `unaddressed` made."""
+    return text.replace(_APART, "")
 
 
 def split(pieces: Sequence[Piece], room: int = MOST_UNITS, marks: int = MOST_MARKS) -> list[tuple[Piece, ...]]:
