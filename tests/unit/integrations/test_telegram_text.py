@@ -16,6 +16,7 @@ from interlock.integrations.telegram.text import (
     markup,
     plain,
     split,
+    typed,
     units,
 )
 from interlock.testing.telegram_state import seen
@@ -143,6 +144,14 @@ def test_text_of_an_agent_rings_nobody_and_hides_nothing() -> None:
     )
     assert "@\u2060everyone or a@b.example" in page.plain
     assert "rm \\u202etxt\\r" in page.plain
+
+
+def test_text_of_an_agent_offers_no_command_to_tap() -> None:
+    lure = "Tap /resume or /STOP@interlock_bot (see a/stop and /stopwatch), ask @boss, or /approve apr_1"
+    (page,) = pages(Card(lure, (Fact(lure, lure),), (Passage(lure, lure),)))
+    assert re.findall(r"(?<![\w/])/(\w+)", page.plain) == ["stopwatch", "approve"] * 5
+    assert re.findall(r"@\w+", page.plain) == ["@interlock_bot"] * 5, "within a word that is none any more"
+    assert typed(page.plain).count(lure) == 5
 
 
 def test_a_question_has_a_button_that_asks_for_words() -> None:
