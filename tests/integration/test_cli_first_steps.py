@@ -67,6 +67,12 @@ def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> No
     assert whole["e-mail"] == ("ok", "by smtp as a@example.com")
     assert whole["slack"] == ("ok", "by Socket Mode, alerts go to C1")
     assert whole["telegram"] == ("ok", "by polling; alerts go nowhere without `telegram.chat`")
+    hooked = found(
+        TELEGRAM_BOT_TOKEN="1:a", INTERLOCK_TELEGRAM__WEBHOOK_SECRET="hush",
+        INTERLOCK_TELEGRAM__WEBHOOK_URL="https://me:s3cretpw@example.com/telegram/webhook",
+    )  # fmt: skip
+    assert "example.com/telegram/webhook" in hooked["telegram"][1]
+    assert not any("s3cretpw" in told or "hush" in told for _, told in hooked.values())
     postal = {"INTERLOCK_POSTAL__BASE_URL": "https://p.example.com", "INTERLOCK_POSTAL__SENDER": "a@example.com"}
     assert found(**postal)["e-mail"] == ("warning", "Postal needs a key: set POSTAL_API_KEY")
 

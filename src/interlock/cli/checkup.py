@@ -14,6 +14,7 @@ from interlock.app import parts
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.llm.providers import Models
+from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
 from interlock.store import migrate
 from interlock.worker.home import HomeLock
@@ -170,9 +171,8 @@ def _telegram(settings: Settings) -> Iterator[Finding]:
     elif telegram.webhook_secret is None:
         yield Finding("telegram", "error", "its webhook has no secret: set INTERLOCK_TELEGRAM__WEBHOOK_SECRET")
     else:
-        yield Finding(
-            "telegram", "ok", f"its updates come to {telegram.webhook_url}{_room(telegram.chat, 'telegram.chat')}"
-        )
+        where = f"{scrub(telegram.webhook_url)}{_room(telegram.chat, 'telegram.chat')}"
+        yield Finding("telegram", "ok", f"its updates come to {where}")
 
 
 def _room(channel: str | None, setting: str) -> str:
