@@ -8,6 +8,7 @@ import contextlib
 import json
 import logging
 import os
+import traceback
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from interlock.desk.commands import carry_out
 from interlock.desk.office import ROLES, Person
 from interlock.desk.requests import Request
 from interlock.desk.wording import line
+from interlock.policy.secrets import scrub
 from interlock.store import audit, conversations, inbox, outbox, processes, squad
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.errors import StoreError
@@ -167,7 +169,7 @@ class Reception:
         except TimeoutError:
             return replies.fault(f"it took longer than {WORK_S:.0f} s: look with `status` before you say it again")
         except Exception as error:  # noqa: BLE001 (one request never ends those of others)
-            _log.exception("request %s failed", request.key)
+            _log.error("request %s failed: %s", request.key, scrub("".join(traceback.format_exception(error))))
             return replies.fault(f"something unexpected happened ({type(error).__name__}): the details are in the log")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 from interlock import Interlock
 from interlock.desk import controls, emergency, listings, people
 from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, TAKEOVER_S, Reception
+from interlock.llm.messages import ModelRef
+from interlock.llm.providers import Models
 from interlock.store import audit, inbox, outbox, processes
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
 
 STRANGER = "slack:UMALLORY"
+SECRET = "sk-" + "ant-api03-abcdefghijklmnop0123456789"
 ELSEWHERE = '["another machine", 4711, "then", "rcp_other"]'
 
 
@@ -214,6 +218,23 @@ async def test_a_request_that_no_version_knows_holds_up_nobody(front: Front) -> 
     kept = {"identity": ANA, "shape": "of the future"}
     await front.box.runtime.store.write(inbox.take_in, "slack:odd", "slack", kept, front.box.runtime.clock.now())
     assert text_of(await front.say("status")).startswith("How things stand")
+
+
+class Broken(Models):
+    """A pool of models that fails in words that should not have been said."""
+
+    def resolve(self, named: str | None) -> ModelRef:
+        raise RuntimeError("no model for " + SECRET)
+
+
+async def test_what_fails_unexpectedly_is_told_and_logged_without_secrets(
+    front: Front, caplog: pytest.LogCaptureFixture
+) -> None:
+    front.reception.runtime = replace(front.box.runtime, models=Broken({}))
+    told = text_of(await front.say("run Compare A and B"))
+    assert "RuntimeError" in told
+    assert "RuntimeError: no model for [secret: provider key]" in caplog.text
+    assert SECRET not in told + caplog.text
 
 
 async def test_requests_wait_for_a_reception_and_are_there_when_it_comes(box: Interlock) -> None:
