@@ -86,6 +86,7 @@ async def quarantine(
     newcomer = None
     if await office.store.read(_member, office.settings.project, agent) is None:
         newcomer = await asyncio.to_thread(_persona, office, agent)
+        await office.store.write(squad.ensure_project, office.settings.project, office.settings.timezone, now)
     args = (office.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
     view = await _tried(office, _quarantine, person, *args)
     return {**view, **await flight.proof(office, view["runs"], wait_s)}
