@@ -19,4 +19,7 @@ def test_the_last_admin_is_not_lost_from_the_command_line(cli: Cli) -> None:
     (me,) = cli("people", "list", "--json").json()
     done = cli("people", "role", me["id"], "viewer")
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"interlock: {me['name']} is the last admin: make somebody else one first\n"
+    assert done.err == (
+        f"interlock: {me['name']} is the last admin at a terminal: make somebody else one first, with an identity "
+        "such as `local:1000`\n"
+    )

@@ -29,7 +29,10 @@ class LastAdmin(Refused):
     """Nobody could say any more who is what."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is the last admin: make somebody else one first")
+        super().__init__(
+            f"{name} is the last admin at a terminal: make somebody else one first, "
+            "with an identity such as `local:1000`"
+        )
 
 
 async def people(office: Office) -> list[View]:
@@ -129,11 +132,11 @@ def _set_role(tx: Tx, actor: Person, who: str, role: str, project: str, now: dat
 
 def _require_admin(person: Person) -> None:
     if person.role != "admin":
-        raise Refused(f"{person.name} is a {person.role} and may not say who is who: ask an admin")
+        raise Refused(f"{person.name} has the role {person.role} and may not say who is who: ask an admin")
 
 
 def _keep_an_admin(tx: Tx, row: Any, before: set[str]) -> None:
-    """INVARIANT: where some admin could get in, one still can."""
+    """INVARIANT: where some admin could change who is what, one still can."""
     if before and not store.admins(tx):
         raise LastAdmin(row.name)
 

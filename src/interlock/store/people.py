@@ -21,7 +21,9 @@ _MOVE = sa.update(IDENTITIES).where(_i.key == b("identity")).values(person_id=b(
 _UNLINK = sa.delete(IDENTITIES).where(_i.key == b("identity"))
 _ROLE = sa.update(PEOPLE).where(_p.id == b("person")).values(role=b("to"))
 _LOCK = sa.select(_p.id).where(_p.role == "admin").order_by(_p.id).with_for_update()
-_ADMINS = sa.select(_p.id).where(_p.role == "admin", sa.exists().where(_i.person_id == _p.id))
+_ADMINS = sa.select(_p.id).where(
+    _p.role == "admin", sa.exists().where(_i.person_id == _p.id, _i.key.startswith("local:", autoescape=True))
+)
 
 
 def people(tx: Tx) -> list[Any]:
@@ -71,5 +73,5 @@ def lock_admins(tx: Tx) -> None:
 
 
 def admins(tx: Tx) -> set[str]:
-    """Ids of the admins whom some surface knows."""
+    """Ids of the admins who have an account on some machine: only a command line takes what admins say of people."""
     return {row.id for row in tx.rows(_ADMINS)}

@@ -69,6 +69,7 @@ async def test_the_last_admin_stays_one_and_stays_reachable(box: Interlock) -> N
     runtime, me = box.runtime, box.person
     (identity,) = (await people.people(runtime))[0]["identities"]
     await people.add(runtime, me, "Ana", role="admin")
+    await people.link(runtime, me, "Ana", "slack:UANA")
     await people.add(runtime, me, "Ben")
     attempts: tuple[Attempt, ...] = (
         lambda: people.set_role(runtime, me, me.id, "operator"),
@@ -76,17 +77,17 @@ async def test_the_last_admin_stays_one_and_stays_reachable(box: Interlock) -> N
         lambda: people.link(runtime, me, "Ben", identity),
     )
     for attempt in attempts:
-        with pytest.raises(LastAdmin, match="is the last admin"):
+        with pytest.raises(LastAdmin, match="is the last admin at a terminal"):
             await attempt()
-    await people.link(runtime, me, "Ana", "slack:UANA")
+    await people.link(runtime, me, "Ana", "local:4242")
     assert (await people.set_role(runtime, me, me.id, "viewer"))["role"] == "viewer"
 
 
 async def test_of_two_admins_who_demote_each_other_at_once_one_stays(box: Interlock) -> None:
     runtime, me = box.runtime, box.person
     ana = await people.add(runtime, me, "Ana", role="admin")
-    await people.link(runtime, me, "Ana", "slack:UANA")
-    other = Person(ana["id"], "Ana", "admin", "slack")
+    await people.link(runtime, me, "Ana", "local:4242")
+    other = Person(ana["id"], "Ana", "admin", "cli")
     done = await asyncio.gather(
         people.set_role(runtime, me, "Ana", "viewer"), people.set_role(runtime, other, me.id, "viewer"),
         return_exceptions=True,
