@@ -4,6 +4,7 @@ How they are carried out is in `commands`; how a surface registers and renders t
 """
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,6 +53,7 @@ _ALL = (
 )
 COMMANDS: Mapping[str, Command] = {command.name: command for command in _ALL}
 """By name, in the order of help."""
+_IN_A_SHELL = re.compile(r"`interlock ([a-z]+)((?: [^`\s-][^`\s]*)*)`")
 _SPELLINGS = {spelling: c.name for c in _ALL for spelling in (c.name, *c.aliases)}
 PREFIXES: Mapping[str, str] = {"slack": "/interlock ", "telegram": "/"}
 """What one types before a command, by surface."""
@@ -71,3 +73,14 @@ def meant(text: str) -> Command | None:
 def spelled(surface: str, usage: str) -> str:
     """A command with its arguments as one types it on a surface: `/interlock run GOAL`, `/run GOAL`."""
     return PREFIXES.get(surface, "") + usage
+
+
+def in_chat(surface: str, text: str) -> str:
+    """A text with the commands of the shell in it as one types them on a surface; those that only a shell has stay."""
+
+    def chatted(found: re.Match[str]) -> str:
+        name, rest = found[1], found[2]
+        command = COMMANDS.get(name)
+        return found[0] if command is None or (rest and not command.takes) else f"`{spelled(surface, name + rest)}`"
+
+    return _IN_A_SHELL.sub(chatted, text)

@@ -13,11 +13,13 @@ from interlock.core.errors import InterlockError, UsageError
 from interlock.desk import controls, emergency, lessons, listings, money, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
-from interlock.desk.command_table import COMMANDS, VIEWER, Command, meant, named, spelled
+from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, meant, named, spelled
 from interlock.desk.details import task
+from interlock.desk.finding import Unknown
 from interlock.desk.goals import submit
 from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place, Request
+from interlock.store import lookup
 from interlock.store.approvals import AlreadyAnswered
 
 ANSWERS = {"approve": ("approved", "used"), "deny": ("denied",)}
@@ -66,6 +68,16 @@ class Desk:
             raise self.usage()
         return found, rest.strip()
 
+    async def approval(self) -> tuple[str, str]:
+        """As `ident`, of an approval. A tap or a form names it whole: a part of an id is for those who type.
+
+        Raises UsageError where there is no id, Unknown where a tap names what is not there.
+        """
+        found, rest = self.ident()
+        if self.fields is not None and not await self.runtime.store.read(lookup.exists, "approval", found):
+            raise Unknown("approval", found, (), "approvals")
+        return found, rest
+
     def only_ident(self) -> str:
         """The id that was named, where nothing follows it.
 
@@ -98,15 +110,15 @@ async def carry_out(
             require_operator(person, f"use `{command.name}`")
         return await HANDLERS[command.name](desk)
     except InterlockError as error:
-        return _told(error)
+        return _told(surface, error)
 
 
-def _told(error: InterlockError) -> Card:
+def _told(surface: str, error: InterlockError) -> Card:
     from interlock.store.errors import StoreError
 
     if isinstance(error, StoreError):
         raise error
-    return replies.fault(error)
+    return replies.fault(in_chat(surface, str(error)))
 
 
 async def _run(desk: Desk) -> Card:
@@ -116,7 +128,8 @@ async def _run(desk: Desk) -> Card:
         desk.runtime, desk.person, desk.words, idempotency_key=f"chat:{desk.key}", place=desk.place
     )  # fmt: skip
     hindrance = await desk.runtime.store.read(emergency.hindrance)
-    return replies.said("Mission started", f"It waits: {hindrance}" if hindrance else "", footer=mission_id)
+    waits = f"It waits: {in_chat(desk.place.surface, hindrance)}" if hindrance else ""
+    return replies.said("Mission started", waits, footer=mission_id)
 
 
 async def _status(desk: Desk) -> Card:
@@ -149,14 +162,14 @@ async def _approvals(desk: Desk) -> Card:
 
 
 async def _approve(desk: Desk) -> Card | None:
-    ident, note = desk.ident()
+    ident, note = await desk.approval()
     given = desk.fields or {}
     words, args = given.get("note") or given.get("reason") or note or None, given.get("args")
     return await _answer(desk, ident, signing.approve(desk.runtime, desk.person, ident, note=words, args=args))
 
 
 async def _deny(desk: Desk) -> Card | None:
-    ident, reason = desk.ident()
+    ident, reason = await desk.approval()
     reason = str((desk.fields or {}).get("reason") or (desk.fields or {}).get("note") or reason)
     if not reason.strip():
         raise UsageError(

@@ -8,7 +8,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.desk import listings, signing
-from interlock.desk.command_table import COMMANDS, meant, named
+from interlock.desk.command_table import COMMANDS, in_chat, meant, named
 from interlock.desk.commands import HANDLERS
 from interlock.desk.views import View
 from interlock.store import audit, conversations, outbox
@@ -189,6 +189,14 @@ async def test_words_deny_with_all_of_the_reason(front: Front) -> None:
     assert (await stands(front.box, card))["note"].split() == ["not", "this", "address"]
 
 
+@pytest.mark.parametrize("verb", ["approve", "deny"])
+async def test_a_tap_means_a_whole_id_and_no_other(front: Front, verb: str) -> None:
+    card = await held(front.box)
+    for part in (card["id"][:-1], card["id"][-8:], "apr_"):
+        assert text_of(await front.tap(verb, part, reason="x")).startswith("That did not work\n\nno approval `")
+    assert (await stands(front.box, card))["status"] == "pending"
+
+
 async def test_a_tap_denies_with_the_reason_of_its_form(front: Front) -> None:
     card = await held(front.box)
     assert await front.tap("deny", card["id"], reason="not this address") is None
@@ -254,3 +262,13 @@ async def test_an_answer_has_the_card_edited_everywhere(front: Front) -> None:
     await front.tap("approve", card["id"])
     after = [await runtime.store.read(outbox.by_key, key) for key in keys]
     assert [new.revision > old.revision for old, new in zip(before, after, strict=True)] == [True, True]  # type: ignore[union-attr]
+
+
+async def test_what_to_do_next_is_spelled_as_one_types_it_there(front: Front) -> None:
+    assert "`/interlock approvals` lists" in text_of(await front.say("approve nothing"))
+    assert "`/approvals` lists" in text_of(await front.say("approve nothing", BEN))
+    assert in_chat(
+        "slack", "`interlock budget raise ID USD`, `interlock approve ID --args JSON`, `interlock doctor`"
+    ) == ("`interlock budget raise ID USD`, `interlock approve ID --args JSON`, `interlock doctor`"), (
+        "what only a shell has stays"
+    )
