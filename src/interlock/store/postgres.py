@@ -28,6 +28,9 @@ LOCK_TIMEOUT_MS = 100
 """Short of `deadlock_timeout`, so that two groups that wait for each other are told apart at once."""
 PATIENCE_S = 5.0
 """How long a unit waits for rows that another process has locked."""
+STANDSTILL_MS = 20_000
+"""After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
+locks: before anybody could take over what that process had in hand."""
 
 
 class PostgresDriver:
@@ -58,7 +61,7 @@ class PostgresDriver:
                 autocommit=autocommit,
                 connect_timeout=10,
                 options=f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT_MS} "
-                "-c idle_in_transaction_session_timeout=60000",
+                f"-c idle_in_transaction_session_timeout={STANDSTILL_MS}",
             )
         except (psycopg.ProgrammingError, ValueError) as error:
             raise Unreachable(MALFORMED) from error
@@ -97,7 +100,7 @@ class PostgresDriver:
                 finally:
                     if not tx.connection.closed:
                         tx.connection.execute("ROLLBACK")
-            except psycopg.OperationalError as error:
+            except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if last:
                     raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}") from error
@@ -149,7 +152,11 @@ class PostgresDriver:
                 return (None, error), False
             except psycopg.errors.LockNotAvailable as error:
                 failure = error
-            except (psycopg.OperationalError, psycopg.errors.UniqueViolation) as error:
+            except (
+                psycopg.OperationalError,
+                psycopg.errors.UniqueViolation,
+                psycopg.errors.IdleInTransactionSessionTimeout,
+            ) as error:
                 failure, tries = error, tries + 1
             except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()

@@ -168,18 +168,25 @@ class PostgresTx:
     def stir(self, core: sa.Executable, params: Params) -> None:
         self.stirred.append(self._execute(core, params)[0])
 
-    def count(self, core: sa.Executable, params: Params = NONE) -> int:
-        cursor = self._execute(core, params)[0]
+    def _heard(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
+        """Executes and hears what came of it.
+
+        INVARIANT: the server is told that nothing follows for now: only so it sees that a transaction stands still.
+        """
+        heard = self._execute(core, params)
         if self.pipeline is not None:
             self.pipeline.sync()
-        return int(cursor.rowcount)
+        return heard
+
+    def count(self, core: sa.Executable, params: Params = NONE) -> int:
+        return int(self._heard(core, params)[0].rowcount)
 
     def rows(self, core: sa.Executable, params: Params = NONE) -> list[Any]:
-        cursor, s = self._execute(core, params)
+        cursor, s = self._heard(core, params)
         return [s.row(raw) for raw in cursor.fetchall()]
 
     def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
-        cursor, s = self._execute(core, params)
+        cursor, s = self._heard(core, params)
         raw = cursor.fetchone()
         return None if raw is None else s.row(raw)
 

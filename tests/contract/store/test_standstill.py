@@ -1,0 +1,112 @@
+"""A process that stands still in the middle of a transaction: PostgreSQL breaks it off, and it goes on afterwards."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+
+from interlock.settings.model import Times
+from interlock.store import squad
+from interlock.store.engine import Store
+from interlock.store.postgres import STANDSTILL_MS, PostgresDriver
+from interlock.store.squad import PROJECTS
+from interlock.store.tx import Tx
+from tests.contract.store.furniture import PROJECT, T0
+
+STATE = "SELECT state FROM pg_stat_activity WHERE pid = %s"
+OLDEST = PROJECTS.select().order_by(PROJECTS.c.id)
+
+
+@pytest.fixture
+def admin(migrated_postgres_url: str) -> Iterator["psycopg.Connection[Any]"]:
+    """Somebody who looks at the server."""
+    with psycopg.connect(migrated_postgres_url, autocommit=True) as connection:
+        yield connection
+
+
+async def until_idle(admin: "psycopg.Connection[Any]", pid: int) -> None:
+    """Waits until the server knows that nothing follows for now in the transaction of a connection.
+
+    Raises TimeoutError.
+    """
+    async with asyncio.timeout(10):
+        while admin.execute(STATE, [pid]).fetchone() != ("idle in transaction",):
+            await asyncio.sleep(0.01)
+
+
+def until_gone(admin: "psycopg.Connection[Any]", pid: int) -> None:
+    """Waits until the server has ended a connection, for five seconds at most."""
+    until = monotonic() + 5
+    while admin.execute(STATE, [pid]).fetchone() is not None and monotonic() < until:
+        pass
+
+
+async def test_server_sees_that_a_transaction_stands_still_and_ends_it_before_a_takeover(
+    migrated_postgres_url: str, admin: "psycopg.Connection[Any]"
+) -> None:
+    """A process that was frozen, or a machine that was cut off, must not keep its locks from the whole fleet."""
+    inside, go_on, pids = threading.Event(), threading.Event(), list[int]()
+
+    def frozen(tx: Tx) -> None:
+        squad.ensure_project(tx, PROJECT, "UTC", T0)
+        tx.one(OLDEST)
+        pids.append(tx.connection.info.backend_pid)  # type: ignore[attr-defined]
+        inside.set()
+        go_on.wait(20)
+
+    async with Store(migrated_postgres_url) as store:
+        writing = asyncio.create_task(store.write(frozen))
+        await asyncio.to_thread(inside.wait, 20)
+        try:
+            await until_idle(admin, pids[0])
+        finally:
+            go_on.set()
+            await writing
+    limit = PostgresDriver(migrated_postgres_url).connect()
+    assert limit.execute("SHOW idle_in_transaction_session_timeout").fetchone() == (f"{STANDSTILL_MS // 1000}s",)
+    limit.close()
+    assert Times().leader_takeover_s > STANDSTILL_MS / 1000
+
+
+async def test_unit_that_was_broken_off_while_it_stood_still_is_made_again_and_lands_once(
+    migrated_postgres_url: str, admin: "psycopg.Connection[Any]"
+) -> None:
+    pids: list[int] = []
+
+    def slow_at_first(tx: Tx) -> str:
+        squad.ensure_project(tx, PROJECT, "UTC", T0)
+        connection: Any = tx.connection  # type: ignore[attr-defined]
+        if not pids:
+            pids.append(connection.info.backend_pid)
+            connection.execute("SET LOCAL idle_in_transaction_session_timeout = 50")
+            tx.one(OLDEST)
+            until_gone(admin, pids[0])
+        found = tx.one(OLDEST)
+        assert found is not None
+        return str(found.id)
+
+    async with Store(migrated_postgres_url) as store:
+        assert await store.write(slow_at_first) == PROJECT
+        assert len(await store.read(lambda tx: tx.rows(OLDEST))) == 1
+
+
+async def test_read_that_was_broken_off_while_it_stood_still_is_made_again(
+    migrated_postgres_url: str, admin: "psycopg.Connection[Any]"
+) -> None:
+    pids: list[int] = []
+
+    def slow_at_first(tx: Tx) -> int:
+        connection: Any = tx.connection  # type: ignore[attr-defined]
+        if not pids:
+            pids.append(connection.info.backend_pid)
+            connection.execute("SET LOCAL idle_in_transaction_session_timeout = 50")
+            until_gone(admin, pids[0])
+        return len(tx.rows(OLDEST))
+
+    async with Store(migrated_postgres_url) as store:
+        await store.write(squad.ensure_project, PROJECT, "UTC", T0)
+        assert await store.read(slow_at_first) == 1
