@@ -9,6 +9,7 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt
+from interlock.core.errors import Refused
 from interlock.desk import goals, signing
 from interlock.desk import lessons as desk
 from interlock.desk.office import Person
@@ -268,6 +269,19 @@ async def test_person_vouches_for_strangers_words_before_they_can_become_a_rule(
     assert (await desk.approve(team.runtime, team.ada, lesson))["changed"]
     await _used(team, lesson, "tsk_9", Outcome.HELPED)
     assert (await team.lesson(lesson)).status == "promoted"
+
+
+async def test_viewer_changes_no_lesson(team: Squad) -> None:
+    lesson = await _lesson(team, ["untrusted"])
+    viewer = replace(team.ada, role="viewer")
+    for attempt in (
+        desk.approve(team.runtime, viewer, lesson),
+        desk.restore(team.runtime, viewer, lesson, 1),
+        desk.learn(team.runtime, viewer),
+    ):
+        with pytest.raises(Refused, match="Ada is a viewer and may not"):
+            await attempt
+    assert (await team.lesson(lesson)).version == 1
 
 
 async def test_rule_that_does_harm_loses_its_place_and_every_write_is_a_version(team: Squad) -> None:
