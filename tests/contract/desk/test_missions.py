@@ -1,5 +1,6 @@
 """Starting, following, canceling, paying for and finding missions."""
 
+import contextlib
 import re
 from datetime import UTC, datetime
 
@@ -190,9 +191,12 @@ async def test_a_persona_answers_and_remembers_who_it_talks_to(box: Interlock) -
 
 
 async def test_a_rehearsal_costs_nothing_and_says_what_the_work_would_cost(box: Interlock) -> None:
-    result = await box.run(GREEN)
-    whole = await task(box.runtime, result.mission_id)
-    runs = await listings.runs(box.runtime, mission=result.mission_id)
+    mission_id = (await box.run(GREEN)).mission_id
+    async with contextlib.aclosing(box.follow(mission_id)) as news:
+        rested = await anext(found async for found in news if not found.busy)
+    result = await box.result(rested)
+    whole = await task(box.runtime, mission_id)
+    runs = await listings.runs(box.runtime, mission=mission_id)
     assert result.cost_usd == 0
     assert whole["estimate"] == result.estimate
     assert result.estimate is not None

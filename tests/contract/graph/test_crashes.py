@@ -48,7 +48,7 @@ async def journey(mission: Driver, crashes: bool) -> dict[str, Any]:
     )  # fmt: skip
     return {
         "tasks": await mission.statuses(),
-        "runs": [run.idempotency_key.replace(mission.mission, "M").split(":")[0] for run in await mission.runs()],
+        "runs": sorted(run.idempotency_key.replace(mission.mission, "M").split(":")[0] for run in await mission.runs()),
         "decisions": [row.data["decision"] for row in decisions],
         "members": (await mission.member("research")).done_count,
     }
