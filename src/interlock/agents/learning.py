@@ -72,7 +72,7 @@ def shown(tx: Tx, run: Any) -> Look | None:
         case "mission":
             found = facts.of_mission(tx, run.project_id, about)
         case _:
-            found = facts.of_project(tx, run.project_id, run.created_at)
+            found = facts.of_project(tx, run.project_id, run.created_at, rehearsal=run.simulated)
     return Look(learn_message(_goal(tx, run, about) | dict(found.shown)), found.labels)
 
 

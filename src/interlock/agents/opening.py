@@ -23,7 +23,7 @@ from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
 from interlock.policy.decide import Caller
-from interlock.policy.lesson_rules import UNTRUSTED, best, disputes
+from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, best, disputes
 from interlock.policy.risk import Trust
 from interlock.store import ledger
 from interlock.store.ledger import OverBudget
@@ -141,7 +141,7 @@ async def _begin(session: Session) -> bool:
         simulated=session.model.simulated,
         policy_hash=session.gate.policy.version_hash,
         deadline_at=session.deadline_at,
-        lesson_ids=[row.id for row in lessons],
+        lesson_ids=[row.id for row in lessons if REHEARSED in row.labels or not session.model.simulated],
         actor=session.actor,
         labels=sorted(session.labels),
         degraded=prompt.degraded,

@@ -50,9 +50,9 @@ def of_mission(tx: Tx, project_id: str, mission_id: str) -> Facts:
     return _whole(tx, project_id, {"scope": "mission", "id": mission_id}, facts.of_mission(tx, mission_id))
 
 
-def of_project(tx: Tx, project_id: str, now: datetime) -> Facts:
-    """What went wrong in a project in the last days, and how its lessons fare."""
-    rows = facts.of_project(tx, project_id, now - WINDOW)
+def of_project(tx: Tx, project_id: str, now: datetime, *, rehearsal: bool = False) -> Facts:
+    """What went wrong in a project in the last days, for real or in rehearsals, and how its lessons fare."""
+    rows = facts.of_project(tx, project_id, now - WINDOW, rehearsal=rehearsal)
     return _whole(tx, project_id, {"scope": "project", "id": project_id}, rows)
 
 
@@ -190,9 +190,9 @@ def _file(tx: Tx, row: Any) -> dict[str, Any] | None:
 
 
 def _lessons(tx: Tx, project_id: str, labels: frozenset[str]) -> list[Any]:
-    """The lessons there are; what strangers may have had a hand in is not put before those who are clean."""
+    """The lessons there are; strangers' words are not put before those who are clean, nor rehearsals' before others."""
     found = lessons.lessons(tx, most=200, project_id=project_id)
-    return [row for row in found if UNTRUSTED in labels or UNTRUSTED not in row.labels][:MOST_KNOWN]
+    return [row for row in found if {UNTRUSTED, REHEARSED} & set(row.labels) <= labels][:MOST_KNOWN]
 
 
 def _known(row: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from interlock.core.errors import Conflict, NotFound
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.policy import lesson_rules as rules
-from interlock.policy.lesson_rules import IN_USE, UNTRUSTED, Outcome, Standing, Thresholds
+from interlock.policy.lesson_rules import IN_USE, REHEARSED, UNTRUSTED, Outcome, Standing, Thresholds
 from interlock.policy.likeness import Likeness, likeness
 from interlock.settings.model import Retention
 from interlock.store import approvals, audit, lesson_uses, lesson_versions, lessons
@@ -44,12 +44,17 @@ def enter(
 ) -> str | None:
     """Enters a lesson on probation; returns its id, None where it is known, whose evidence then grows.
 
-    A rule that says the opposite of a known one is entered, and both name each other. Source: row H9.
+    A rule that says the opposite of a known one is entered, and both name each other. What a rehearsal finds changes
+    nothing about what was learned for real; what a rehearsal taught begins anew where it is found for real.
+    Source: row H9.
     """
-    same, opposites = _compared(tx, project_id, found)
-    if same is not None:
+    is_rehearsed = REHEARSED in labels
+    same, opposites = _compared(tx, project_id, found, is_rehearsed)
+    if same is not None and (REHEARSED in same.labels) is is_rehearsed:
         _seen_again(tx, same, found, run_id, labels, author, now)
         return None
+    if same is not None:
+        return None if is_rehearsed else _for_real(tx, same, found, run_id, labels, author, now)
     lesson_id = new_id("les")
     values = {
         "id": lesson_id, "project_id": project_id, "kind": found.kind, "rule": found.rule,
@@ -66,19 +71,34 @@ def enter(
     return lesson_id
 
 
-def _compared(tx: Tx, project_id: str, found: Finding) -> tuple[Any | None, list[Any]]:
-    digest = lessons.rule_digest(project_id, found.rule, found.task_type, found.persona)
-    same, opposites = lessons.known(tx, digest), []
+def _for_real(
+    tx: Tx, row: Any, found: Finding, run_id: str, labels: Sequence[str], author: Actor, now: datetime
+) -> str:  # fmt: skip
+    """Takes a lesson of rehearsals as a new one; what it earned there is not counted."""
+    lesson_uses.forget(tx, row.id, now)
+    changes = {
+        "labels": list(labels), "status": str(Standing.PROBATION),
+        "confidence": rules.first_confidence(found.confidence),
+        "evidence": list(found.evidence)[:MOST_EVIDENCE], "helped_count": 0, "hurt_count": 0, "contradicts": None,
+    }  # fmt: skip
+    lessons.change(tx, row, changes, author, f"{lessons.LEARNED} {run_id}, for real", now)
+    return str(row.id)
+
+
+def _compared(tx: Tx, project_id: str, found: Finding, is_rehearsed: bool) -> tuple[Any | None, list[Any]]:
+    exact = lessons.known(tx, lessons.rule_digest(project_id, found.rule, found.task_type, found.persona))
+    same, opposites = [exact] if exact is not None else [], []
     for row in lessons.in_use(tx, project_id):
-        scope = (row.task_type, row.persona)
+        scope, is_kin = (row.task_type, row.persona), (REHEARSED in row.labels) is is_rehearsed
         fits = scope == (found.task_type, found.persona)
         alike = likeness(row.rule, found.rule) if fits else Likeness.OTHER
         if alike is Likeness.SAME or (row.id == found.same_as and (fits or scope == (None, None))):
-            same = same or row
-        elif row.id in found.contradicts or alike is Likeness.OPPOSITE:
+            same += [row] if is_kin or is_rehearsed else []
+        elif is_kin and (row.id in found.contradicts or alike is Likeness.OPPOSITE):
             opposites.append(row)
+    same.sort(key=lambda row: (REHEARSED in row.labels) is not is_rehearsed)
     held = [lessons.lesson(tx, row.id, to_change=True) for row in sorted(opposites, key=lambda row: str(row.id))]
-    return (lessons.lesson(tx, same.id, to_change=True) if same is not None else None), held
+    return (lessons.lesson(tx, same[0].id, to_change=True) if same else None), held
 
 
 def _seen_again(
@@ -178,7 +198,7 @@ def merge(
     """Takes one lesson out of use for another that says the same, which gets its evidence.
 
     False where they are not two lessons in use of that project for the same work, where the one to go is a rule, or
-    where the one to stay is tainted and the other is not.
+    where the one to stay is tainted, or of rehearsals, and the other is not.
     """
     rows = {ident: lessons.lesson(tx, ident, to_change=True) for ident in sorted({keep_id, drop_id})}
     keep, drop = rows.get(keep_id), rows.get(drop_id)
@@ -188,7 +208,7 @@ def merge(
         return False
     if keep.status not in IN_USE or drop.status not in IN_USE or drop.status == Standing.PROMOTED:
         return False
-    if UNTRUSTED in keep.labels and UNTRUSTED not in drop.labels:
+    if {UNTRUSTED, REHEARSED} & set(keep.labels) - set(drop.labels):
         return False
     evidence = list(dict.fromkeys([*keep.evidence, *drop.evidence]))[-MOST_EVIDENCE:]
     lessons.change(tx, keep, {"evidence": evidence}, author, f"{drop.id} says the same: {reason}", now)

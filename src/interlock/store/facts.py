@@ -16,6 +16,7 @@ from interlock.store.schema import (
     Approval,
     Deliverable,
     Incident,
+    Mission,
     Run,
     Task,
     TaskMessage,
@@ -29,6 +30,8 @@ from interlock.store.tx import Tx
 TASKS, RUNS, CALLS, APPROVALS = table(Task), table(Run), table(ToolCall), table(Approval)
 DELIVERABLES, TRANSITIONS, MESSAGES = table(Deliverable), table(TaskTransition), table(TaskMessage)
 INCIDENTS, FILES, AGENTS, ACCOUNTS = table(Incident), table(WorkspaceFile), table(Agent), table(Account)
+MISSIONS = table(Mission)
+_mi = MISSIONS.c
 _t, _r, _c, _ap, _de = TASKS.c, RUNS.c, CALLS.c, APPROVALS.c, DELIVERABLES.c
 _tr, _tm, _in, _f, _ag, _acc = TRANSITIONS.c, MESSAGES.c, INCIDENTS.c, FILES.c, AGENTS.c, ACCOUNTS.c
 _TIME = UTCDateTime()
@@ -125,15 +128,23 @@ _OF_MISSION = {
     "incidents": _INCIDENT_ROWS.where(_in.mission_id == _HERE),
     "files": _FILE_ROWS.where(_r.mission_id == _HERE),
 }
+_SINCE = b("since", type_=_TIME)
+_REHEARSAL = b("rehearsal", type_=sa.Boolean())
+_OF_THE_KIND = sa.select(_mi.id).where(_mi.project_id == _HERE, _mi.simulated == _REHEARSAL)
+"""Missions that were for real, or those that rehearsed."""
 _OF_PROJECT = {
-    "calls": _CALL_ROWS.where(_r.project_id == _HERE, _c.created_at >= b("since", type_=_TIME), _FAILED).limit(200),
+    "calls": _CALL_ROWS.where(
+        _r.project_id == _HERE, _r.simulated == _REHEARSAL, _c.created_at >= _SINCE, _FAILED
+    ).limit(200),
     "answers": _ANSWERS.where(
-        _ap.project_id == _HERE, _ap.created_at >= b("since", type_=_TIME), _ap.status == "denied"
+        _ap.project_id == _HERE, _ap.created_at >= _SINCE, _ap.status == "denied", _ap.mission_id.in_(_OF_THE_KIND)
     ),
-    "incidents": _INCIDENT_ROWS.where(_in.project_id == _HERE, _in.created_at >= b("since", type_=_TIME)),
-}
+    "incidents": _INCIDENT_ROWS.where(
+        _in.project_id == _HERE, _in.created_at >= _SINCE, _in.mission_id.in_(_OF_THE_KIND)
+    ),
+}  # fmt: skip
 _RUN_LABELS = sa.select(_r.labels, _r.simulated).where(
-    _r.project_id == _HERE, _r.created_at >= b("since", type_=_TIME), _r.kind.in_(("task", "think"))
+    _r.project_id == _HERE, _r.simulated == _REHEARSAL, _r.created_at >= _SINCE, _r.kind.in_(("task", "think"))
 ).limit(1_000)  # fmt: skip
 
 
@@ -163,9 +174,9 @@ def of_mission(tx: Tx, mission_id: str) -> dict[str, list[Any]]:
     return {name: tx.rows(query, {"ident": mission_id}) for name, query in _OF_MISSION.items()}
 
 
-def of_project(tx: Tx, project_id: str, since: datetime) -> dict[str, list[Any]]:
-    """What went wrong in a project since a moment, and the labels of its runs."""
-    wanted = {"ident": project_id, "since": since}
+def of_project(tx: Tx, project_id: str, since: datetime, *, rehearsal: bool) -> dict[str, list[Any]]:
+    """What went wrong in a project since a moment, and the labels of its runs: for real, or in rehearsals."""
+    wanted = {"ident": project_id, "since": since, "rehearsal": rehearsal}
     found = {name: tx.rows(query, wanted) for name, query in _OF_PROJECT.items()}
     return {**found, "runs": tx.rows(_RUN_LABELS, wanted)}
 

@@ -37,6 +37,7 @@ _RETRACT = (
     .where(_u.lesson_id == b("lesson"), _u.run_id == b("run_"), _STANDING)
     .values(outcome="neither", decided_at=b("now", type_=_TIME))
 )
+_FORGET = sa.update(USES).where(_u.lesson_id == b("lesson")).values(outcome="neither", decided_at=b("now", type_=_TIME))
 _RECENT = (
     sa.select(_u.outcome)
     .where(_u.lesson_id == b("lesson"), _u.outcome.is_not(None))
@@ -82,6 +83,11 @@ def retract(tx: Tx, lesson_id: str, evidence: Sequence[str], now: datetime) -> i
     for row in vain:
         tx.run(_RETRACT, {"lesson": lesson_id, "run_": row.run_id, "now": now})
     return sum(row.outcome is not None for row in vain)
+
+
+def forget(tx: Tx, lesson_id: str, now: datetime) -> None:
+    """Lets all uses of a lesson so far count for nothing."""
+    tx.run(_FORGET, {"lesson": lesson_id, "now": now})
 
 
 def recent(tx: Tx, lesson_id: str) -> list[str]:

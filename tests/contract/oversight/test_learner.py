@@ -16,6 +16,7 @@ from interlock.desk.office import Person
 from interlock.graph import coordinator
 from interlock.llm.messages import Model
 from interlock.llm.rehearsal.model import RehearsalModel
+from interlock.memory import facts as memory
 from interlock.memory import lesson_book
 from interlock.oversight import learner
 from interlock.policy.lesson_rules import Outcome, best
@@ -187,6 +188,45 @@ async def test_rule_whose_trouble_comes_again_is_a_rule_no_longer_unless_strange
     assert (await team.lesson(lesson)).helped_count == 4
 
 
+async def test_rehearsal_neither_proves_nor_changes_what_was_learned_for_real(team: Squad) -> None:
+    rule = "Check the totals twice before handing in."
+    lesson = await _lesson(team, [], rule, persona="operations", task_type="email")
+    for number in range(5):
+        await _used(team, lesson, f"tsk_{number}", Outcome.HELPED)
+    before = await team.lesson(lesson)
+    assert before.status == "promoted"
+    mission = await team.mission()
+    (mailing,) = [task for task in await team.tasks(mission) if task.type == "email"]
+    assert rule in await team.prompt_of(mailing)
+    await _found(team, ["rehearsal"], rule, ["tsk_4"], task_type="email")
+    await _lesson(team, ["rehearsal"], "Never check the totals twice before handing in.", task_type="email")
+    assert await team.lesson(lesson) == before
+
+
+async def test_what_a_rehearsal_taught_begins_anew_where_it_is_found_for_real(team: Squad) -> None:
+    rule = "Check the totals twice before handing in."
+    lesson = await _lesson(team, ["rehearsal"], rule)
+    for number in range(5):
+        await _used(team, lesson, f"tsk_{number}", Outcome.HELPED)
+    assert await _lesson(team, [], rule, evidence="run_2") == lesson
+    row = await team.lesson(lesson)
+    assert (row.status, row.labels, row.helped_count, row.evidence) == ("probation", [], 0, ["run_2"])
+    await _used(team, lesson, "tsk_9", Outcome.HELPED)
+    assert (await team.lesson(lesson)).confidence == pytest.approx(2 / 3)
+
+
+async def test_look_for_real_is_shown_nothing_of_rehearsals(team: Squad) -> None:
+    await team.mission(deny=REASON)
+    now = team.runtime.clock.now()
+    rehearsed = await team.store.read(memory.of_project, "default", now, rehearsal=True)
+    assert REASON in str(rehearsed.shown["approvals"])
+    assert REASON in str(rehearsed.shown["known_lessons"])
+    assert "rehearsal" in rehearsed.labels
+    real = await team.store.read(memory.of_project, "default", now)
+    assert {"approvals", "known_lessons", "tool_failures"} & set(real.shown) == set()
+    assert real.labels == frozenset()
+
+
 async def test_of_two_that_contradict_the_one_seen_again_has_the_newer_evidence(team: Squad) -> None:
     old = await _lesson(team, [], "Ask for the file name before you write.")
     clock = team.runtime.clock
@@ -332,12 +372,13 @@ async def test_lessons_that_nobody_needs_go_and_can_come_back(team: Squad) -> No
 
 
 async def _lesson(
-    team: Squad, labels: list[str], rule: str = "Check the totals twice before handing in.", confidence: float = 0.5
+    team: Squad, labels: list[str], rule: str = "Check the totals twice before handing in.", confidence: float = 0.5,
+    *, persona: str = "operations", task_type: str = "ops", evidence: str = "run_1",
 ) -> str:  # fmt: skip
     now = team.runtime.clock.now()
     await team.store.write(squad.ensure_project, "default", "UTC", now)
     found = lesson_book.Finding(
-        kind="fix", rule=rule, task_type="ops", persona="operations", confidence=confidence, evidence=["run_1"]
+        kind="fix", rule=rule, task_type=task_type, persona=persona, confidence=confidence, evidence=[evidence]
     )  # fmt: skip
     made = await team.store.write(
         lesson_book.enter, "default", "run_1", labels, found, lesson_book.JUDGE, now
@@ -346,10 +387,12 @@ async def _lesson(
     return made
 
 
-async def _found(team: Squad, labels: list[str], rule: str, evidence: list[str]) -> None:
+async def _found(
+    team: Squad, labels: list[str], rule: str, evidence: list[str], *, task_type: str = "ops"
+) -> None:  # fmt: skip
     """The Learner finds a known lesson again."""
     found = lesson_book.Finding(
-        kind="fix", rule=rule, task_type="ops", persona="operations", confidence=0.5, evidence=evidence
+        kind="fix", rule=rule, task_type=task_type, persona="operations", confidence=0.5, evidence=evidence
     )  # fmt: skip
     now = team.runtime.clock.now()
     assert await team.store.write(lesson_book.enter, "default", "run_9", labels, found, lesson_book.JUDGE, now) is None
