@@ -30,6 +30,8 @@ AT_WORK = (*WATCHED, str(TaskState.NEEDS_APPROVAL))
 """The same for one whose run is at work, and may have asked something in this very step."""
 MARK = ":LOOP:"
 """In the keys of transitions into such a block."""
+CONTROLS = ("quarantine:", "release:")
+"""What the keys of transitions begin with that `store.quarantines` makes."""
 ENDED = ("completed", "failed", "cancelled")
 _ANY_STATUS = ("created", "running", "waiting", *ENDED)
 _t, _tm, _tr, _r, _c = tasks.TASKS.c, tasks.MESSAGES.c, tasks.TRANSITIONS.c, RUNS.c, traces.CALLS.c
@@ -148,7 +150,8 @@ def _review_cycles(task: Any, past: _Past) -> int:
 
 
 def _moves(changes: Sequence[Any]) -> list[Pair]:
-    moves = [_change(row) for row in changes]
+    """What a person does to the agent, and not to its task, is left out: a quarantine and the release from it."""
+    moves = [_change(row) for row in changes if not row.idempotency_key.startswith(CONTROLS)]
     return [pair_of(*move) for move in moves if not is_progress(*move)]
 
 

@@ -8,7 +8,7 @@ from interlock.core.ids import new_id
 from interlock.desk import emergency
 from interlock.oversight import waiting
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, incidents, leases, squad, tasks
+from interlock.store import approvals, audit, incidents, leases, loops, squad, tasks
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, hand_in, staged, until
@@ -45,6 +45,17 @@ async def test_runs_end_at_once_tasks_are_blocked_and_all_goes_on_where_it_was(
         await becomes(stage, run, "completed")
     assert await blocked(stage, run) == ("REVIEW", None)
     assert gate.count == 2
+
+
+async def test_being_set_apart_again_and_again_is_no_loop_of_the_task(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
+    task = await stage.task_of(await stage.task())
+    for _ in range(4):
+        await emergency.quarantine(stage.runtime, stage.ada, "operations", wait_s=0)
+        await emergency.release(stage.runtime, stage.ada, "operations")
+    now, limits = stage.runtime.clock.now(), stage.runtime.settings.loops
+    assert len(await store.read(tasks.transitions, task.id)) >= 8
+    assert await store.write(loops.check, task.id, limits, now) is None
 
 
 async def test_queued_runs_wait_and_other_members_work_on(store: CountingStore, tmp_path: Path) -> None:
