@@ -17,6 +17,7 @@ def test_a_stop_stands_in_later_commands_until_somebody_resumes(cli: Cli) -> Non
     waiting = cli("run", "Write a haiku", "--model", "rehearsal/offline", "--approve", "queue")
     assert waiting.code == 4
     assert "fire drill" in waiting.out + waiting.err
+    assert "fire drill" in cli("run", "Write a haiku", "--model", "rehearsal/offline", "--no-wait").err
     assert cli("resume", "--json").json() | {"runs": []} == {
         "mode": "running", "before": "stopped", "changed": True, "runs": [],
     }  # fmt: skip

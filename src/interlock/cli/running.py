@@ -103,7 +103,7 @@ class _Mission:
                     self.goal, budget_usd=self.budget_usd, model=self.model, deadline=self.deadline
                 )
                 if not self.wait:
-                    return _started(box, mission_id, self.as_json)
+                    return await _started(box, mission_id, self.as_json)
                 if not self.as_json:
                     screen.line(f"mission {mission_id}", style="bold")
                 executes = await box.start()
@@ -119,13 +119,17 @@ class _Mission:
                 return await finish(box, found, self.as_json)
 
 
-def _started(box: "Interlock", mission_id: str, as_json: bool) -> int:
+async def _started(box: "Interlock", mission_id: str, as_json: bool) -> int:
     from interlock.cli import screen
+    from interlock.desk import emergency
 
     if as_json:
         screen.data({"mission_id": mission_id})
     else:
         screen.line(mission_id)
+        hindrance = await box.runtime.store.read(emergency.hindrance)
+        if hindrance is not None:
+            screen.note(f"it waits: {hindrance}")
         screen.note("it gets on where `interlock up` runs; look with `interlock missions`")
     return 0
 
