@@ -108,7 +108,7 @@ def _facts(found: Asked) -> list[tuple[str, str | None]]:
         ("Held by", ", ".join(card["rules"]) or ("the trust matrix" if card["kind"] == "TOOL_CALL" else None)),
         ("Because", "; ".join(card["reasons"])),
         ("Cost so far", f"{dollars(card['run_cost_usd'])} this run, {dollars(card['mission_cost_usd'])} the mission"),
-        ("Rehearsal", "yes: it is simulated even after approval" if card["simulated"] else None),
+        ("Rehearsal", _rehearsed(card)),
         ("People", f"{card['people']} must approve" if card["people"] > 1 else None),
         ("Not by", "the person who started the mission" if card["not_requester"] else None),
         ("Expires", moment(card["expires_at"]) if card["expires_at"] and card["status"] == "pending" else None),
@@ -116,6 +116,12 @@ def _facts(found: Asked) -> list[tuple[str, str | None]]:
         ("Edited", "yes: what runs is below" if card["edited"] else None),
         ("Note", None if found.answers else card["note"]),
     ]
+
+
+def _rehearsed(card: View) -> str | None:
+    if not card["simulated"]:
+        return None
+    return "yes: it is simulated even after approval" if card["kind"] == "TOOL_CALL" else "yes"
 
 
 def _signature(answer: Any) -> str:
@@ -130,7 +136,7 @@ def _passages(found: Asked) -> list[Passage]:
     passages = proposal.other(card["request"])
     ident = card["request"].get("deliverable")
     if found.deliverable is not None:
-        passages.append(Passage(words(found.deliverable), "Deliverable"))
+        passages.append(Passage(words(found.deliverable), "Deliverable", verbatim=True))
     elif ident is not None:
         passages.append(Passage(f"read it with `interlock deliverable {ident}`", "Deliverable"))
     return passages

@@ -56,7 +56,7 @@ def card_of(tx: Tx, row: Any) -> View:
     task = task_store.task(tx, row.task_id) if row.task_id else None
     run = traces.run(tx, row.run_id) if row.run_id else None
     money = ledger.account(tx, f"mission:{row.mission_id}") if row.mission_id else None
-    asker = squad.names(tx, [row.asked_by]).get(row.asked_by, row.asked_by)
+    asker = squad.names(tx, [row.asked_by]).get(row.asked_by, row.asked_by.removeprefix("system:"))
     return view(
         row, "id", "kind", "status", "risk", "rules", "reasons", "project_id", "mission_id", "task_id", "run_id",
         "people", "not_requester", "decided_by", "note", "edited", "edited_args", "created_at", "expires_at",

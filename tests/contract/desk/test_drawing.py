@@ -175,7 +175,10 @@ async def test_a_deliverable_is_signed_off_with_its_whole_text_in_sight(box: Int
     asked = await signing.approval(box.runtime, mission.approvals[0])
     assert asked["kind"] == "TASK_REVIEW"
     assert len(deliverable.text) > 50
+    assert deliverable.verbatim, "what is signed off is shown letter by letter"
     assert "it goes back with your reason" in text_of(card)
+    facts = {fact.label: fact.value for fact in card.facts}
+    assert (facts["Who asks"], facts["Rehearsal"]) == ("coordinator", "yes")
 
 
 async def test_money_is_asked_for_in_dollars(box: Interlock) -> None:
