@@ -1,5 +1,6 @@
 """APScheduler, which calls at each job's times; what a call leads to is the runner's matter."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +11,9 @@ from apscheduler.triggers.base import BaseTrigger
 
 from interlock.core.clock import Clock
 from interlock.scheduler.jobs import Job, slot_at
+
+_quiet = logging.getLogger(f"{__name__}.apscheduler")
+"""Says nothing of a time that passed while its job was still at it: that is as it should be."""
 
 
 class Slots(BaseTrigger):  # type: ignore[misc]
@@ -28,9 +32,11 @@ class Timer:
 
     def __init__(self, jobs: Iterable[Job], fire: Callable[[Job], Awaitable[object]], clock: Clock) -> None:
         self._clock = clock
+        _quiet.setLevel(logging.ERROR)
         self._scheduler = AsyncIOScheduler(
-            timezone=UTC, jobstores={"default": MemoryJobStore()}, executors={"default": AsyncIOExecutor()}
-        )
+            timezone=UTC, jobstores={"default": MemoryJobStore()}, executors={"default": AsyncIOExecutor()},
+            logger=_quiet,
+        )  # fmt: skip
         for job in jobs:
             self._scheduler.add_job(
                 fire, Slots(job.every_s), args=(job,), id=job.name, next_run_time=clock.now(),
