@@ -4,6 +4,7 @@ What a command does is in `commands`; who somebody is, in the people that an adm
 """
 
 import asyncio
+import bisect
 import contextlib
 import json
 import logging
@@ -14,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents.context import Runtime
+from interlock.core.complaint import Complaint
 from interlock.core.ids import new_id
 from interlock.core.text import storable_value
 from interlock.desk import replies
@@ -55,6 +57,7 @@ class Reception:
         self._mine = json.dumps([processes.host(), pid, processes.started(pid) or "unknown", new_id("rcp")])
         self._lanes: dict[str, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
+        self._latest = ""
 
     async def accept(self, request: Request) -> bool:
         """Keeps a request; when this returns it will be worked, whatever happens to this process.
@@ -90,10 +93,14 @@ class Reception:
     async def run(self) -> None:
         """Works open requests until it is cancelled: those of one person in order, several people side by side."""
         try:
+            complaint = Complaint(_log)
             while True:
                 self._wake.clear()
-                with contextlib.suppress(StoreError):
+                try:
                     await self._round()
+                    complaint.over()
+                except Exception as error:  # noqa: BLE001 (whatever it is, people are to be heard again after it)
+                    complaint.say("requests wait: %s: %s", type(error).__name__, scrub(str(error)))
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(POLL_S):
                         await self._wake.wait()
@@ -106,9 +113,13 @@ class Reception:
                 await self.runtime.store.write(inbox.release, self._mine)
 
     async def _round(self) -> None:
-        for identity in await self.runtime.store.read(inbox.waiting):
+        """Begins lanes in turn, so that people whose requests another process has in hand keep nobody from his."""
+        waiting = sorted(await self.runtime.store.read(inbox.waiting))
+        turn = bisect.bisect_right(waiting, self._latest)
+        for identity in waiting[turn:] + waiting[:turn]:
             if len(self._lanes) >= SIDE_BY_SIDE:
                 return
+            self._latest = identity
             if identity not in self._lanes:
                 lane = asyncio.create_task(self._lane(identity), name=f"requests of {identity}")
                 self._lanes[identity] = lane

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec
 
+from interlock.core.complaint import Complaint
 from interlock.desk.cards import Card
 from interlock.desk.office import Office
 from interlock.integrations.contract import Later, Message, Sender, Undeliverable, Unheard
@@ -153,11 +154,12 @@ class Attempts:
 
         Raises AttemptLost.
         """
+        complaint = Complaint(_log)
         while True:
             try:
                 return await self.office.store.write(unit, *args, **kwargs)
             except StoreError as error:
-                _log.warning("what came of a message cannot be recorded yet: %s", error)
+                complaint.say("what came of a message cannot be recorded yet: %s", error)
                 await asyncio.sleep(STORE_RETRY_S)
 
     def _backoff(self, row: Any) -> float:

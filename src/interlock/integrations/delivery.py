@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from interlock.core.complaint import Complaint
 from interlock.desk.office import Office
 from interlock.integrations.attempts import Attempts, Draw
 from interlock.integrations.contract import Sender
@@ -21,7 +22,7 @@ from interlock.store.tx import Tx
 AT_ONCE = 8
 """Conversations of one surface that are spoken in side by side."""
 POLL_S = 0.5
-"""How often is looked for what is due again."""
+"""How often is looked for what is due again, while anything is to leave; what is new makes itself heard."""
 GATHER_S = 0.02
 """So that many changes at once are looked at once."""
 CANDIDATE_S = 1.0
@@ -67,6 +68,7 @@ class Post:
         self._open: dict[asyncio.Task[None], int] = {}
         self._held_at: float | None = None
         self._stop = asyncio.Event()
+        self._is_quiet = False
 
     @property
     def holder(self) -> str:
@@ -93,11 +95,13 @@ class Post:
             await self.sender.close()
 
     async def _serve(self) -> None:
+        complaint = Complaint(_log)
         while not self._stop.is_set():
             try:
                 await self._turn()
+                complaint.over()
             except Exception as error:  # noqa: BLE001 (whatever it is, messages are to leave again after it)
-                _log.warning("the outbox of %s waits: %s: %s", self.sender.surface, type(error).__name__, error)
+                complaint.say("the outbox of %s waits: %s: %s", self.sender.surface, type(error).__name__, error)
                 self._held_at = None
                 await self._rest(RETRY_S)
         while self.leadership.leads and (await self._start_what_is_due() or self._open):
@@ -114,7 +118,7 @@ class Post:
             await self._rest(CANDIDATE_S)
             return
         await self._start_what_is_due()
-        await self._news.wait(POLL_S)
+        await self._news.wait(RENEW_S if self._is_quiet else POLL_S)
         await self._rest(GATHER_S)
 
     async def _leads(self) -> bool:
@@ -129,7 +133,9 @@ class Post:
         if room <= 0:
             return 0
         now, underway = office.clock.now(), frozenset(self._open.values())
-        if not await office.store.read(dispatch.has_due, surface, self.holder, now, underway):
+        is_open, is_due = await office.store.read(_look, surface, self.holder, now, underway)
+        self._is_quiet = not is_open
+        if not is_due:
             return 0
         rows = await office.store.write(_take, surface, self.leadership.fence, now, room, underway)
         for row, is_open in rows:
@@ -150,6 +156,12 @@ class Post:
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
+
+
+def _look(tx: Tx, surface: str, holder: str, now: datetime, underway: frozenset[int]) -> tuple[bool, bool]:
+    """Whether anything is to leave, and whether now."""
+    is_open = dispatch.has_open(tx, surface)
+    return is_open, is_open and dispatch.has_due(tx, surface, holder, now, underway)
 
 
 def _take(

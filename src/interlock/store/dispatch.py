@@ -79,6 +79,7 @@ What it asks of others is asked once and not for each row, so that a long backlo
 
 INVARIANT: no letter leaves while the squad is stopped.
 """
+_ANY_OPEN = sa.select(_o.id).where(_open(OUTBOX), _o.surface == b("of")).limit(1)
 _TAKE = (
     sa.update(OUTBOX)
     .where(_o.id == b("outgoing"), _o.status == _PENDING)
@@ -140,6 +141,11 @@ class AttemptLost(Conflict):
 
     def __init__(self, ident: int) -> None:
         super().__init__(f"message `{ident}` of the outbox is another process's now")
+
+
+def has_open(tx: Tx, surface: str) -> bool:
+    """Whether anything is still to leave by a surface, now or later."""
+    return tx.one(_ANY_OPEN, {"of": surface}) is not None
 
 
 def has_due(tx: Tx, surface: str, holder: str, now: datetime, underway: Container[int] = ()) -> bool:

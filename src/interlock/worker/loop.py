@@ -13,6 +13,7 @@ from interlock.agents import runner, steps
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import later
+from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
@@ -147,12 +148,14 @@ class Worker:
 
     async def _heed(self) -> None:
         """Looks for controls beside everything else, so that no wait of the worker's own delays a stop."""
+        complaint = Complaint(_log)
         while True:
             await asyncio.sleep(HEED_S)
             try:
                 await self._heed_controls()
+                complaint.over()
             except StoreError as error:
-                _log.warning("controls could not be looked for: %s", error)
+                complaint.say("controls cannot be looked for: %s", error)
 
     async def _heed_controls(self) -> None:
         """Does with the runs in hand what people have said. A coordinator's own step calls nothing, and ends by itself.

@@ -3,20 +3,25 @@
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
 
 from interlock import Interlock
 from interlock.desk import controls, emergency, listings, people
-from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, TAKEOVER_S, Reception
+from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, SIDE_BY_SIDE, TAKEOVER_S, Reception
 from interlock.llm.messages import ModelRef
 from interlock.llm.providers import Models
 from interlock.store import audit, inbox, outbox, processes
+from interlock.store.engine import Store
+from interlock.store.tx import Tx
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
 
+P = ParamSpec("P")
+T = TypeVar("T")
 STRANGER = "slack:UMALLORY"
 SECRET = "sk-" + "ant-api03-abcdefghijklmnop0123456789"
 ELSEWHERE = '["another machine", 4711, "then", "rcp_other"]'
@@ -250,3 +255,36 @@ async def test_requests_wait_for_a_reception_and_are_there_when_it_comes(box: In
             return await front.told("slack:k29") is not None
 
         await until(answered)
+
+
+async def test_people_whose_requests_another_process_has_in_hand_keep_nobody_from_his(box: Interlock) -> None:
+    reception, now = Reception(box.runtime), box.runtime.clock.now()
+    for number in range(SIDE_BY_SIDE):
+        await reception.accept(request("help", f"other{number}", f"slack:UA{number:02}"))
+        assert await box.runtime.store.write(inbox.claim, f"slack:other{number}", None, ELSEWHERE, now)
+    await link(box, "Zoe", "slack:UZOE")
+    async with worked(reception), asyncio.timeout(20):
+        front = Front(box, reception)
+        assert text_of(await front.say("status", "slack:UZOE")).startswith("How things stand")
+
+
+class Spoiled(Store):
+    """A store over another one, whose first read goes wrong as nothing should."""
+
+    def __init__(self, store: Store) -> None:
+        self.__dict__.update(vars(store))
+        self._store, self.spoiled = store, 0
+
+    async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if not self.spoiled:
+            self.spoiled += 1
+            raise ZeroDivisionError("a bug")
+        return await self._store.read(fn, *args, **kwargs)
+
+
+async def test_people_are_heard_again_after_something_unexpected(box: Interlock) -> None:
+    await link(box, "Ana", ANA)
+    store = Spoiled(box.runtime.store)
+    async with worked(Reception(replace(box.runtime, store=store))) as reception, asyncio.timeout(20):
+        assert text_of(await Front(box, reception).say("status")).startswith("How things stand")
+    assert store.spoiled == 1
