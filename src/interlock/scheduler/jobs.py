@@ -8,7 +8,7 @@ from interlock.agents.context import Runtime
 from interlock.oversight import learner, loops, reminders, waiting
 from interlock.oversight.heartbeat import Heartbeat
 from interlock.settings import Settings
-from interlock.store import firings, inbox, outbox
+from interlock.store import conversations, firings, inbox, outbox
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
@@ -67,6 +67,7 @@ async def prune(runtime: Runtime) -> str:
         forgotten += await store.write(firings.prune, job.name, before)
     before = now - timedelta(seconds=KEPT_CHATS_S)
     requests, replies = await store.write(inbox.prune, before), await store.write(outbox.prune, before)
+    await store.write(conversations.prune, before)
     return f"{forgotten} firings, {requests} requests, {replies} replies forgotten"
 
 

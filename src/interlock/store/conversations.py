@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlmodel import UTCDateTime
 
 from interlock.state_machine.table import TERMINAL
-from interlock.store.schema import Conversation, Task, table
+from interlock.store.schema import Conversation, Outgoing, Task, table
 from interlock.store.tx import Tx
 
 CONVERSATIONS, TASKS = table(Conversation), table(Task)
@@ -22,6 +22,12 @@ _TIME = UTCDateTime()
 _NAMES = ("id", "surface", "role", "channel", "address", "project_id", "mission_id", "created_at")
 _NEW = {name: b(f"new_{name}", type_=_c[name].type) for name in _NAMES}
 _ADD = insert(CONVERSATIONS).values(_NEW).on_conflict_do_nothing()
+_ADD_REPLIES = (
+    insert(CONVERSATIONS)
+    .values(_NEW)
+    .on_conflict_do_update(index_elements=[_c.id], set_={"created_at": b("new_created_at", type_=_TIME)})
+)
+"""INVARIANT: a place that is used again is locked and looks new, so that nobody prunes it before the reply is there."""
 _NAME_ROOM = (
     insert(CONVERSATIONS)
     .values(_NEW)
@@ -35,6 +41,12 @@ _CLOSE = (
 _ROOM = sa.select(_c.role, _c.project_id).where(_c.id == b("conversation"))
 _CONVERSATION = sa.select(CONVERSATIONS).where(_c.id == b("conversation"))
 _other = CONVERSATIONS.alias("other")
+_said = table(Outgoing)
+_PRUNE = sa.delete(CONVERSATIONS).where(
+    _c.role == sa.text("'reply'"),
+    _c.created_at < b("before", type_=_TIME),
+    sa.not_(sa.exists().where(_said.c.conversation_id == _c.id)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +132,7 @@ def reply_place(
     """Where replies to one person go, each after the one before; returns the conversation's id."""
     ident = f"{surface}:{channel}/{thread or ''}@{user or ''}"
     address = {name: value for name, value in (("thread", thread), ("user", user)) if value is not None}
-    tx.run(_ADD, _new(ident, surface, "reply", channel, address, project_id, None, now))
+    tx.run(_ADD_REPLIES, _new(ident, surface, "reply", channel, address, project_id, None, now))
     return ident
 
 
@@ -129,6 +141,11 @@ def of_letter(tx: Tx, token: str, project_id: str, now: datetime) -> str:
     ident = f"email:{token}"
     tx.run(_ADD, _new(ident, "email", "letter", token, {}, project_id, None, now))
     return ident
+
+
+def prune(tx: Tx, before: datetime) -> int:
+    """Forgets places of replies that were last used before a moment and in which nothing is kept; returns how many."""
+    return tx.count(_PRUNE, {"before": before})
 
 
 def conversation(tx: Tx, ident: str) -> Any | None:

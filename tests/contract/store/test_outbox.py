@@ -1,14 +1,18 @@
 """The outbox: what changes is told to whoever listens, once, in the transaction of the change."""
 
+import asyncio
+import threading
+from datetime import datetime
 from typing import Any
 
+import psycopg
 import pytest
 
 from interlock.agents.persona import COORDINATOR, load_personas
 from interlock.graph.launch import Launch, launch
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, conversations, dispatch, outbox, tasks
-from interlock.store.conversations import Origin
+from interlock.store.conversations import CONVERSATIONS, Origin
 from interlock.store.engine import Store
 from interlock.store.schema import Outgoing, table
 from interlock.store.tasks import Move
@@ -293,3 +297,49 @@ async def test_delivered_replies_are_forgotten_in_time_and_cards_are_not(store: 
     assert await store.write(outbox.prune, T0) == 0
     assert await store.write(outbox.prune, after(1)) == 1
     assert await keys(store) == [f"approval:apr_1@{ROOM}", f"approval:apr_1@{OTHER}"]
+
+
+def place_and_reply(tx: Tx, key: str, user: str, now: datetime) -> None:
+    where = conversations.reply_place(tx, "slack", "C1", user, None, PROJECT, now)
+    outbox.say(tx, where, {"card": {}}, key, now)
+
+
+async def test_places_of_replies_are_forgotten_once_nothing_is_kept_there_and_nobody_speaks_there(store: Store) -> None:
+    await store.write(rooms)
+    for key, user in (("reply:1", "ann"), ("reply:2", "ben"), ("reply:3", "cat")):
+        await store.write(place_and_reply, key, user, T0)
+    await store.write(deliver_all)
+    await store.write(place_and_reply, "reply:4", "ann", after(60))
+    await store.write(place_and_reply, "reply:5", "ben", T0)
+    assert await store.write(outbox.prune, after(1)) == 3
+    assert await store.write(conversations.prune, after(1)) == 1
+    assert await keys(store) == ["reply:4", "reply:5"]
+    kept = [row.id for row in await store.read(lambda tx: tx.rows(CONVERSATIONS.select().order_by(CONVERSATIONS.c.id)))]
+    assert kept == ["slack:C1", "slack:C1/@ann", "slack:C1/@ben", "telegram:-100"]
+
+
+async def test_place_that_is_used_again_while_it_is_being_forgotten_is_there_for_its_reply(
+    migrated_postgres_url: str,
+) -> None:
+    """Only where several processes write at once: on SQLite one waits for the other as a whole."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> None:
+        conversations.reply_place(tx, "slack", "C1", "ann", None, PROJECT, after(60))
+        tx.one(CONVERSATIONS.select())
+        inside.set()
+        go_on.wait(20)
+        place_and_reply(tx, "reply:1", "ann", after(60))
+
+    async with Store(migrated_postgres_url) as store, Store(migrated_postgres_url) as other:
+        await store.write(lambda tx: conversations.reply_place(tx, "slack", "C1", "ann", None, PROJECT, T0))
+        speaking = asyncio.create_task(store.write(slow))
+        await asyncio.to_thread(inside.wait, 20)
+        pruning = asyncio.create_task(other.write(conversations.prune, after(1)))
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
+            while not admin.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").fetchall():
+                await asyncio.sleep(0.005)
+        go_on.set()
+        await speaking
+        assert await pruning == 0
+        assert await keys(store) == ["reply:1"]
