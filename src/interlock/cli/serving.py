@@ -40,7 +40,7 @@ def worker(
         int | None, typer.Option("--concurrency", metavar="N", min=1, max=10_000, help="How many runs at once.")
     ] = None,
 ) -> None:
-    """Execute missions, and nothing else; on PostgreSQL any number of workers share them."""
+    """Execute missions and what goes with it, without chats or HTTP; on PostgreSQL any number of workers share them."""
     opening.load_everything()
     raise typer.Exit(opening.run(_worker(concurrency)))
 
