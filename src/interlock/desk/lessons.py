@@ -14,6 +14,7 @@ from interlock.oversight import learner
 from interlock.policy.lesson_rules import UNTRUSTED
 from interlock.store import lesson_uses, lesson_versions, squad
 from interlock.store import lessons as lesson_store
+from interlock.store.approvals import name_of
 from interlock.store.tx import Tx
 from interlock.tools.builtin import builtin_tools
 
@@ -79,7 +80,7 @@ def _one(tx: Tx, ident: str) -> View:
     return {
         **_lesson(row),
         "run_id": row.run_id,
-        "versions": [view(each, author=names.get(each.author_id, each.author_id)) for each in versions],
+        "versions": [view(each, author=names.get(each.author_id) or name_of(tx, each.author_id)) for each in versions],
         "uses": views(lesson_uses.of_lesson(tx, row.id)),
     }
 

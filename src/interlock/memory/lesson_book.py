@@ -233,6 +233,14 @@ def approve(tx: Tx, lesson_id: str, person: Actor, now: datetime) -> bool:
     return True
 
 
+class NoVersion(NotFound):
+    """No version of that number of a lesson."""
+
+    def __init__(self, lesson_id: str, number: int) -> None:
+        super().__init__("version", str(number))
+        self.args = (f"lesson `{lesson_id}` has no version {number}: `interlock lessons show {lesson_id}` lists them",)
+
+
 def restore(tx: Tx, lesson_id: str, number: int, person: Actor, now: datetime) -> int:
     """Makes an earlier version the current one; returns the new version's number.
 
@@ -240,7 +248,7 @@ def restore(tx: Tx, lesson_id: str, number: int, person: Actor, now: datetime) -
     """
     row, old = _held(tx, lesson_id), lesson_versions.version(tx, lesson_id, number)
     if old is None:
-        raise NotFound("version", f"{lesson_id} {number}")
+        raise NoVersion(lesson_id, number)
     content = {name: value for name, value in old.content.items() if name in lesson_versions.KEPT}
     digest = lessons.rule_digest(row.project_id, content["rule"], content["task_type"], content["persona"])
     other = lessons.known(tx, digest)

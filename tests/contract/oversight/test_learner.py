@@ -9,7 +9,7 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt
-from interlock.core.errors import Refused
+from interlock.core.errors import NotFound, Refused
 from interlock.desk import goals, signing
 from interlock.desk import lessons as desk
 from interlock.desk.office import Person
@@ -339,6 +339,9 @@ async def test_rule_that_does_harm_loses_its_place_and_every_write_is_a_version(
     assert restored["version"] == whole["version"] + 1
     (note,) = await team.store.read(audit.activities, action="LESSON_RESTORED")
     assert note.actor_id == team.ada.id
+    assert (await desk.lesson(team.runtime, lesson))["versions"][-1]["author"] == team.ada.name
+    with pytest.raises(NotFound, match=f"has no version 99: `interlock lessons show {lesson}` lists them"):
+        await desk.restore(team.runtime, team.ada, lesson, 99)
 
 
 async def test_lesson_counts_once_for_a_task_however_many_runs_it_took(team: Squad) -> None:

@@ -128,6 +128,26 @@ def test_lessons_come_from_denials_reviews_and_failures() -> None:
     assert all(lesson["task_type"] == lesson["persona"] == "research" for lesson in (denial, review, failure))
 
 
+@pytest.mark.parametrize(
+    ("reason", "quoted"),
+    [
+        ("the address is wrong: use office@club.example", "“the address is wrong”"),
+        (
+            "Wait, the board of 2026-05-01 has not met. Ask the chair first.",
+            "“Wait, the board has not met. Ask the chair first”",
+        ),
+    ],
+)
+def test_a_reason_is_quoted_without_the_gaps_of_what_fits_one_case(reason: str, quoted: str) -> None:
+    (lesson,) = learned({"tasks": FACTS["tasks"], "approvals": [{**FACTS["approvals"][0], "reason": reason}]})
+    assert quoted in lesson["rule"]
+
+
+def test_a_reason_that_fits_one_case_alone_teaches_nothing() -> None:
+    reason = "use office@club.example instead"
+    assert learned({"tasks": FACTS["tasks"], "approvals": [{**FACTS["approvals"][0], "reason": reason}]}) == []
+
+
 def test_smooth_work_teaches_nothing_trivial() -> None:
     assert (
         learned({"tasks": FACTS["tasks"], "runs": [{"id": "run_1", "task_id": "tsk_1", "status": "completed"}]}) == []

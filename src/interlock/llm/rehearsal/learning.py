@@ -38,6 +38,7 @@ _IDLE = frozenset(
     "bad deny denied don don't for good later never nope not now please sorry stop test thanks the".split()
 )
 """Words of a refusal that say nothing of its reason."""
+_GAP = re.compile(r"\s*\(…\)|\s*(?:\b[\w'’-]+\s+)?…")
 _NOTHING = "nothing readable"
 """The gist of a text without words."""
 
@@ -159,7 +160,7 @@ def _without(text: str, args: Any) -> str:
 def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
     """What a person refused, with the reason they gave."""
     for row in _rows(facts, "approvals"):
-        why = _said(_first(row, "reason", "note"))
+        why = _clauses(_said(_first(row, "reason", "note")))
         if _first(row, "answer", "status", "verdict").lower() not in _DENIED or not _gives_a_reason(why):
             continue
         kind = _first(row, "kind")
@@ -170,6 +171,16 @@ def _denials(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
         else:
             continue
         yield _lesson("fix", f"{what}: “{why}”.", row, tasks, _first(row, "id"))
+
+
+def _clauses(said: str) -> str:
+    """A reason without the gaps that were left in it and the words that lead up to them; parts of one word go too."""
+    kept = []
+    for part in re.split(r"(?<=[.,:;])\s+", said):
+        rest = _GAP.sub("", part).strip()
+        if rest == part or " " in rest:
+            kept.append(rest)
+    return " ".join(kept).rstrip(".,:; ") or _NOTHING
 
 
 def _gives_a_reason(why: str) -> bool:
