@@ -48,11 +48,14 @@ class Workspace:
 
     def __init__(self, channels: tuple[str, ...]) -> None:
         self.channels = channels
+        self.outside: set[str] = set()
+        """Of these the public ones that the app is not in: it may post there, and not read."""
         self.messages: list[Posted] = []
         self.private: list[Json] = []
         self.views: list[Json] = []
         self._numbers = itertools.count(1)
         self._triggers: set[str] = set()
+        self._deleted: set[str] = set()
 
     def do(self, method: str, body: Json) -> Json:
         """What Slack answers to a call by who may make it."""
@@ -75,6 +78,8 @@ class Workspace:
         channel = body.pop("channel")
         if channel not in self.channels and not channel.startswith("U"):
             return {"error": "channel_not_found"}
+        if body.get("thread_ts") in self._deleted:
+            return {"error": "thread_not_found"}
         posted = Posted(channel, f"1700000000.{next(self._numbers):06d}", _identified(body))
         self.messages.append(posted)
         return {"channel": channel, "ts": posted.ts, "message": posted.shown}
@@ -91,12 +96,17 @@ class Workspace:
         found = self._message(body["channel"], body["ts"])
         if found is None:
             return {"error": "message_not_found"}
-        self.messages.remove(found)
+        self.delete(found)
         return {"channel": found.channel, "ts": found.ts}
 
+    def delete(self, message: Posted) -> None:
+        """Takes a message away; nothing can be written beneath it any more."""
+        self.messages.remove(message)
+        self._deleted.add(message.ts)
+
     def _chat_postEphemeral(self, body: Json) -> Json:  # noqa: N802
-        if body["channel"] not in self.channels:
-            return {"error": "channel_not_found"}
+        if wrong := self._unread(body):
+            return wrong
         self.private.append(body)
         return {"message_ts": f"1700000000.{next(self._numbers):06d}"}
 
@@ -109,10 +119,23 @@ class Workspace:
         self.views.append(view)
         return {"view": view}
 
+    def _conversations_join(self, body: Json) -> Json:
+        self.outside.discard(body["channel"])
+        return {"channel": {"id": body["channel"]}}
+
+    def _unread(self, body: Json) -> Json | None:
+        if body["channel"] not in self.channels:
+            return {"error": "channel_not_found"}
+        return {"error": "not_in_channel"} if body["channel"] in self.outside else None
+
     def _conversations_history(self, body: Json) -> Json:
+        if wrong := self._unread(body):
+            return wrong
         return self._page([m for m in reversed(self.messages) if m.thread is None], body)
 
     def _conversations_replies(self, body: Json) -> Json:
+        if wrong := self._unread(body):
+            return wrong
         if self._message(body["channel"], body["ts"]) is None:
             return {"error": "thread_not_found"}
         return self._page([m for m in self.messages if body["ts"] in (m.ts, m.thread)], body)

@@ -270,3 +270,63 @@ async def test_a_reply_can_be_edited_or_found_by_nobody(api: SlackApi, sender: S
 async def test_a_letter_is_not_for_slack(sender: SlackSender) -> None:
     with pytest.raises(Undeliverable):
         await sender.post(message(None))
+
+
+async def test_a_message_is_found_in_a_public_channel_that_the_app_is_not_in(
+    api: SlackApi, sender: SlackSender
+) -> None:
+    api.outside.add("C0GENERAL")
+    api.fail("chat.postMessage", Fault(status=502, does_it=True))
+    with pytest.raises(Unheard):
+        await sender.post(message())
+    assert await sender.find(message()) == api.messages[0].ts
+    assert len(api.asked("conversations.join")) == 1
+
+
+async def test_a_channel_that_cannot_be_joined_leaves_a_message_of_unknown_fate_for_later(
+    api: SlackApi, sender: SlackSender
+) -> None:
+    api.outside.add("C0GENERAL")
+    api.fail("conversations.join", Fault(error="missing_scope"))
+    with pytest.raises(Later):
+        await sender.find(message())
+    assert api.asked("chat.postMessage") == []
+
+
+async def test_a_thread_whose_first_message_was_deleted_goes_on_in_the_channel(
+    api: SlackApi, sender: SlackSender
+) -> None:
+    root = await sender.post(message())
+    api.delete(api.messages[0])
+    asked = message(LONG, key="approval:apr_1", root=root)
+    ref = await sender.post(asked)
+    assert [m.thread for m in api.messages] == [None, *[ref.split()[0]] * (len(api.messages) - 1)]
+    after_a_crash = SlackSender(Api(api.base_url, api.bot_token))
+    assert await after_a_crash.find(asked) == ref
+    await after_a_crash.close()
+
+
+async def test_a_message_that_somebody_has_deleted_needs_no_edit(api: SlackApi, sender: SlackSender) -> None:
+    ref = await sender.post(message(LONG))
+    for posted in list(api.messages):
+        api.delete(posted)
+    await sender.edit(message(SMALL, ref=ref))
+    assert api.messages == []
+
+
+async def test_a_reply_whose_address_is_out_of_reach_goes_another_way_at_once(
+    api: SlackApi, sender: SlackSender
+) -> None:
+    await sender.post(reply(payload={"response_url": "http://127.0.0.1:9/respond/1"}))
+    assert len(api.asked("chat.postEphemeral")) == 1
+
+
+async def test_a_reply_whose_address_keeps_failing_goes_another_way_at_the_next_attempt(
+    api: SlackApi, sender: SlackSender
+) -> None:
+    api.fail("respond", *[Fault(status=500)] * 9)
+    given = reply(payload={"response_url": api.response_url()})
+    with pytest.raises(Unheard):
+        await sender.post(given)
+    await sender.post(given)
+    assert (len(api.asked("respond")), len(api.asked("chat.postEphemeral"))) == (1, 1)

@@ -10,6 +10,7 @@ from interlock.desk.command_table import COMMANDS, spelled
 SCOPES = {
     "app_mentions:read": "hears who speaks to it by name",
     "channels:history": "finds its own message again where Slack's answer was lost, in public channels",
+    "channels:join": "joins a public channel that it posts in, where it has to look for its own message there",
     "chat:write": "posts and edits its messages",
     "chat:write.public": "posts in public channels that it is not a member of",
     "commands": "has `/interlock`",

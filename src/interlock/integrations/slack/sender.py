@@ -1,22 +1,20 @@
 """Messages of the outbox in Slack: posted once, edited, found again; order and retries are `delivery`'s matter."""
 
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from interlock.desk.cards import Card
 from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
 from interlock.integrations.slack.api import Api, Failure, heard, retry_after
 from interlock.integrations.slack.blocks import Sheet, sheets
+from interlock.integrations.slack.lookup import ABSENT, THREAD_GONE, parts_there
 
 EVENT_TYPE = "interlock_message"
 _REPLIED = "reply"
 """What a reply is called that one person alone sees: Slack gives no name by which it could be edited or found."""
-_ABSENT = frozenset({"channel_not_found", "not_in_channel", "user_not_in_channel", "message_not_found"})
 _USES = 4
 """A `response_url` works five times; one is left for what else may have to be said by it."""
-_PAGE = 200
-_PAGES, _PAGES_OF_THREAD = 3, 10
 _BEGUN = 256
 
 
@@ -34,6 +32,8 @@ class SlackSender:
         self._api = api
         self._begun: OrderedDict[str, dict[int, str]] = OrderedDict()
         """By key: parts of messages that are not there whole, or that have more of them than their reference says."""
+        self._failing: deque[str] = deque(maxlen=_BEGUN)
+        """Addresses for replies that brought no answer: what is said there is said another way at the next attempt."""
 
     async def post(self, message: Message) -> str:
         """Posts all parts; returns the reference. Raises Later, Undeliverable, Unheard."""
@@ -84,52 +84,37 @@ class SlackSender:
         return there
 
     async def _settle(self, message: Message, parts: Sequence[Sheet], there: dict[int, str]) -> None:
-        """Makes Slack show exactly these parts; `there` gets each one as soon as it is posted."""
+        """Makes Slack show exactly these parts; `there` gets each one as soon as it is posted.
+
+        What somebody has deleted needs no edit.
+        """
         client = self._api.client
         for number, part in enumerate(parts):
             say = {**_said(part), "metadata": _metadata(message, number)}
             if number in there:
-                await heard(client.chat_update(channel=message.channel, ts=there[number], **say))
-                continue
-            thread = _thread(message) or there.get(0)
-            answer = await heard(
-                client.chat_postMessage(
-                    channel=message.channel, thread_ts=thread, unfurl_links=False, unfurl_media=False, **say
-                )
-            )
-            there[number] = answer["ts"]
+                await _unless_deleted(client.chat_update(channel=message.channel, ts=there[number], **say))
+            else:
+                there[number] = await self._put(message, there.get(0), say)
         for number in sorted(n for n in there if n >= len(parts)):
-            await heard(client.chat_delete(channel=message.channel, ts=there.pop(number)))
+            await _unless_deleted(client.chat_delete(channel=message.channel, ts=there.pop(number)))
+
+    async def _put(self, message: Message, first: str | None, say: Mapping[str, Any]) -> str:
+        """Posts a part in its thread; where that is gone, beneath its first part, or in the channel itself."""
+        threads = [*dict.fromkeys(thread for thread in (_thread(message), first) if thread), None]
+        for thread in threads:
+            call = self._api.client.chat_postMessage(
+                channel=message.channel, thread_ts=thread, unfurl_links=False, unfurl_media=False, **say
+            )
+            try:
+                return str((await heard(call))["ts"])
+            except Failure as error:
+                if thread is None or error.code not in THREAD_GONE:
+                    raise
+        raise AssertionError("the last one is posted or raises")
 
     async def _seek(self, message: Message, thread: str | None) -> dict[int, str]:
         """The parts of a message that are in the channel or its thread. Raises Later."""
-        try:
-            there = {n: ts async for n, ts in self._seen(message, thread)}
-            if thread is None and 0 in there:
-                there |= {n: ts async for n, ts in self._seen(message, there[0])}
-            return there
-        except Failure as error:
-            if error.code in _ABSENT or error.code == "thread_not_found":
-                return {}
-            raise Later(str(error)) from error
-        except Unheard as error:
-            raise Later(str(error)) from error
-
-    async def _seen(self, message: Message, thread: str | None) -> AsyncIterator[tuple[int, str]]:
-        """Parts with this key, among the latest of the channel, or along the thread."""
-        client, cursor = self._api.client, None
-        asked: dict[str, Any] = {"channel": message.channel, "limit": _PAGE, "include_all_metadata": True}
-        for _ in range(_PAGES_OF_THREAD if thread else _PAGES):
-            asked["cursor"] = cursor
-            call = client.conversations_replies(ts=thread, **asked) if thread else client.conversations_history(**asked)
-            page = await heard(call)
-            for found in page.get("messages") or []:
-                payload = (found.get("metadata") or {}).get("event_payload") or {}
-                if payload.get("key") == message.key:
-                    yield int(payload.get("part") or 0), found["ts"]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                return
+        return await parts_there(self._api.client, message.channel, message.key, thread)
 
     async def _reply(self, message: Message, parts: Sequence[Sheet]) -> str:
         """Says it to one person alone where they asked, else in the conversation that they have with the app."""
@@ -154,7 +139,7 @@ class SlackSender:
                 await heard(call)
                 return
             except Failure as error:
-                if error.code not in _ABSENT:
+                if error.code not in ABSENT:
                     raise
             await heard(client.chat_postMessage(channel=user, **say))
         else:
@@ -163,17 +148,26 @@ class SlackSender:
     async def _respond(self, url: str, part: Sheet, thread: str | None) -> bool:
         """Whether it could be said by a `response_url`, which is good for half an hour.
 
+        It may be out of reach where the rest of Slack is not: its host is another one.
+
         Raises Later, Unheard.
         """
         hook = self._api.webhook(url)
-        if hook is None:
+        if hook is None or url in self._failing:
             return False
         said = {"text": part.text, "blocks": list(part.blocks)}
         body = {**said, "response_type": "ephemeral", "replace_original": False, "thread_ts": thread}
-        answer = await heard(hook.send_dict(body))
+        try:
+            answer = await heard(hook.send_dict(body))
+        except Later:
+            return False
+        except Unheard:
+            self._failing.append(url)
+            raise
         if answer.status_code == 429:
             raise Later("Slack wants fewer replies", retry_after(answer.headers))
         if answer.status_code >= 500:
+            self._failing.append(url)
             raise Unheard(f"Slack answered a reply with status {answer.status_code}")
         return bool(answer.status_code == 200)
 
@@ -182,6 +176,14 @@ def _card(message: Message) -> Card:
     if message.card is None:
         raise Undeliverable("a letter is not for Slack")
     return message.card
+
+
+async def _unless_deleted(call: Awaitable[Any]) -> None:
+    try:
+        await heard(call)
+    except Failure as error:
+        if error.code != "message_not_found":
+            raise
 
 
 def _said(part: Sheet) -> dict[str, Any]:
