@@ -25,8 +25,8 @@ class Fault:
 
     error: str | None = None
     """Answers with this error code."""
-    retry_after_s: int | None = None
-    """Refuses as too many, for so long."""
+    retry_after_s: float | None = None
+    """Refuses as too many, for so long; Slack says whole seconds."""
     status: int | None = None
     """Answers with this HTTP status and no JSON."""
     is_silent: bool = False

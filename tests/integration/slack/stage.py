@@ -13,7 +13,8 @@ from interlock.desk import listings, people, signing
 from interlock.desk.reception import Reception
 from interlock.desk.views import View
 from interlock.integrations.contract import Answer
-from interlock.integrations.slack.surface import Slack
+from interlock.integrations.slack.socket import Pace
+from interlock.integrations.slack.surface import KEEP_S, Slack
 from interlock.settings.model import SlackSettings
 from interlock.store import inbox
 from interlock.testing import slack_payloads as payloads
@@ -22,6 +23,7 @@ from interlock.testing.slack_workspace import Json, Posted
 
 GOAL = "Compare A and B and e-mail the result to board@example.com"
 LOOK_S = 0.02
+QUICK = Pace(ping_s=0.3, connect_s=1.0, first_pause_s=0.05)
 Receiving = Callable[[Any], Reception]
 
 
@@ -117,7 +119,13 @@ def settings(api: SlackApi, **more: Any) -> SlackSettings:
 
 @contextlib.asynccontextmanager
 async def at_work(
-    api: SlackApi, home: Path, *, receiving: Receiving = Reception, executes: bool = True, **more: Any
+    api: SlackApi,
+    home: Path,
+    *,
+    receiving: Receiving = Reception,
+    executes: bool = True,
+    keep_s: float = KEEP_S,
+    **more: Any,
 ) -> AsyncIterator[Stage]:
     """A home with the offline model, at work until the context ends."""
     async with Interlock.open(cwd=home, env={}, model="rehearsal/offline") as box:
@@ -127,7 +135,7 @@ async def at_work(
                 await people.add(box.runtime, box.person, name, role=role)
                 await people.link(box.runtime, box.person, name, f"slack:{user}")
         reception = receiving(box.runtime)
-        slack = Slack(settings(api, **more), reception)
+        slack = Slack(settings(api, **more), reception, keep_s=keep_s, pace=QUICK)
         box.outlets.append(slack.sender())
         if executes:
             await box.start()

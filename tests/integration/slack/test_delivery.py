@@ -42,7 +42,7 @@ async def test_an_answer_in_one_channel_changes_the_card_in_the_other(stage: Sta
 
 
 async def test_messages_of_a_thread_keep_their_order_through_a_rate_limit(stage: Stage) -> None:
-    stage.api.fail("chat.postMessage", Fault(retry_after_s=1), Fault(status=503), None, Fault(retry_after_s=1))
+    stage.api.fail("chat.postMessage", Fault(retry_after_s=0.4), Fault(status=503), None, Fault(retry_after_s=0.3))
     await stage.said(f"run {GOAL}")
     card = await stage.card("🔴 To sign off")
     root = stage.api.messages[0]

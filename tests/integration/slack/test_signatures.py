@@ -1,6 +1,8 @@
 """Who is let in: what Slack has signed within five minutes, and nothing else."""
 
+import asyncio
 import json
+import urllib.parse
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +16,7 @@ from interlock.store import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi
 from interlock.testing.slack_payloads import Signed, signature
-from tests.integration.slack.stage import Stage, at_work
+from tests.integration.slack.stage import LOOK_S, Stage, at_work
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ async def test_whatever_slack_did_not_sign_is_refused_and_leaves_nothing(stage: 
         assert (name, answer.status) == (name, 401)
         assert json.loads(answer.body) == {"error": "not signed by Slack"}
     assert await nothing_was_taken_in(stage)
-    assert stage.api.calls == []
+    assert [call.method for call in stage.api.calls if call.method != "auth.test"] == []
 
 
 async def test_what_slack_signed_four_minutes_ago_is_let_in(stage: Stage) -> None:
@@ -106,12 +108,38 @@ async def test_an_unsigned_look_at_the_certificate_does_nothing_but_succeed(stag
     assert await nothing_was_taken_in(stage)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"null", b'"x"', b"{", b'{"event": 1}', b"", b'{"type":"event_callback"}'])
-async def test_what_is_signed_and_no_request_of_slack_is_not_taken_for_one(stage: Stage, body: bytes) -> None:
+async def status_of(stage: Stage, body: bytes) -> int:
+    """What a body is answered that Slack has signed."""
     stamp = str(int(now()))
-    headers = {"Content-Type": "application/json", "X-Slack-Request-Timestamp": stamp}
+    kind = "application/x-www-form-urlencoded" if body.startswith((b"payload=", b"command=")) else "application/json"
+    headers = {"Content-Type": kind, "X-Slack-Request-Timestamp": stamp}
     headers["X-Slack-Signature"] = signature(stage.api.signing_secret, stamp, body)
-    assert (await stage.slack.handle(body, headers)).status in (400, 404, 200)
+    return (await stage.slack.handle(body, headers)).status
+
+
+def payload(**given: object) -> bytes:
+    return urllib.parse.urlencode({"payload": json.dumps(given)}).encode()
+
+
+async def test_what_is_signed_and_no_request_of_slack_is_not_taken_for_one(stage: Stage) -> None:
+    ana = {"id": "U0ANA"}
+    for body in (
+        b"[]", b"null", b'"x"', b"{", b'{"event": 1}', b"payload=nonsense", b"command=%2Finterlock&text=stop",
+        payload(type="block_actions", actions=[], user=ana), payload(type="block_actions", actions=[{}], user=ana),
+        payload(type="view_submission", user=ana, view={"callback_id": "interlock:words", "private_metadata": "{"}),
+    ):  # fmt: skip
+        assert (body, await status_of(stage, body)) == (body, 400)
+    assert await nothing_was_taken_in(stage)
+
+
+async def test_what_concerns_nobody_here_is_acknowledged_so_that_it_does_not_come_again(stage: Stage) -> None:
+    for body in (
+        b"", b'{"type": "event_callback"}', b'{"type": "app_rate_limited", "team_id": "T0", "minute_rate_limited": 1}',
+        b'{"type": "of_next_year"}', payload(type="of_next_year"), payload(type="shortcut", callback_id="x"),
+        payload(type="view_closed", view={"callback_id": "x"}),
+        payload(type="block_suggestion", action_id="x", block_id="x"),
+    ):  # fmt: skip
+        assert (body, await status_of(stage, body)) == (body, 200)
     assert await nothing_was_taken_in(stage)
 
 
@@ -138,3 +166,13 @@ Missing = Callable[[SlackApi], dict[str, str]]
 async def test_an_app_without_what_it_needs_is_a_fault_in_the_settings(stage: Stage, given: Missing) -> None:
     with pytest.raises(ConfigError, match="SLACK_BOT_TOKEN"):
         Slack(SlackSettings.model_validate(given(stage.api)), stage.reception)
+
+
+async def test_a_token_that_slack_refuses_is_told_at_the_start(
+    api: SlackApi, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with at_work(api, tmp_path, executes=False, bot_token="xoxb-revoked"):
+        await api.until(lambda slack: slack.asked("auth.test"))
+        while not caplog.records:
+            await asyncio.sleep(LOOK_S)
+    assert "slack: Slack refuses the bot token: set `SLACK_BOT_TOKEN` anew (`invalid_auth`)" in caplog.text

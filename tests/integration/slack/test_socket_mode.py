@@ -51,6 +51,16 @@ async def test_a_redelivered_envelope_acts_once(lined: Stage) -> None:
     assert await lined.missions() == 1
 
 
+async def test_every_envelope_is_acknowledged_also_what_nobody_here_understands(lined: Stage) -> None:
+    for sent in (
+        {"type": "of_next_year"}, {"type": "view_closed", "view": {}}, {"type": "event_callback"},
+        {"command": "/interlock"},
+        {"type": "block_actions", "actions": [], "user": {"id": "U0ANA"}},
+    ):  # fmt: skip
+        assert await acknowledged(lined, await lined.api.envelope(sent)) == {}
+    await works(lined)
+
+
 async def test_taps_and_forms_come_by_the_line_too(lined: Stage) -> None:
     card, view = await by_line(lined)
     await acknowledged(lined, await lined.api.envelope(lined.tap("Deny", card)))
@@ -96,14 +106,14 @@ async def test_where_slack_gives_no_address_it_is_asked_again(lined: Stage) -> N
 
 
 async def test_slack_is_left_alone_for_as_long_as_it_asks(lined: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    lined.api.fail("apps.connections.open", Fault(retry_after_s=1))
+    lined.api.fail("apps.connections.open", Fault(retry_after_s=0.4))
     loop = asyncio.get_running_loop()
     began = loop.time()
     with caplog.at_level(logging.WARNING):
         await lined.api.disconnect()
         await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
-    assert loop.time() - began >= 1.0
-    assert "next attempt in 1 s" in caplog.text
+    assert loop.time() - began >= 0.4
+    assert "next attempt in 0.4 s" in caplog.text
     await works(lined)
 
 
@@ -126,6 +136,7 @@ async def test_no_token_and_no_words_of_people_are_logged(lined: Stage, caplog: 
         envelope = await lined.api.envelope(lined.command("run an unheard-of goal"))
         await acknowledged(lined, envelope)
         await lined.idle()
+    assert "Slack refuses the app token: set `SLACK_APP_TOKEN` anew" in caplog.text
     logged = "\n".join(record.getMessage() for record in caplog.records)
     assert lined.api.bot_token not in logged
     assert lined.api.app_token not in logged

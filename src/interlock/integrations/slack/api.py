@@ -21,14 +21,13 @@ _HOOKS = frozenset(("https", host) for host in ("hooks.slack.com", "hooks.slack-
 _QUERY = re.compile(r"(\b(?:wss?|https?)://[^\s?\"'<>)]+)\?[^\s\"'<>)]+")
 _LATER = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded", "team_added_to_org", "accesslimited"})
 _UNHEARD = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
-_TOKEN = "Slack refuses the bot token: set `SLACK_BOT_TOKEN` anew"
+BOT_TOKEN = "Slack refuses the bot token: set `SLACK_BOT_TOKEN` anew"
+APP_TOKEN = "Slack refuses the app token: set `SLACK_APP_TOKEN` anew, with the scope `connections:write`"
+_TOKEN = frozenset(
+    {"account_inactive", "invalid_auth", "not_allowed_token_type", "not_authed", "token_expired", "token_revoked"}
+)
 _CHANNEL = "name another one in `slack.channel`"
 _ADVICE: Mapping[str, str] = {
-    "account_inactive": _TOKEN,
-    "invalid_auth": _TOKEN,
-    "not_authed": _TOKEN,
-    "token_expired": _TOKEN,
-    "token_revoked": _TOKEN,
     "channel_not_found": f"the app sees no such channel: invite it there with `/invite @Interlock`, or {_CHANNEL}",
     "is_archived": f"the channel is archived: unarchive it, or {_CHANNEL}",
     "not_in_channel": "the app is not in the channel: invite it there with `/invite @Interlock`",
@@ -40,9 +39,10 @@ _ADVICE: Mapping[str, str] = {
 class Failure(Undeliverable):
     """Slack refused a call for good, and would again; `code` is its own word for why."""
 
-    def __init__(self, code: str, detail: str = "") -> None:
+    def __init__(self, code: str, detail: str = "", token: str = BOT_TOKEN) -> None:
         self.code = code
-        super().__init__(f"{_ADVICE.get(code, 'Slack refuses it')} (`{code}`{detail})")
+        advice = token if code in _TOKEN else _ADVICE.get(code, "Slack refuses it")
+        super().__init__(f"{advice} (`{code}`{detail})")
 
 
 class Api:
@@ -106,15 +106,15 @@ def vendor_log() -> logging.Logger:
     return log
 
 
-async def heard(call: Awaitable[Any]) -> Any:
-    """What Slack answered.
+async def heard(call: Awaitable[Any], token: str = BOT_TOKEN) -> Any:
+    """What Slack answered; `token` is what is told where it does not take the call's.
 
     Raises Later where it was not done and may be soon; Failure where it never will be; Unheard where nobody knows.
     """
     try:
         return await call
     except SlackApiError as error:
-        raise _meaning(error) from error
+        raise _meaning(error, token) from error
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
         raise Later(f"Slack cannot be reached: {error}") from error
     except TimeoutError as error:
@@ -123,7 +123,7 @@ async def heard(call: Awaitable[Any]) -> Any:
         raise Unheard(f"the connection to Slack broke: {type(error).__name__}") from error
 
 
-def _meaning(error: SlackApiError) -> Later | Undeliverable | Unheard:
+def _meaning(error: SlackApiError, token: str) -> Later | Undeliverable | Unheard:
     response = error.response
     said = getattr(response, "data", None)
     data: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
@@ -133,7 +133,7 @@ def _meaning(error: SlackApiError) -> Later | Undeliverable | Unheard:
         return Later("Slack wants fewer calls", retry_after(getattr(response, "headers", None) or {}))
     if status >= 500 or code in _UNHEARD or not code:
         return Unheard(f"Slack answered with status {status}" + (f" (`{code}`)" if code else ""))
-    return Failure(code, _detail(data))
+    return Failure(code, _detail(data), token)
 
 
 def _detail(data: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ HELP = "help"
 _MENTION = re.compile(r"^\s*<@[UW][A-Z0-9]+(?:\|[^<>]*)?>[\s,:]*")
 _ADDRESSED = frozenset({("app_mention", False), ("app_mention", True), ("message", True)})
 """Kinds of event, and whether in a conversation with the app alone, by which somebody speaks to it."""
+_SLACKBOT = "USLACKBOT"
 _SPOKEN = frozenset({None, "file_share", "thread_broadcast"})
 """Subtypes of messages that a person has just written."""
 
@@ -76,14 +77,14 @@ def of_form(body: Payload, command: str, fields: Mapping[str, Any], place: Place
 def of_event(body: Payload) -> Request | None:
     """What a person said to the app, in a channel by name or in their conversation with it; None for all else.
 
-    INVARIANT: what a bot says, this one or another, is never a request.
+    INVARIANT: what a bot says, this one, another or Slack's own, is never a request.
     """
     event: Payload = body.get("event") or {}
     if (event.get("type"), event.get("channel_type") == "im") not in _ADDRESSED:
         return None
     if event.get("subtype") not in _SPOKEN or event.get("bot_id") or event.get("bot_profile"):
         return None
-    if not event.get("user") or not event.get("channel") or event.get("edited"):
+    if event.get("user") in (None, "", _SLACKBOT) or not event.get("channel") or event.get("edited"):
         return None
     command, words = _command(_MENTION.sub("", event.get("text") or "", count=1))
     return Request(

@@ -8,20 +8,19 @@ import re
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltRequest
-from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.async_app import AsyncAck, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
-from slack_sdk.web.async_client import AsyncWebClient
 
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.desk.reception import Reception
 from interlock.desk.requests import Request
-from interlock.integrations.contract import Answer
+from interlock.integrations.contract import Answer, Later, Unheard
 from interlock.integrations.slack import forms, intake, modals
-from interlock.integrations.slack.api import Api, vendor_log
+from interlock.integrations.slack.api import Api, Failure, heard
+from interlock.integrations.slack.app import App
 from interlock.integrations.slack.sender import SlackSender
-from interlock.integrations.slack.socket import SocketMode
+from interlock.integrations.slack.socket import Pace, SocketMode
 from interlock.settings.model import SlackSettings
 
 KEEP_S = 2.0
@@ -41,7 +40,9 @@ class Slack:
     Raises ConfigError where there is a token for nothing, or nothing to verify requests by.
     """
 
-    def __init__(self, settings: SlackSettings, reception: Reception) -> None:
+    def __init__(
+        self, settings: SlackSettings, reception: Reception, *, keep_s: float = KEEP_S, pace: Pace | None = None
+    ) -> None:
         if settings.bot_token is None or not (settings.signing_secret or settings.app_token):
             raise ConfigError(["slack: set `SLACK_BOT_TOKEN` and one of `SLACK_SIGNING_SECRET` or `SLACK_APP_TOKEN`"])
         token = settings.bot_token.get_secret_value()
@@ -49,6 +50,7 @@ class Slack:
         self._verifier = SignatureVerifier(secret) if secret.strip() else None
         self._app_token = settings.app_token.get_secret_value() if settings.app_token else None
         self._api, self._reception = Api(settings.base_url, token), reception
+        self._keep_s, self._pace = keep_s, pace or Pace()
         self._working: set[asyncio.Task[Any]] = set()
         self._app = self._listening(token, secret, settings.base_url)
 
@@ -78,10 +80,11 @@ class Slack:
 
     async def run(self) -> None:
         """Keeps a Socket Mode connection, where there is an app token, until it is cancelled."""
+        self._begin(self._introduce())
         if self._app_token is None:
             await asyncio.Event().wait()
             return
-        await SocketMode(self._app, self._app_token, self._api.client).run()
+        await SocketMode(self._app, self._app_token, self._api.client, self._pace).run()
 
     async def close(self) -> None:
         """Ends what is under way and lets go of connections."""
@@ -91,17 +94,8 @@ class Slack:
         await asyncio.gather(*working, return_exceptions=True)
         await self._api.close()
 
-    def _listening(self, token: str, secret: str, base_url: str) -> AsyncApp:
-        """The vendor's app, which verifies and dispatches. It answers when a listener ends, and looks nothing up."""
-        client = AsyncWebClient(base_url=base_url.rstrip("/") + "/", logger=vendor_log(), retry_handlers=[])
-
-        async def authorize() -> AuthorizeResult:
-            return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
-
-        app = AsyncApp(
-            name=vendor_log().name, logger=vendor_log(), client=client, authorize=authorize, signing_secret=secret,
-            process_before_response=True,
-        )  # fmt: skip
+    def _listening(self, token: str, secret: str, base_url: str) -> App:
+        app = App(token, secret, base_url)
         app.command(_ANY)(self._command)
         app.action(_ANY)(self._action)
         app.view(_FORMS)(self._view)
@@ -110,6 +104,15 @@ class Slack:
         app.shortcut(_ANY)(_nothing)
         app.options(_ANY)(_nothing)
         return app
+
+    async def _introduce(self) -> None:
+        """Says in the log that Slack will not have us, before somebody waits for an answer."""
+        try:
+            await heard(self._api.client.auth_test())
+        except (Failure, Later) as error:
+            _log.error("slack: %s", error)
+        except Unheard:
+            return
 
     async def _command(self, body: dict[str, Any], ack: AsyncAck) -> None:
         if await self._kept(intake.of_command(body)):
@@ -147,7 +150,7 @@ class Slack:
     async def _kept(self, request: Request) -> bool:
         """Whether a request will be worked, now or as one that is known already. What takes longer goes on."""
         keeping = self._begin(self._reception.accept(request))
-        done, _ = await asyncio.wait({keeping}, timeout=KEEP_S)
+        done, _ = await asyncio.wait({keeping}, timeout=self._keep_s)
         return bool(done) and not keeping.cancelled() and keeping.exception() is None
 
     def _begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

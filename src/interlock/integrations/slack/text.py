@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_TOKEN = re.compile(r"<([^<>]*)>")
+_TOKEN = re.compile(r"<(![^<>]+|[@#][A-Z0-9]+(?:\|[^<>]*)?|[A-Za-z][A-Za-z0-9+.-]*:[^<>\s|]+(?:\|[^<>]*)?)>")
+"""A mention, a channel, a broadcast or a link; other words between angle brackets are just that."""
 _BROADCASTS = ("here", "channel", "everyone")
 _HOMELY = 0.5
 """How much of a piece must be kept for a cut at a line's or a word's end to be worth it."""

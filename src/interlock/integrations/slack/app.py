@@ -1,0 +1,47 @@
+"""The vendor's app as it is used here: it looks nothing up, and leaves nothing unanswered; no listener of it."""
+
+import logging
+
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from interlock.integrations.slack.api import vendor_log
+
+_MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+"""What reading a payload raises that is none of Slack's."""
+_log = logging.getLogger(__name__)
+
+
+class App(AsyncApp):
+    """Answers when a listener ends. What nobody here listens to is acknowledged: Slack would send it again."""
+
+    def __init__(self, token: str, secret: str, base_url: str) -> None:
+        async def authorize() -> AuthorizeResult:
+            return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
+
+        log = vendor_log()
+        client = AsyncWebClient(base_url=base_url.rstrip("/") + "/", logger=log, retry_handlers=[])
+        super().__init__(
+            name=log.name, logger=log, client=client, authorize=authorize, signing_secret=secret,
+            process_before_response=True,
+        )  # fmt: skip
+        self.error(_failed)
+
+    async def async_dispatch(self, req: AsyncBoltRequest) -> BoltResponse:
+        """The answer: 200 for what has been taken up or concerns nobody, 400 for what is no payload of Slack."""
+        try:
+            response = await super().async_dispatch(req)
+        except _MALFORMED as error:
+            response = await _failed(error)
+        concerns_nobody = response.status == 404 or (response.status == 400 and req.mode == "socket_mode")
+        return BoltResponse(status=200) if concerns_nobody else response
+
+
+async def _failed(error: Exception) -> BoltResponse:
+    if isinstance(error, _MALFORMED):
+        _log.warning("a request from Slack is none that this version knows: %s: %s", type(error).__name__, error)
+        return BoltResponse(status=400)
+    _log.error("a request from Slack failed", exc_info=error)
+    return BoltResponse(status=500)
