@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Ident, Json
+from interlock.cli.options import Json
 
 if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
@@ -39,14 +39,25 @@ def outbox(
     )  # fmt: skip
     if any(r["state"] in ("dead", "uncertain") for r in rows):
         screen.note("have one tried again with `interlock outbox retry ID`; an uncertain one may arrive twice")
+        screen.note("`interlock outbox retry --all` is for those to chats that certainly did not arrive")
     return None
 
 
-def retry(ident: Ident, as_json: Json = False) -> None:
-    """Try a dead message again."""
+def retry(
+    ident: Annotated[str | None, typer.Argument(metavar="ID", help="As `interlock outbox` lists it.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Those to chats that certainly did not arrive.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Try a dead message again, or all of them."""
     from interlock.cli import screen
+    from interlock.core.errors import UsageError
     from interlock.desk import outgoing
 
+    if (ident is None) is not everything:
+        raise UsageError("name one message, or give `--all`: `interlock outbox --dead` lists them")
+    if ident is None:
+        found = opening.at_desk(outgoing.retry_all)
+        return screen.data(found) if as_json else screen.line(f"{len(found)} dead messages are tried again")
     revived = opening.at_desk(lambda office, person: outgoing.retry(office, person, ident))
     if as_json:
         return screen.data(revived)

@@ -44,6 +44,22 @@ async def retry(office: Office, person: Person, ident: str) -> View:
     return await office.store.write(_retry, person, int(text), office.clock.now())
 
 
+async def retry_all(office: Office, person: Person) -> list[View]:
+    """Has every dead message to a chat tried again that certainly did not arrive, in their order; returns them.
+
+    Not so e-mails: who wanted one sent has been told that it was not, and may have found another way.
+
+    Raises Refused.
+    """
+    require_operator(person, "have messages tried again")
+    return await office.store.write(_retry_all, person, office.clock.now())
+
+
+def _retry_all(tx: Tx, person: Person, now: datetime) -> list[View]:
+    found = [row for row in outbox.dead(tx) if row.kind != "letter" and row.holder != dispatch.UNCERTAIN]
+    return [_retry(tx, person, row.id, now) for row in found]
+
+
 def _retry(tx: Tx, person: Person, ident: int, now: datetime) -> View:
     row = outbox.row(tx, ident)
     if row is None:

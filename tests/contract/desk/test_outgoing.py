@@ -56,3 +56,27 @@ async def test_viewer_has_nothing_tried_again(box: Interlock, viewer: Person) ->
     [first, _] = await outgoing.outgoing(box.runtime, dead_only=True)
     with pytest.raises(Refused, match="ask an admin for the role operator"):
         await outgoing.retry(box.runtime, viewer, str(first["id"]))
+
+
+def fill_chats(tx: Tx) -> None:
+    """Beside what `fill` leaves: four dead messages to a chat, of which one may have arrived."""
+    fill(tx)
+    for number in range(4):
+        tell = conversations.reply_place(tx, "slack", f"C{number}", "U1", None, PROJECT, T0)
+        outbox.say(tx, tell, {}, f"reply:{number}", T0)
+    for row in dispatch.take(tx, "slack", "me", T0, 9):
+        dispatch.bury(tx, row.id, "me", "Slack refuses the bot token", uncertain=row.key == "reply:3")
+
+
+async def test_all_dead_messages_to_chats_are_tried_again_but_what_may_have_arrived(
+    box: Interlock, viewer: Person
+) -> None:
+    await box.runtime.store.write(fill_chats)
+    with pytest.raises(Refused):
+        await outgoing.retry_all(box.runtime, viewer)
+    assert len(await outgoing.retry_all(box.runtime, box.person)) == 4
+    left = await outgoing.outgoing(box.runtime, dead_only=True)
+    assert [(row["surface"], row["state"]) for row in left] == [
+        ("email", "dead"), ("email", "uncertain"), ("slack", "uncertain"),
+    ]  # fmt: skip
+    assert await outgoing.retry_all(box.runtime, box.person) == []
