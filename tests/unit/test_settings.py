@@ -147,3 +147,10 @@ def test_settings_cannot_be_changed(tmp_path: Path) -> None:
     settings: Settings = load_settings(tmp_path, {}, {})
     with pytest.raises(ValueError, match="frozen"):
         settings.model = "a/b"
+
+
+@pytest.mark.parametrize("name", ["#ops", "ops", "@ana", "C0123 ABCD"])
+def test_a_channel_of_slack_is_named_by_its_id(tmp_path: Path, name: str) -> None:
+    found = faults(tmp_path, env={"INTERLOCK_SLACK__CHANNEL": name})
+    said = f"`{name}` is no id of a channel: write one such as `C0123ABCD`, from the channel's details"
+    assert found == [f"INTERLOCK_SLACK__CHANNEL: `slack.channel`: {said}"]

@@ -15,6 +15,7 @@ from interlock.settings.values import (
     ProjectName,
     Seconds,
     Share,
+    SlackChannel,
     Url,
     Zone,
 )
@@ -68,7 +69,7 @@ class SlackSettings(Part):
     bot_token: SecretStr | None = None
     signing_secret: SecretStr | None = None
     app_token: SecretStr | None = None
-    channel: str | None = None
+    channel: SlackChannel | None = None
     """The id of the channel that gets alerts and the threads of missions that were started elsewhere."""
 
 

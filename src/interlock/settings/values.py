@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator, Field
 
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_SLACK_CHANNEL = re.compile(r"[CDGU][A-Z0-9_-]*")
 SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
 
 
@@ -51,6 +52,12 @@ def _project_name(value: str) -> str:
     return value
 
 
+def _slack_channel(value: str) -> str:
+    if not _SLACK_CHANNEL.fullmatch(value):
+        raise ValueError(f"`{value}` is no id of a channel: write one such as `C0123ABCD`, from the channel's details")
+    return value
+
+
 def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
@@ -65,6 +72,7 @@ Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
 Url = Annotated[str, AfterValidator(_http)]
 ModelName = Annotated[str, AfterValidator(_model_name)]
 ProjectName = Annotated[str, AfterValidator(_project_name)]
+SlackChannel = Annotated[str, AfterValidator(_slack_channel)]
 Zone = Annotated[str, AfterValidator(_zone)]
 DatabaseUrl = Annotated[str, AfterValidator(_database)]
 Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]
