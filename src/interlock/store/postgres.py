@@ -31,6 +31,14 @@ PATIENCE_S = 5.0
 STANDSTILL_MS = 20_000
 """After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
 locks: before anybody could take over what that process had in hand."""
+APPLICATION = "interlock"
+_BREAK_OFF = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND application_name = %s
+AND pid <> pg_backend_pid() AND state <> 'idle' AND wait_event = 'ClientRead'
+AND xact_start < clock_timestamp() - make_interval(secs => %s)
+"""
+"""The same for one that stands still with statements on their way: the server waits for those without end."""
 
 
 class PostgresDriver:
@@ -38,6 +46,8 @@ class PostgresDriver:
 
     name = "postgresql"
     batch_limit = 32
+    patience_s = PATIENCE_S
+    standstill_ms = STANDSTILL_MS
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -60,8 +70,9 @@ class PostgresDriver:
                 self.url,
                 autocommit=autocommit,
                 connect_timeout=10,
+                application_name=APPLICATION,
                 options=f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT_MS} "
-                f"-c idle_in_transaction_session_timeout={STANDSTILL_MS}",
+                f"-c idle_in_transaction_session_timeout={self.standstill_ms}",
             )
         except (psycopg.ProgrammingError, ValueError) as error:
             raise Unreachable(MALFORMED) from error
@@ -87,7 +98,10 @@ class PostgresDriver:
         return PostgresTx(connection, self.statements)
 
     def read(self, tx: PostgresTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`fn(tx, …)` over one snapshot; a lost connection is replaced once."""
+        """`fn(tx, …)` over one snapshot; a lost connection is replaced once.
+
+        It ends with a commit since psycopg forgets all prepared statements at a rollback.
+        """
         import psycopg
 
         for last in (False, True):
@@ -99,7 +113,7 @@ class PostgresDriver:
                     return fn(tx, *args, **kwargs)
                 finally:
                     if not tx.connection.closed:
-                        tx.connection.execute("ROLLBACK")
+                        tx.connection.execute("COMMIT")
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if last:
@@ -142,7 +156,7 @@ class PostgresDriver:
         import psycopg
 
         failure: psycopg.Error | None = None
-        tries, give_up_at = 0, monotonic() + PATIENCE_S
+        tries, give_up_at = 0, monotonic() + self.patience_s
         while tries < REPLAYS and (failure is None or monotonic() < give_up_at):
             self._connected()
             try:
@@ -162,9 +176,22 @@ class PostgresDriver:
                 self._rollback()
                 return (None, error), False
             self._rollback()
+        if isinstance(failure, psycopg.errors.LockNotAvailable) and self._has_broken_off():
+            return self._alone(work)
         if failure is None or isinstance(failure, psycopg.errors.UniqueViolation):
             return (None, failure), False
         return (None, StoreUnavailable(f"PostgreSQL did not take the change: {first_line(failure)}: try again")), False
+
+    def _has_broken_off(self) -> bool:
+        """Ends connections of processes that stand still with locks in their hands; whether there were any."""
+        import psycopg
+
+        try:
+            self._connected()
+            found = self._writer.execute(_BREAK_OFF, [APPLICATION, self.standstill_ms / 1000]).fetchall()
+        except psycopg.Error:
+            return False
+        return bool(found)
 
     def _transaction(self, batch: Sequence[Work]) -> tuple[list[Any], bool]:
         import psycopg

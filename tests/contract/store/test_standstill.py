@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from interlock.core.errors import Conflict
 from interlock.settings.model import Times
 from interlock.store import squad
 from interlock.store.engine import Store
@@ -18,6 +19,7 @@ from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0
 
 STATE = "SELECT state FROM pg_stat_activity WHERE pid = %s"
+LOCK = PROJECTS.update().values(timezone=PROJECTS.c.timezone)
 OLDEST = PROJECTS.select().order_by(PROJECTS.c.id)
 
 
@@ -110,3 +112,43 @@ async def test_read_that_was_broken_off_while_it_stood_still_is_made_again(
     async with Store(migrated_postgres_url) as store:
         await store.write(squad.ensure_project, PROJECT, "UTC", T0)
         assert await store.read(slow_at_first) == 1
+
+
+async def test_who_is_kept_waiting_by_a_process_that_stands_still_ends_its_transaction(
+    migrated_postgres_url: str,
+) -> None:
+    """Also where it stood still with statements on their way, for the rest of which the server waits without end."""
+    inside, go_on, tries = threading.Event(), threading.Event(), list[int]()
+
+    def frozen_at_first(tx: Tx) -> None:
+        tx.run(LOCK)
+        tries.append(1)
+        if len(tries) == 1:
+            inside.set()
+            go_on.wait(20)
+
+    async with Store(migrated_postgres_url) as store, Store(migrated_postgres_url) as other:
+        assert isinstance(other.driver, PostgresDriver)
+        other.driver.patience_s, other.driver.standstill_ms = 0.3, 50
+        await store.write(squad.ensure_project, PROJECT, "UTC", T0)
+        writing = asyncio.create_task(store.write(frozen_at_first))
+        await asyncio.to_thread(inside.wait, 20)
+        await other.write(lambda tx: tx.must(LOCK, {}, 1, Conflict("there is none")))
+        go_on.set()
+        await writing
+    assert len(tries) == 2
+
+
+def test_reads_keep_their_prepared_statements(migrated_postgres_url: str) -> None:
+    """What is looked at many times a second costs several times as much where it is planned anew each time."""
+    driver = PostgresDriver(migrated_postgres_url)
+    reader = driver.open_reader()
+
+    def prepared(tx: Tx) -> int:
+        tx.rows(OLDEST)
+        counted = reader.connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchone()
+        return int(counted[0])
+
+    assert driver.read(reader, prepared, (), {}) == 1
+    assert reader.connection.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall() != []
+    reader.connection.close()
