@@ -212,6 +212,10 @@ class Alert(SQLModel, table=True):
     """Something a person should know; raised once per `dedup_key` until it is acknowledged."""
 
     __tablename__ = "alerts"
+    __table_args__ = (
+        sa.Index("ix_alerts_open", "created_at", sqlite_where=sa.text("acked_at IS NULL"),
+                 postgresql_where=sa.text("acked_at IS NULL")),
+    )  # fmt: skip
     id: str = Field(primary_key=True)
     project_id: str
     severity: str

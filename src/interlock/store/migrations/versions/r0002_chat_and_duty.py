@@ -169,6 +169,14 @@ def upgrade() -> None:
         postgresql_where=sa.text("status IN ('pending', 'sending')"),
     )
     op.create_index(op.f("ix_outbox_subject"), "outbox", ["subject"], unique=False)
+    op.create_index(
+        "ix_alerts_open",
+        "alerts",
+        ["created_at"],
+        unique=False,
+        sqlite_where=sa.text("acked_at IS NULL"),
+        postgresql_where=sa.text("acked_at IS NULL"),
+    )
     op.add_column("approvals", sa.Column("reminded_at", sqltypes.UTCDateTime(), nullable=True))
     op.add_column("lessons", sa.Column("version", sa.Integer(), server_default="1", nullable=False))
     op.add_column("lessons", sa.Column("contradicts", sa.JSON(none_as_null=True), nullable=True))

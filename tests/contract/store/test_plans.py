@@ -1,0 +1,38 @@
+"""What processes look for again and again while nothing happens is found by an index, however much has piled up."""
+
+import sqlite3
+from typing import Any
+
+import pytest
+
+from interlock.store import dispatch, inbox, reminders
+from interlock.store.engine import Store
+from interlock.store.schema import Alert, table
+from tests.contract.store.furniture import T0
+
+ALERTS = table(Alert)
+OPEN_ALERTS = ALERTS.select().where(ALERTS.c.acked_at.is_(None)).order_by(ALERTS.c.created_at.desc()).limit(100)
+LOOKS = [
+    (OPEN_ALERTS, {}, {"alerts"}),
+    (reminders._IDLE, {}, {"alerts"}),
+    (inbox._WAITING, {}, {"inbox"}),
+    (inbox._HEAD, {"who": "slack:U1"}, {"inbox"}),
+    (dispatch._ANY_OPEN, {"of": "slack"}, {"outbox"}),
+    (dispatch._NEXT, {"of": "slack", "now": T0, "most": 8}, {"outbox", "unsent", "busy", "held"}),
+    (dispatch._OPEN, {"of": "slack", "now": T0}, {"outbox"}),
+]
+
+
+@pytest.mark.parametrize(("look", "params", "tables"), LOOKS)
+async def test_look_that_is_repeated_scans_no_table(
+    migrated_sqlite_url: str, look: Any, params: dict[str, Any], tables: set[str]
+) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        statement = store.driver.statements.of(look)
+        with sqlite3.connect(migrated_sqlite_url.removeprefix("sqlite:///")) as connection:
+            plan = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.bind(params)).fetchall()
+        connection.close()
+    steps = [step[3] for step in plan]
+    for name in tables:
+        assert not [step for step in steps if step == f"SCAN {name}"], steps
+        assert [step for step in steps if step.startswith((f"SEARCH {name} ", f"SCAN {name} USING"))], steps
