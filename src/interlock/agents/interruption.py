@@ -26,6 +26,8 @@ class Interrupt:
     """What a worker and a run share. `reason` is set before the run's task is cancelled, to tell it why."""
 
     reason: Interruption | None = None
+    has_begun: bool = False
+    """Whether the run's task has; one that has not only gets a reason, since a cancelled one would never be run."""
     _pausing: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property

@@ -54,7 +54,21 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
 
 
 async def _handled(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Span) -> None:
+    """INVARIANT: an interruption is heeded whenever it comes, also while the run is being ended for another reason."""
     held: list[Session] = []
+    try:
+        if interrupt.reason is not None:
+            raise asyncio.CancelledError
+        await _worked(runtime, claim, interrupt, span, held)
+    except asyncio.CancelledError:
+        if interrupt.reason is None:
+            raise
+        await asyncio.shield(_cut_off(runtime, claim, held, interrupt.reason))
+    finally:
+        await runtime.workspaces.dispose(claim.run.project_id, claim.run.id)
+
+
+async def _worked(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Span, held: list[Session]) -> None:
     try:
         session = await open_session(runtime, claim)
         if session is not None:
@@ -65,10 +79,6 @@ async def _handled(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: S
     except LeaseLost:
         if await _is_controlled(runtime, claim):
             await _cut_off(runtime, claim, held, None)
-    except asyncio.CancelledError:
-        if interrupt.reason is None:
-            raise
-        await asyncio.shield(_cut_off(runtime, claim, held, interrupt.reason))
     except StoreError:
         raise
     except Conflict as error:
@@ -80,8 +90,6 @@ async def _handled(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: S
     except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
         runtime.telemetry.failed(error)
         await _fail(runtime, claim, held, "error", f"{type(error).__name__}: {error}")
-    finally:
-        await runtime.workspaces.dispose(claim.run.project_id, claim.run.id)
 
 
 class _PastDeadline(Exception):

@@ -119,9 +119,11 @@ class Worker:
         self.runtime.store.wake()
 
     async def _work(self, claim: Claim, interrupt: Interrupt) -> None:
+        interrupt.has_begun = True
         try:
             if claim.run.kind == "mission":
-                await coordinator.handle(self.runtime, claim)
+                if interrupt.reason is None:
+                    await coordinator.handle(self.runtime, claim)
             else:
                 await runner.handle(self.runtime, claim, interrupt)
         except Exception as error:  # noqa: BLE001 (a run never ends its worker: row E5)
@@ -177,7 +179,8 @@ class Worker:
         found = self._runs.get(run_id)
         if found is not None and found.interrupt.reason is None:
             found.interrupt.reason = reason
-            found.task.cancel()
+            if found.interrupt.has_begun:
+                found.task.cancel()
 
     async def _lost(self) -> str:
         """Another worker took this one for dead: its runs are others' now, and it goes on under a new name."""

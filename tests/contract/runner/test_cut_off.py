@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.llm.messages import Delta, ToolResult, Usage
-from interlock.store import leases, mailbox
+from interlock.store import leases, mailbox, traces
 from interlock.store.schema import RunMessage, table
 from interlock.testing.scripted import ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import Tool, ToolContext, tool
@@ -240,3 +240,47 @@ async def test_answers_that_came_while_nobody_worked_are_taken_up(store: Countin
     await stage.work()
     assert told(stage.model) == (ToolResult("1", "this"), ToolResult("2", "seen: a"))
     assert await stage.ended(run) == ("completed", "end_turn")
+
+
+class Halting(CountingStore):
+    """Stops at its next look at a run, where it is told to, until the one who looks is cancelled."""
+
+    armed = False
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.reached = asyncio.Event()
+
+    async def read(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        """The same, but for that look."""
+        if self.armed and fn is traces.run:
+            self.armed = False
+            self.reached.set()
+            await asyncio.Event().wait()
+        return await super().read(fn, *args, **kwargs)
+
+
+async def test_interruption_before_the_run_has_begun_hands_it_back(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel())
+    run = await stage.think()
+    (claim,) = await stage.claim()
+    interrupt = Interrupt(reason=Interruption.STOP)
+    await runner.handle(stage.runtime, claim, interrupt)
+    assert (await stage.run(run)).status == "created"
+    assert stage.model.requests == []
+
+
+async def test_interruption_while_the_run_is_being_ended_leaves_it_to_nobody(migrated_url: str, tmp_path: Path) -> None:
+    may_answer = asyncio.Event()
+    store = Halting(migrated_url)
+    async with store:
+        stage = await staged(store, tmp_path, ScriptedModel(Stream(may_answer, calls("look", "1", what="a"))), [look])
+        run = await stage.think()
+        work, interrupt = await begun(stage)
+        await until(lambda: len(stage.model.requests) == 1)
+        await store.write(leases.ask_back, run, at_once=True)
+        store.armed = True
+        may_answer.set()
+        await store.reached.wait()
+        await interrupted(work, interrupt, Interruption.STOP)
+        assert (await stage.run(run)).status == "created"
