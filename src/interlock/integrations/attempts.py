@@ -13,9 +13,10 @@ from typing import Any, Concatenate, ParamSpec
 from interlock.core.complaint import Complaint
 from interlock.desk.cards import Card
 from interlock.desk.office import Office
+from interlock.integrations import undelivered
 from interlock.integrations.contract import Later, Message, Sender, Undeliverable, Unheard
 from interlock.policy.secrets import scrub
-from interlock.store import audit, dispatch
+from interlock.store import dispatch
 from interlock.store.dispatch import AttemptLost
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
@@ -171,17 +172,12 @@ class Attempts:
 
 
 def give_up(tx: Tx, row: Any, holder: str, why: str, now: datetime, *, uncertain: bool) -> None:
-    """Buries a message and tells people, but for one that is an alert itself.
+    """Buries a message and tells people.
 
     Raises AttemptLost.
     """
     dispatch.bury(tx, row.id, holder, why, uncertain=uncertain)
-    if row.kind != "alert":
-        text = f"a message by {row.surface} could not be delivered: {why}: see `interlock outbox --dead`"
-        audit.alert(
-            tx, now, project_id=row.project_id, severity="warning", kind="DEAD_LETTER", text=text,
-            key=f"dead:{row.id}", subject=row.key,
-        )  # fmt: skip
+    undelivered.tell(tx, row, why, now)
 
 
 def _cause(error: Exception) -> str:

@@ -18,6 +18,7 @@ INBOX = table(Incoming)
 _i = INBOX.c
 _TIME = UTCDateTime()
 _NEW = _i.status == sa.text("'new'")
+_ONE = sa.select(INBOX).where(_i.key == b("key_"))
 _KNOWN = sa.select(_i.key).where(_i.key == b("key_"))
 _WAITING = sa.select(_i.identity).where(_NEW).distinct().order_by(_i.identity)
 _HEAD = sa.select(INBOX).where(_NEW, _i.identity == b("who")).order_by(_i.created_at, _i.key).limit(1)
@@ -52,6 +53,12 @@ def take_in(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: dat
 def known(tx: Tx, key: str) -> bool:
     """Whether a key was ever taken in."""
     return tx.one(_KNOWN, {"key_": key}) is not None
+
+
+def payload(tx: Tx, key: str) -> dict[str, Any] | None:
+    """What was taken in under a key; None where nothing was, or it has been forgotten."""
+    row = tx.one(_ONE, {"key_": key})
+    return None if row is None else dict(row.payload)
 
 
 def turn_away(tx: Tx, identity: str, surface: str, now: datetime) -> bool:

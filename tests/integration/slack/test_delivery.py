@@ -78,3 +78,13 @@ async def test_what_was_not_sent_when_the_process_ended_is_sent_by_the_next_one(
     async with at_work(api, tmp_path) as stage:
         await stage.card("Mission")
         assert len([m for m in api.messages if m.thread is None]) == 1
+
+
+async def test_who_starts_a_mission_where_the_app_may_not_write_is_told_so(stage: Stage) -> None:
+    await with_a_room(stage)
+    await stage.post(stage.command(f"run {GOAL}", channel="G0PRIVATE"))
+    told = await stage.reply(2)
+    assert "The mission has no thread here" in told
+    assert "/invite @Interlock" in told
+    assert (await stage.card("🔴 To sign off")).channel == ROOM
+    assert len(stage.api.private) == 2, "it is told of once, and not of the room"

@@ -1,0 +1,44 @@
+"""Who is told that a message was given up: an alert for those in charge, a word to who started a mission in a chat.
+
+When a message is given up is `attempts`' matter.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from interlock.desk import replies
+from interlock.desk.cards import Tone
+from interlock.desk.requests import Place
+from interlock.store import audit, conversations, inbox, outbox, tasks
+from interlock.store.tx import Tx
+
+
+def tell(tx: Tx, row: Any, why: str, now: datetime) -> None:
+    """Tells people of a message that nobody tries any more, but for one that is an alert itself."""
+    if row.kind == "alert":
+        return
+    text = f"a message by {row.surface} could not be delivered: {why}: see `interlock outbox --dead`"
+    audit.alert(
+        tx, now, project_id=row.project_id, severity="warning", kind="DEAD_LETTER", text=text, key=f"dead:{row.id}",
+        subject=row.key,
+    )  # fmt: skip
+    if row.kind == "mission":
+        _tell_who_asked(tx, row, why, now)
+
+
+def _tell_who_asked(tx: Tx, row: Any, why: str, now: datetime) -> None:
+    """Says it where the mission was asked for: replies come through where its thread does not."""
+    root = tasks.task(tx, row.subject.partition(":")[2])
+    request = root.idempotency_key.partition(":chat:")[2] if root is not None else ""
+    payload = inbox.payload(tx, request) if request else None
+    if payload is None:
+        return
+    place = Place(**payload["place"])
+    if (place.surface, place.channel) != (row.surface, row.channel):
+        return
+    card = replies.said(
+        "The mission has no thread here", f"{why}. It goes on all the same: its questions are among the approvals. "
+        "Once that is put right, `interlock outbox retry --all` writes the thread.", tone=Tone.YELLOW,
+    )  # fmt: skip
+    where = conversations.reply_place(tx, place.surface, place.channel, place.user, place.thread, row.project_id, now)
+    outbox.say(tx, where, {"card": card.to_json(), **place.reply}, f"unwritten:{row.key}", now)
