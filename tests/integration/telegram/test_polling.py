@@ -126,7 +126,7 @@ async def test_an_update_that_comes_again_after_a_restart_is_the_same_request(
 async def test_polling_goes_on_after_every_trouble(
     api: TelegramApi, reception: Recording, trouble: Trouble | Fault
 ) -> None:
-    api.fail("getUpdates", trouble, trouble)
+    api.fail("getUpdates", trouble)
     await api.say("/status")
     async with at_work(api, reception):
         await reception.count(1)
