@@ -77,6 +77,8 @@ class Attempts:
                 ref = await self._hand_over(message)
         except Later as error:
             await self._failed(row, holder, str(error), error.seconds)
+            if error.needs_person:
+                await self._record(undelivered.shut, row, _line(str(error)), self.office.clock.now())
         except Undeliverable as error:
             await self._bury(row, holder, str(error))
         except Exception as error:  # noqa: BLE001 (whatever a surface raises, the message may be there)
@@ -131,7 +133,7 @@ class Attempts:
     async def _delivered(self, row: Any, holder: str, revision: int, ref: str | None) -> None:
         now = self.office.clock.now()
         rest = now + timedelta(seconds=EDIT_EVERY_S) if row.kind == "mission" else None
-        await self._record(dispatch.delivered, row.id, holder, revision, ref, now, rest_until=rest)
+        await self._record(told, row, holder, revision, ref, now, rest_until=rest)
 
     async def _failed(self, row: Any, holder: str, why: str, seconds: float | None) -> None:
         """Puts a message off that has certainly not arrived; with the surface's own word, its whole channel."""
@@ -169,6 +171,18 @@ class Attempts:
     async def _bury(self, row: Any, holder: str, why: str, *, uncertain: bool = False) -> None:
         now = self.office.clock.now()
         await self._record(give_up, row, holder, _line(why), now, uncertain=uncertain)
+
+
+def told(
+    tx: Tx, row: Any, holder: str, revision: int, ref: str | None, now: datetime, *, rest_until: datetime | None
+) -> None:
+    """Records that a message is there; an alert that its surface is shut is over.
+
+    Raises AttemptLost.
+    """
+    dispatch.delivered(tx, row.id, holder, revision, ref, now, rest_until=rest_until)
+    if row.error is not None:
+        undelivered.opened(tx, row.surface, now)
 
 
 def give_up(tx: Tx, row: Any, holder: str, why: str, now: datetime, *, uncertain: bool) -> None:

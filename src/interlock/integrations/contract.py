@@ -12,10 +12,13 @@ from interlock.desk.cards import Card
 
 
 class Later(InterlockError):
-    """The surface does not take it now; not before `seconds` from now, where it said so."""
+    """The surface does not take it now; not before `seconds` from now, where it said so.
 
-    def __init__(self, why: str, seconds: float | None = None) -> None:
-        self.seconds = seconds
+    `needs_person` where nothing gets through until somebody has put something right: people are told.
+    """
+
+    def __init__(self, why: str, seconds: float | None = None, *, needs_person: bool = False) -> None:
+        self.seconds, self.needs_person = seconds, needs_person
         super().__init__(why)
 
 

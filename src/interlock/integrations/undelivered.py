@@ -1,6 +1,6 @@
-"""Who is told that a message was given up: an alert for those in charge, a word to who started a mission in a chat.
+"""Who is told that messages do not arrive: an alert for those in charge, a word to who started a mission in a chat.
 
-When a message is given up is `attempts`' matter.
+When a message is put off or given up is `attempts`' matter.
 """
 
 from datetime import datetime
@@ -11,6 +11,22 @@ from interlock.desk.cards import Tone
 from interlock.desk.requests import Place
 from interlock.store import audit, conversations, inbox, outbox, tasks
 from interlock.store.tx import Tx
+
+SHUT = "SURFACE_SHUT"
+"""The kind of an alert that nothing gets through to a surface."""
+
+
+def shut(tx: Tx, row: Any, why: str, now: datetime) -> None:
+    """Tells people, once until it is over, that nothing gets through to a surface until one of them acts."""
+    audit.alert(
+        tx, now, project_id=row.project_id, severity="critical", kind=SHUT, text=f"{why}; what is to be said there "
+        "waits, and nothing of it is lost: `interlock outbox` lists it", key=f"shut:{row.surface}", subject=row.surface,
+    )  # fmt: skip
+
+
+def opened(tx: Tx, surface: str, now: datetime) -> None:
+    """Ends that alert: a message got through."""
+    audit.settle(tx, SHUT, surface, now)
 
 
 def tell(tx: Tx, row: Any, why: str, now: datetime) -> None:

@@ -73,6 +73,10 @@ async def alerts(desk: Desk) -> list[Any]:
     return await desk.store.read(audit.alerts)
 
 
+async def has_alerts(desk: Desk, count: int) -> bool:
+    return len(await alerts(desk)) == count
+
+
 async def test_one_conversation_is_told_in_order_whatever_fails_and_others_do_not_wait(desk: Desk) -> None:
     board = Board()
     slow, other = await place(desk, "C1"), await place(desk, "C2")
@@ -183,6 +187,24 @@ async def test_rate_limit_holds_the_whole_channel_as_long_as_the_surface_says_an
         assert (await desk.row("b")).attempts == 0
         pass_time(desk, 1)
         await until(lambda: sorted(board.keys) == ["a", "b", "x", "y"])
+
+
+async def test_people_are_told_once_of_a_surface_that_one_of_them_has_to_open_again(desk: Desk) -> None:
+    board = Board()
+    where = await place(desk, "C1")
+    refused = [Later("the token is refused: set another", seconds=30, needs_person=True) for _ in range(2)]
+    board.faults = {"a": list(refused)}
+    await say(desk, where, "a")
+    async with delivering(desk, board):
+        for left in (1, 0):
+            await until(lambda left=left: len(board.faults["a"]) == left and is_held(desk, "a"))  # type: ignore[misc]
+            await until(lambda: has_alerts(desk, 1))
+            [alert] = await alerts(desk)
+            assert (alert.kind, alert.subject, alert.severity) == ("SURFACE_SHUT", "board", "critical")
+            assert "the token is refused: set another" in alert.text
+            pass_time(desk, 30)
+        await until(lambda: "a" in board.keys)
+        await until(lambda: has_alerts(desk, 0))
 
 
 async def test_message_is_given_up_after_its_last_attempt_and_one_alert_says_so(desk: Desk) -> None:

@@ -52,6 +52,13 @@ async def test_an_edit_that_changes_nothing_is_done(api: TelegramApi, sender: Te
     assert api.sent[0].edit_count == 0
 
 
+async def test_a_refused_token_waits_and_is_told_to_people(api: TelegramApi, sender: TelegramSender) -> None:
+    api.fail("sendMessage", Fault(401, "Unauthorized"))
+    with pytest.raises(Later, match="set TELEGRAM_BOT_TOKEN") as told:
+        await sender.post(outgoing(CARD))
+    assert told.value.needs_person
+
+
 async def test_an_answer_goes_to_the_command_that_it_answers(api: TelegramApi, sender: TelegramSender) -> None:
     await sender.post(outgoing(Card("Mission started"), payload={"message_id": 9}, kind="text"))
     assert api.sent[0].reply_to == 9

@@ -189,7 +189,8 @@ def _meaning(error: TelegramError, chat: object) -> Later | Undeliverable | Unhe
         case Busy():
             return Later(f"telegram wants {error.seconds:g} s of rest", error.seconds)
         case InvalidToken():
-            return Later("telegram refuses the bot's token: set TELEGRAM_BOT_TOKEN to the one of @BotFather", REFUSED_S)
+            why = "telegram refuses the bot's token: set TELEGRAM_BOT_TOKEN to the one of @BotFather"
+            return Later(why, REFUSED_S, needs_person=True)
         case ChatMigrated():
             return Undeliverable(f"chat `{chat}` is now `{error.new_chat_id}`: set `telegram.chat` to that")
         case Forbidden():
