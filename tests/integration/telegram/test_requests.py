@@ -189,6 +189,16 @@ async def test_a_tap_that_comes_again_asks_once(api: TelegramApi, reception: Rec
     assert len(api.sent) == 1
 
 
+async def test_a_double_tap_asks_once_and_each_person_is_asked(api: TelegramApi, reception: Recording) -> None:
+    reception.operators.add("telegram:44")
+    async with at_work(api, reception):
+        for user in (42, 42, 44):
+            await api.tap("d:apr_1", on=posted(api), user=user)
+        await api.tap("d:apr_2", on=posted(api))
+        await api.until(lambda server: len(server.given("answerCallbackQuery")) == 4)
+    assert sorted(sent.text.partition(", ")[0] for sent in api.sent) == ["Ann No. 42", "Ann No. 42", "Ann No. 44"]
+
+
 async def test_a_tap_counts_although_telegram_refuses_to_hear_of_it(api: TelegramApi, reception: Recording) -> None:
     api.fail("answerCallbackQuery", Fault(400, "Bad Request: query is too old"))
     async with at_work(api, reception):

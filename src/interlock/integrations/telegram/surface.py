@@ -33,6 +33,8 @@ DUTY = "telegram:poll"
 MOST_BYTES = 1 << 20
 """Of a webhook's body; Telegram's are a few kilobytes."""
 MOST_ASKED = 1_000
+TWICE_S = 5.0
+"""Two taps of one person on one button within this are one."""
 FAREWELL_S = 2.0
 
 
@@ -74,7 +76,7 @@ class Telegram:
         self._pace = pace or Pace()
         self._client = Client(settings)
         self._asides: set[asyncio.Task[None]] = set()
-        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._asked: OrderedDict[str, float] = OrderedDict()
 
     def sender(self) -> TelegramSender:
         """The way out; whoever asks for it closes it."""
@@ -146,11 +148,20 @@ class Telegram:
         """Asks for the words that a command lacks; whoever may not give it is left to the reception, as ever."""
         if not await self._reception.may_act(question.request.identity):
             await self._reception.accept(question.request)
-        elif question.request.key not in self._asked:
-            self._asked[question.request.key] = None
-            while len(self._asked) > MOST_ASKED:
-                self._asked.popitem(last=False)
+        elif self._is_new(question):
             self._aside(self._ask(question))
+
+    def _is_new(self, question: Question) -> bool:
+        """Whether nobody was asked for the same update, nor the same person just now the same."""
+        now = asyncio.get_running_loop().time()
+        update, words = question.request.key, f"{question.user_id}:{question.chat_id}:{question.text}"
+        is_known = update in self._asked or now - self._asked.get(words, -TWICE_S) < TWICE_S
+        self._asked[update] = now
+        if not is_known:
+            self._asked[words] = now
+        while len(self._asked) > MOST_ASKED:
+            self._asked.popitem(last=False)
+        return not is_known
 
     async def _ask(self, question: Question) -> None:
         words = html.escape(question.text, quote=False)
