@@ -19,6 +19,7 @@ from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0
 
 STATE = "SELECT state FROM pg_stat_activity WHERE pid = %s"
+CHANGING = "SELECT 1 FROM pg_locks WHERE relation = 'projects'::regclass AND mode = 'RowExclusiveLock' AND granted"
 LOCK = PROJECTS.update().values(timezone=PROJECTS.c.timezone)
 OLDEST = PROJECTS.select().order_by(PROJECTS.c.id)
 
@@ -37,6 +38,16 @@ async def until_idle(admin: "psycopg.Connection[Any]", pid: int) -> None:
     """
     async with asyncio.timeout(10):
         while admin.execute(STATE, [pid]).fetchone() != ("idle in transaction",):
+            await asyncio.sleep(0.01)
+
+
+async def until_locked(admin: "psycopg.Connection[Any]") -> None:
+    """Waits until somebody is changing projects.
+
+    Raises TimeoutError.
+    """
+    async with asyncio.timeout(10):
+        while admin.execute(CHANGING).fetchone() is None:
             await asyncio.sleep(0.01)
 
 
@@ -115,7 +126,7 @@ async def test_read_that_was_broken_off_while_it_stood_still_is_made_again(
 
 
 async def test_who_is_kept_waiting_by_a_process_that_stands_still_ends_its_transaction(
-    migrated_postgres_url: str,
+    migrated_postgres_url: str, admin: "psycopg.Connection[Any]"
 ) -> None:
     """Also where it stood still with statements on their way, for the rest of which the server waits without end."""
     inside, go_on, tries = threading.Event(), threading.Event(), list[int]()
@@ -124,6 +135,7 @@ async def test_who_is_kept_waiting_by_a_process_that_stands_still_ends_its_trans
         tx.run(LOCK)
         tries.append(1)
         if len(tries) == 1:
+            tx.connection.pgconn.flush()  # type: ignore[attr-defined]
             inside.set()
             go_on.wait(20)
 
@@ -133,6 +145,7 @@ async def test_who_is_kept_waiting_by_a_process_that_stands_still_ends_its_trans
         await store.write(squad.ensure_project, PROJECT, "UTC", T0)
         writing = asyncio.create_task(store.write(frozen_at_first))
         await asyncio.to_thread(inside.wait, 20)
+        await until_locked(admin)
         await other.write(lambda tx: tx.must(LOCK, {}, 1, Conflict("there is none")))
         go_on.set()
         await writing
