@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.core.errors import Conflict, NotFound
+from interlock.core.values import SYSTEM
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card, Fact, Passage, Tone
 from interlock.desk.details import deliverable, task
@@ -109,11 +110,18 @@ async def alert_card(office: Office, ident: str) -> Card | None:
     row, name = found
     return Card(
         title=line(f"{row.severity.capitalize()}: {row.kind.replace('_', ' ').lower()}"),
-        facts=_facts(("Seen", f"by {name}, {moment(row.acked_at)}" if row.acked_at else None)),
+        facts=_facts(_fate(row, name)),
         passages=(Passage(words(row.text)),),
         footer=row.id,
         tone=Tone.PLAIN if row.acked_at else SEVERITIES.get(row.severity, Tone.YELLOW),
     )
+
+
+def _fate(row: Any, name: str | None) -> tuple[str, str | None]:
+    if not row.acked_at:
+        return "Seen", None
+    passed = row.acked_by == SYSTEM.id
+    return ("Over", f"by itself, {moment(row.acked_at)}") if passed else ("Seen", f"by {name}, {moment(row.acked_at)}")
 
 
 def _alert(tx: Tx, ident: str) -> tuple[Any, str | None] | None:

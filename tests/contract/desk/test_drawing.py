@@ -223,6 +223,16 @@ async def test_an_alert_says_who_has_seen_it(box: Interlock) -> None:
     assert card.tone is Tone.PLAIN
 
 
+async def test_an_alert_that_has_passed_by_itself_says_so(box: Interlock) -> None:
+    now = datetime.now(UTC)
+    await box.runtime.store.write(
+        audit.alert, now, project_id="default", severity="critical", kind="K", text="t", key="k", subject="x"
+    )
+    (row,) = await box.runtime.store.read(audit.alerts)
+    await box.runtime.store.write(audit.settle, "K", "x", now)
+    assert "Over: by itself, " in text_of(await drawn(box, f"alert:{row.id}"))
+
+
 @pytest.mark.parametrize("subject", ["approval:apr_none", "mission:mis_none", "ended:mis_none", "alert:alt_none"])
 async def test_nothing_is_drawn_of_what_is_gone(box: Interlock, subject: str) -> None:
     assert await draw(box.runtime, subject) is None
