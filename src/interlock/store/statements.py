@@ -17,6 +17,8 @@ from interlock.store.schema import table
 
 Convert = Callable[[Any], Any]
 CACHE_SIZE = 2048
+NEW_SIZE = 64
+"""Of those that were used once: most of them were put together for one question, and are not used again."""
 
 
 class Statement:
@@ -78,11 +80,16 @@ class Statement:
 
 
 class Statements:
-    """The compiled statements of one dialect, made on first use; those used longest ago are forgotten."""
+    """The compiled statements of one dialect, made on first use; those used longest ago are forgotten.
+
+    What has been used once is forgotten soon: a listing's statements, kept, would be a weight on each look for garbage,
+    which stands everything still.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self._compiled: OrderedDict[Any, Statement] = OrderedDict()
+        self._new: OrderedDict[Any, Statement] = OrderedDict()
 
     def of(self, core: sa.Executable) -> Statement:
         """The compiled form of a statement; module-level statements are compiled once."""
@@ -100,14 +107,17 @@ class Statements:
 
     def _cached(self, key: Any, build: Callable[[], Statement]) -> Statement:
         found = self._compiled.get(key)
-        if found is None:
-            found = self._compiled[key] = build()
-            if len(self._compiled) > CACHE_SIZE:
-                self._compiled.popitem(last=False)
-        else:
+        if found is not None:
             with contextlib.suppress(KeyError):
                 self._compiled.move_to_end(key)
-        return found
+            return found
+        used = self._new.pop(key, None)
+        kept, most = (self._new, NEW_SIZE) if used is None else (self._compiled, CACHE_SIZE)
+        kept[key] = made = build() if used is None else used
+        with contextlib.suppress(KeyError):
+            if len(kept) > most:
+                kept.popitem(last=False)
+        return made
 
 
 def _to_database(kind: Any, dialect: Dialect) -> Convert | None:
