@@ -119,6 +119,7 @@ async def _until_stopped(box: "Interlock", asked: asyncio.Event, door: "Served |
 
     Raises what ended the worker or the HTTP door.
     """
+    opening.loaded()
     serving = door.task if door is not None else None
     async with _side_by_side(box.executed(), asked.wait(), _tell_alerts(box)) as tasks:
         await asyncio.wait([*tasks, serving] if serving else tasks, return_when=asyncio.FIRST_COMPLETED)
