@@ -19,6 +19,9 @@ MOST_BYTES = 1 << 20
 """Of a body; the services that call us send a few kilobytes."""
 BODY_S = 5.0
 """How long a body may take to come."""
+KEEP_ALIVE_S = 75.0
+"""How long a connection is kept that nothing comes by: longer than proxies keep theirs, which is a minute. Who closes
+first must not be us, or a request of Slack that is on its way just then is lost."""
 BACKLOG = 512
 STOP_S = 2.0
 """How long open requests may take when the server stops."""
@@ -140,11 +143,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 @contextlib.asynccontextmanager
-async def serving(app: Starlette, listening: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+async def serving(
+    app: Starlette, listening: socket.socket, *, keep_alive_s: float = KEEP_ALIVE_S
+) -> AsyncIterator[asyncio.Task[None]]:
     """Serves on a socket as long as the context lasts; the task ends early only where the server broke."""
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", server_header=False, ws="none",
-        timeout_graceful_shutdown=int(STOP_S), backlog=BACKLOG,
+        timeout_graceful_shutdown=int(STOP_S), timeout_keep_alive=keep_alive_s,  # type: ignore[arg-type]
+        backlog=BACKLOG,
     )  # fmt: skip
     server = _Server(config)
     working = asyncio.create_task(server.serve(sockets=[listening]), name="http")

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from interlock.core.errors import InterlockError
-from interlock.web.http import MOST_BYTES, Hook, application, listen, serving
+from interlock.web.http import KEEP_ALIVE_S, MOST_BYTES, Hook, application, listen, serving
 
 
 @dataclass
@@ -74,6 +74,21 @@ async def test_body_that_does_not_come_holds_no_connection() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
         assert b" 408 " in await reader.readline()
+        writer.close()
+
+
+async def test_connection_that_a_proxy_keeps_is_not_closed_under_it() -> None:
+    async def ready() -> None:
+        return
+
+    assert KEEP_ALIVE_S > 60, "as long as nginx and the load balancers of clouds keep theirs"
+    listening = listen("127.0.0.1", 0)
+    async with serving(application([], ready), listening, keep_alive_s=0.2):
+        reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        began = asyncio.get_running_loop().time()
+        await reader.read()
+        assert asyncio.get_running_loop().time() - began < 4.0, "it is kept as long as is said, and no default"
         writer.close()
 
 
