@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+from interlock.desk import listings
 from interlock.desk.details import task, trace
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import Fault
@@ -164,8 +165,11 @@ async def test_forms_and_buttons_that_are_not_of_this_app_are_acknowledged_and_d
     card, view = await stage.held()
     form = await stage.form("Deny", card)
     assert (await stage.post(payloads.sent_form({**form, "callback_id": "another"}, "no"))).status == 200
-    other = stage.tap("Approve", card)
-    other["actions"][0]["action_id"] = "another"
-    assert (await stage.post(other)).status == 200
+    for name in ("another", "do:stop:all", "do:approve:", "ask:run:x"):
+        other = stage.tap("Approve", card)
+        other["actions"][0]["action_id"] = name
+        assert (await stage.post(other)).status == 200
     await stage.idle()
+    assert (await listings.status(stage.box.runtime))["squad"]["mode"] == "running"
+    assert stage.api.views == [form]
     assert (await stage.settled(view["id"], "pending"))["status"] == "pending"

@@ -19,6 +19,7 @@ from interlock.integrations.contract import Answer, Later, Unheard
 from interlock.integrations.slack import forms, intake, modals
 from interlock.integrations.slack.api import Api, Failure, heard
 from interlock.integrations.slack.app import App
+from interlock.integrations.slack.blocks import ASK, DO, EDIT
 from interlock.integrations.slack.sender import SlackSender
 from interlock.integrations.slack.socket import Pace, SocketMode
 from interlock.settings.model import SlackSettings
@@ -29,6 +30,7 @@ NOT_KEPT = "That could not be kept just now: look with `/interlock status` befor
 _DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}", re.ASCII)
 _ANY = re.compile(r"")
+_BUTTONS = re.compile(rf"^(?:{DO}|{ASK}|{EDIT}):(?:approve|deny):.")
 _FORMS = re.compile(f"^({modals.WORDS}|{modals.ARGUMENTS})$")
 _JSON = {"content-type": "application/json"}
 _log = logging.getLogger(__name__)
@@ -97,7 +99,8 @@ class Slack:
     def _listening(self, token: str, secret: str, base_url: str) -> App:
         app = App(token, secret, base_url)
         app.command(_ANY)(self._command)
-        app.action(_ANY)(self._action)
+        app.action(_BUTTONS)(self._action)
+        app.action(_ANY)(_nothing)
         app.view(_FORMS)(self._view)
         app.view(_ANY)(_nothing)
         app.event(_ANY)(self._event)
@@ -121,11 +124,10 @@ class Slack:
             await ack(text=NOT_KEPT, response_type="ephemeral")
 
     async def _action(self, body: dict[str, Any], action: dict[str, Any], ack: AsyncAck) -> BoltResponse | None:
-        how = str(action.get("action_id") or "").partition(":")[0]
-        if how == "do" and not await self._kept(intake.of_tap(body, action)):
-            return BoltResponse(status=503)
-        if how in ("ask", "edit"):
+        if not str(action["action_id"]).startswith(f"{DO}:"):
             self._begin(forms.offer(self._api, self._reception, body, action))
+        elif not await self._kept(intake.of_tap(body, action)):
+            return BoltResponse(status=503)
         await ack()
         return None
 
