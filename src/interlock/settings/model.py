@@ -8,8 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from interlock.settings.values import (
     Amount,
     Attempts,
+    CapabilityName,
     Count,
     DatabaseUrl,
+    Days,
     ModelName,
     Port,
     ProjectName,
@@ -140,6 +142,17 @@ class Retention(Part):
     archive_days: Count = 60
 
 
+class Keep(Part):
+    """For how many days what has ended is kept, by kind; nothing is forgotten where no number is set."""
+
+    runs_days: Days | None = None
+    """Steps, messages and calls of runs that have ended; what they came to stays."""
+    messages_days: Days | None = None
+    """Chats: what was said to people and by them, once it was delivered."""
+    activities_days: Days | None = None
+    """The audit log; what is forgotten leaves a digest of itself."""
+
+
 class Times(Part):
     """How long things may take, in seconds.
 
@@ -150,6 +163,8 @@ class Times(Part):
     stuck_s: Seconds = 60.0
     """Without a beat: an alert."""
     graceful_stop_s: Seconds = 90.0
+    drain_s: Seconds = 20.0
+    """How long runs may take to end their step when their process is told to stop."""
     reassign_s: Seconds = 120.0
     """Without a beat: forced stop, and another agent takes over."""
     leader_takeover_s: Seconds = 45.0
@@ -195,6 +210,14 @@ class Settings(Part):
     http: HttpSettings = HttpSettings()
     concurrency: Count = 16
     """How many runs one worker process has in hand at once."""
+    capabilities: tuple[CapabilityName, ...] = ()
+    """What this machine's workers can do beside what they find out themselves, such as `gpu`."""
+    crash_limit: Count = 3
+    """How often a worker may die with a run in hand before that run is set aside as a dead letter."""
+    database_direct_url: DatabaseUrl | None = Field(default=None, repr=False)
+    """Past the pooler, to be told of work at once and to migrate; only for PostgreSQL."""
+    database_pooler: bool = False
+    """Whether `database_url` leads to a transaction pooler, such as pgbouncer."""
     mission_budget_usd: Amount = 20.0
     project_day_usd: Amount = 50.0
     approval_expires_s: Seconds = 86_400.0
@@ -202,6 +225,7 @@ class Settings(Part):
     retry: Retry = Retry()
     loops: Loops = Loops()
     lessons: Retention = Retention()
+    keep: Keep = Keep()
 
     @property
     def database_name(self) -> str:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _SLACK_CHANNEL = re.compile(r"[CDGU][A-Z0-9_-]*")
+_CAPABILITY = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
 
 
@@ -58,6 +59,12 @@ def _slack_channel(value: str) -> str:
     return value
 
 
+def _capability(value: str) -> str:
+    if not _CAPABILITY.fullmatch(value):
+        raise ValueError(f"`{value}` is no name of a capability: write lower-case letters, digits, - or _ (32 at most)")
+    return value
+
+
 def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
@@ -73,6 +80,8 @@ Url = Annotated[str, AfterValidator(_http)]
 ModelName = Annotated[str, AfterValidator(_model_name)]
 ProjectName = Annotated[str, AfterValidator(_project_name)]
 SlackChannel = Annotated[str, AfterValidator(_slack_channel)]
+CapabilityName = Annotated[str, AfterValidator(_capability)]
+Days = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=36_500)]
 Zone = Annotated[str, AfterValidator(_zone)]
 DatabaseUrl = Annotated[str, AfterValidator(_database)]
 Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]

@@ -13,8 +13,8 @@ from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of
 from interlock.store.postgres import PostgresDriver, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
-HEAD = "0002"
-KNOWN = ("0001", "0002")
+HEAD = "0003"
+KNOWN = ("0001", "0002", "0003")
 LOCK_KEY = 0x1E7E71C0
 PATIENCE_S = 60
 """How long to wait for another process that migrates the same database."""

@@ -1,7 +1,7 @@
 """The tables, as SQLModel classes; statements over them live in the modules that own each table."""
 
 from interlock.store.schema.chat import Conversation, Incoming, Outgoing
-from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion
+from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion, Schedule
 from interlock.store.schema.record import (
     Account,
     Activity,
@@ -13,7 +13,7 @@ from interlock.store.schema.record import (
     RunStep,
     ToolCall,
 )
-from interlock.store.schema.squad import Agent, Identity, Lane, Member, Meta, Person, Project, Run, Worker
+from interlock.store.schema.squad import Agent, Capability, Identity, Lane, Member, Meta, Person, Project, Run, Worker
 from interlock.store.schema.types import Json, table
 from interlock.store.schema.work import (
     Blob,
@@ -38,6 +38,7 @@ __all__ = [
     "Approval",
     "ApprovalAnswer",
     "Blob",
+    "Capability",
     "Checkpoint",
     "CheckpointWrite",
     "Control",
@@ -64,6 +65,7 @@ __all__ = [
     "Run",
     "RunMessage",
     "RunStep",
+    "Schedule",
     "Task",
     "TaskDependency",
     "TaskMessage",

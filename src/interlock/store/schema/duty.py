@@ -97,3 +97,46 @@ class LessonUse(SQLModel, table=True):
     outcome: str | None = None
     shown_at: datetime
     decided_at: datetime | None = None
+
+
+class Schedule(SQLModel, table=True):
+    """What is started at times that a person chose: a mission, or a message to an agent.
+
+    Its firings are rows of `firings` under the job `schedule:ID`. Source: row I6.
+    """
+
+    __tablename__ = "schedules"
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "name"),
+        sa.Index("ix_schedules_next_at", "next_at", sqlite_where=sa.text("next_at IS NOT NULL"),
+                 postgresql_where=sa.text("next_at IS NOT NULL")),
+    )  # fmt: skip
+    id: str = Field(primary_key=True)
+    project_id: str
+    name: str
+    kind: str
+    """goal, message or heartbeat."""
+    persona: str | None = None
+    """Of a message: whose agent gets it."""
+    text: str
+    cron: str | None = None
+    """Five fields; else `every_s` is set."""
+    every_s: float | None = None
+    timezone: str
+    """In which the fields of `cron` are read."""
+    anchor_at: datetime
+    """What the intervals of `every_s` are counted from."""
+    options: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
+    """Of a goal: model, budget_microusd; of any: where its answer goes."""
+    state: str = "active"
+    """active, paused or ended."""
+    state_reason: str | None = None
+    next_at: datetime | None = None
+    """When it is due next; None while it is not active."""
+    last_at: datetime | None = None
+    last_outcome: str | None = None
+    version: int = 0
+    created_by: str
+    """The person in whose name it acts."""
+    created_at: datetime
+    updated_at: datetime

@@ -112,6 +112,8 @@ class Lane(SQLModel, table=True):
     """A task agent's waiting run closes its lane; a conversation's does not."""
     exclusive: bool = False
     """Whether a waiting run closes this lane (task agents)."""
+    needs: int = Field(default=0, sa_type=sa.BigInteger, sa_column_kwargs={"server_default": "0"})
+    """Bits of the capabilities without which a worker cannot serve it; see `Capability`."""
 
 
 class Run(SQLModel, table=True):
@@ -141,11 +143,15 @@ class Run(SQLModel, table=True):
     due_at: datetime | None = None
     """Of a delayed or retrying run: not before this."""
     attempt: int = 0
+    crashes: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    """How often a worker died with this run in hand."""
     payload: dict[str, Any] = Field(sa_type=Json)
     idempotency_key: str = Field(unique=True)
     cause_kind: str
     cause_id: str | None = None
     parent_run_id: str | None = None
+    report_to: str | None = None
+    """The agent whose mailbox is told of this run's end. Source: row A19."""
     mission_id: str | None = Field(default=None, index=True)
     task_id: str | None = Field(default=None, index=True)
     trigger_message_id: str | None = None
@@ -183,6 +189,18 @@ class Worker(SQLModel, table=True):
     """What tells a process from a later one with the same pid."""
     state: str = "running"
     capabilities: list[str] = Field(default_factory=list, sa_type=Json)
+    concurrency: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    version: str | None = None
+    """Of Interlock, as the process runs it."""
     beat: int = 0
     started_at: datetime
     beat_at: datetime
+
+
+class Capability(SQLModel, table=True):
+    """Something that not every worker can do (`sandbox`, `browser`), and its bit in `Lane.needs`."""
+
+    __tablename__ = "capabilities"
+    name: str = Field(primary_key=True)
+    bit: int = Field(unique=True)
+    """0 to 62."""
