@@ -85,11 +85,11 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
             effects.decide("resolution", reason, inputs, task),
             *_ask_again(view, task, "BUDGET", reason),
         ]
-    if tries % TRIES:
+    if tries % TRIES and run.stop_reason != "dead_letter":
         reason = f"try {tries} failed and is made again: {run.trouble}"
         again = effects.work(view, task, attempt=tries, delay_s=BACKOFF_S[tries % TRIES - 1])
         return [counted, again, effects.decide("resolution", reason, inputs, task)]
-    reason = f"{tries} tries failed, the last one because {run.trouble}"
+    reason = f"{tries} tries failed, the last one because {run.trouble}" if tries > 1 else f"it failed: {run.trouble}"
     return [
         counted,
         effects.count(task, done=False),

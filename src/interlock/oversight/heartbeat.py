@@ -145,7 +145,7 @@ class Forced:
             return []
         runs = losses.held(tx, self.worker.id)
         reassigned = [run.task_id for run in runs if run.kind == "task" and self._take_over(tx, run)]
-        leases.take_back(tx, self.worker.id, self.now)
+        leases.take_back(tx, self.worker.id, self.now, crash_limit=self.runtime.settings.crash_limit)
         machine = self.worker.host.partition("/")[0]
         audit.alert(
             tx, self.now, project_id=runs[0].project_id if runs else self.runtime.settings.project,

@@ -213,7 +213,7 @@ class Settings(Part):
     capabilities: tuple[CapabilityName, ...] = ()
     """What this machine's workers can do beside what they find out themselves, such as `gpu`."""
     crash_limit: Count = 3
-    """How often a worker may die with a run in hand before that run is set aside as a dead letter."""
+    """How many workers may die in a row with a run in hand that gets no further; with one more it is a dead letter."""
     database_direct_url: DatabaseUrl | None = Field(default=None, repr=False)
     """Past the pooler, to be told of work at once and to migrate; only for PostgreSQL."""
     database_pooler: bool = False

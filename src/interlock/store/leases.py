@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.store import approvals, ledger, mailbox, traces
-from interlock.store.mailbox import LANES, RUNS
+from interlock.store import approvals, dead_letters, ledger, mailbox, traces
+from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, Worker, table
 from interlock.store.tx import Tx, relaxed
 
@@ -32,12 +32,12 @@ _FREE = (
     .where(_lane.holder == b("worker"))
     .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME), due_at=None)
 )
-_LEFT = sa.select(_run.id).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
+_LEFT = sa.select(RUNS).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
 _BACK = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status == sa.text("'running'"))
     .values(
-        status="created", worker_id=None, due_at=None,
+        status="created", worker_id=None, due_at=None, crashes=_run.crashes + b("crashed", type_=sa.Integer()),
         control=sa.case((_run.control == sa.text("'cancel'"), _run.control), else_=None),
     )
 )  # fmt: skip
@@ -147,19 +147,25 @@ def ask_back(tx: Tx, run_id: str, *, at_once: bool) -> None:
     tx.wake = True
 
 
-def take_back(tx: Tx, worker_id: str, now: datetime) -> list[str]:
+def take_back(tx: Tx, worker_id: str, now: datetime, *, crash_limit: int | None = None) -> list[str]:
     """Frees the lanes of a worker that is gone and puts its runs back at their heads; returns their ids.
 
-    Their open reservations are charged in full and marked estimated. Source: row D6.
+    Their open reservations are charged in full and marked estimated. With a `crash_limit` the worker died: each run
+    counts that, and one with which more workers died in a row than that is set aside as a dead letter. Source: row D6.
     """
     tx.run(_GONE, {"worker": worker_id})
     tx.run(_FREE, {"worker": worker_id, "now": now})
-    runs = [row.id for row in tx.rows(_LEFT, {"worker": worker_id})]
-    for run_id in runs:
-        tx.run(_BACK, {"run": run_id})
-        ledger.charge_open(tx, run_id, now)
+    runs = tx.rows(_LEFT, {"worker": worker_id})
+    for run in runs:
+        if crash_limit is not None and run.crashes >= crash_limit and run.control != "cancel":
+            died = run.crashes + 1
+            why = f"{died} workers in a row died with it in hand and it got no further: it may be what kills them"
+            dead_letters.bury(tx, run, why, now, crashes=died)
+        else:
+            tx.run(_BACK, {"run": run.id, "crashed": int(crash_limit is not None)})
+            ledger.charge_open(tx, run.id, now)
     tx.wake = True
-    return runs
+    return [run.id for run in runs]
 
 
 def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "cancelled") -> str:
@@ -177,4 +183,5 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     tx.run(mailbox.REFRESH, {"agent": found.agent_id, "now": now})
     tx.wake = True
     approvals.void_of_run(tx, run_id, now, reason)
+    report(tx, run_id, now)
     return "cancelled"

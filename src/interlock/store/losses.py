@@ -12,7 +12,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.store import ledger
 from interlock.store.leases import WORKERS
-from interlock.store.mailbox import LANES, RUNS
+from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, table
 from interlock.store.tx import Tx
 
@@ -82,6 +82,7 @@ def lose(tx: Tx, run_id: str, why: str, now: datetime) -> None:
     """Ends a run whose agent was lost; its open reservations are charged in full and marked estimated."""
     tx.run(_LOST, {"run": run_id, "why": why, "now": now})
     ledger.charge_open(tx, run_id, now)
+    report(tx, run_id, now)
 
 
 def of_task(tx: Tx, task_id: str) -> list[str]:

@@ -1,10 +1,10 @@
-"""Mailboxes: posting runs, claiming them in order, ending, parking and waking them.
+"""Mailboxes: claiming runs in order, ending, parking and waking them; the door `post()` is `posting`'s.
 
-The door `post()` is the only way to start work. What a run does is not known here.
+What a run does is not known here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,42 +12,19 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.core.ids import new_id
 from interlock.store import controls
 from interlock.store.errors import LeaseLost
-from interlock.store.schema import Lane, Run, table
+from interlock.store.posting import LANES as LANES
+from interlock.store.posting import RUNS as RUNS
+from interlock.store.posting import Post as Post
+from interlock.store.posting import post as post
+from interlock.store.posting import report
 from interlock.store.tx import Tx, observe, relaxed
 
-LANES = table(Lane)
-RUNS = table(Run)
 _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
+_NOW = b("now", type_=_TIME)
 
-_KEY = sa.select(_run.id).where(_run.idempotency_key == b("key"))
-_QUEUED = sa.select(_run.id).where(
-    _run.agent_id == b("agent"), _run.kind == b("kind"), _run.status == sa.text("'created'")
-)
-_NOW, _DUE = b("now", type_=_TIME), b("due", type_=_TIME)
-_FROM = sa.func.coalesce(_DUE, _NOW)
-_PLACE = (
-    sa.update(LANES)
-    .where(_lane.agent_id == b("agent"))
-    .values(
-        next_seq=_lane.next_seq + 1,
-        clock_at=sa.case((_lane.clock_at > _NOW, _lane.clock_at), else_=_NOW),
-        ready_at=sa.case(
-            (_lane.parked_run_id.is_not(None), _lane.ready_at),
-            (sa.and_(_lane.ready_at.is_not(None), _lane.ready_at <= _FROM), _lane.ready_at),
-            else_=_FROM,
-        ),
-        due_at=sa.case(
-            (_lane.parked_run_id.is_not(None), _lane.due_at),
-            (sa.and_(_lane.ready_at.is_not(None), sa.or_(_lane.due_at.is_(None), _lane.due_at <= _DUE)), _lane.due_at),
-            else_=_DUE,
-        ),
-    )
-    .returning(_lane.next_seq, _lane.clock_at)
-)
 _IS_READY = sa.and_(
     _lane.holder.is_(None),
     _lane.ready_at.is_not(None),
@@ -77,7 +54,9 @@ _HEAD = (
     .order_by(_run.order_at, _run.seq)
     .limit(1)
 )
-_START = (
+SUSPECT = 2
+"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along."""
+_START_ANY = (
     sa.update(RUNS)
     .where(_run.id == _HEAD.scalar_subquery(), sa.or_(_run.due_at.is_(None), _run.due_at <= b("now", type_=_TIME)))
     .values(
@@ -89,6 +68,10 @@ _START = (
         stop_reason=None,
     )
     .returning(*(c for c in RUNS.columns))
+)
+_START = _START_ANY.where(_run.crashes < sa.text(str(SUSPECT)))
+_SUSPECTS = sa.select(_run.id).where(
+    _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.crashes >= sa.text(str(SUSPECT))
 )
 _QUEUE = (
     sa.select(_run.due_at)
@@ -128,8 +111,10 @@ _TOTALS = {
     "labels": b("taint", type_=_run.labels.type),
     "cost_microusd": _run.cost_microusd + b("spent", type_=sa.BigInteger()),
 }
-_PROGRESS = _OWN.values(_TOTALS)
-_PROGRESS_FREE = _OWN_FREE.values(_TOTALS)
+_FURTHER = {**_TOTALS, "crashes": sa.text("0")}
+"""A run that gets further is not what kills its workers."""
+_PROGRESS = _OWN.values(_FURTHER)
+_PROGRESS_FREE = _OWN_FREE.values(_FURTHER)
 _ADD_UP = sa.update(RUNS).where(_run.id == b("run")).values(_TOTALS)
 _END = (
     sa.update(RUNS)
@@ -174,30 +159,6 @@ _WAKE_RUN = (
 _ADDRESS = sa.select(_run.agent_id, _run.status, _run.control, _run.error).where(_run.id == b("run"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
-    """A message for a mailbox. The same `idempotency_key` never makes two runs."""
-
-    project_id: str
-    agent_id: str
-    kind: str
-    payload: dict[str, Any]
-    idempotency_key: str
-    cause_kind: str
-    """goal, event, task, answer, message, schedule, run."""
-    cause_id: str | None = None
-    parent_run_id: str | None = None
-    mission_id: str | None = None
-    task_id: str | None = None
-    due_at: datetime | None = None
-    model: str | None = None
-    simulated: bool = False
-    labels: tuple[str, ...] = ()
-    coalesce: bool = False
-    """Whether a run of this kind that is still queued will do for this message too."""
-    run_id: str = field(default_factory=lambda: new_id("run"))
-
-
 @dataclass(slots=True)
 class Claim:
     """A run that this worker holds, and the lease it must show with each write."""
@@ -215,43 +176,6 @@ class Claim:
         return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
 
 
-def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
-    """Writes a run at the end of its mailbox; returns its id, and whether it is new."""
-    if found := tx.one(_KEY, {"key": message.idempotency_key}):
-        return str(found.id), False
-    due_at = message.due_at if message.due_at is not None and message.due_at > now else None
-    place = tx.one(_PLACE, {"agent": message.agent_id, "now": now, "due": due_at})
-    if place is None:
-        raise LookupError(f"agent {message.agent_id} has no lane")
-    if message.coalesce and (found := tx.one(_QUEUED, {"agent": message.agent_id, "kind": message.kind})):
-        return str(found.id), False
-    tx.add(
-        Run,
-        id=message.run_id,
-        project_id=message.project_id,
-        agent_id=message.agent_id,
-        kind=message.kind,
-        order_at=place.clock_at if due_at is None else place.clock_at + (due_at - now),
-        seq=place.next_seq,
-        due_at=due_at,
-        payload=message.payload,
-        idempotency_key=message.idempotency_key,
-        cause_kind=message.cause_kind,
-        cause_id=message.cause_id,
-        parent_run_id=message.parent_run_id,
-        mission_id=message.mission_id,
-        task_id=message.task_id,
-        model=message.model,
-        simulated=message.simulated,
-        labels=list(message.labels),
-        traceparent=tx.place,
-        created_at=now,
-    )
-    tx.wake = True
-    observe(tx, "run_posted", run=message, cause=message.cause_kind)
-    return message.run_id, True
-
-
 def has_ready(tx: Tx, now: datetime) -> bool:
     """Whether a claim would find something; nothing where the squad is not running."""
     return tx.one(_ANY_READY, {"now": now}) is not None
@@ -265,7 +189,10 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
     """
     claims = []
     for lane in tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id}):
-        row = tx.one(_START, {"agent": lane.agent_id, "now": now, "worker": worker_id, "lease": lane.fence})
+        start = {"agent": lane.agent_id, "now": now, "worker": worker_id, "lease": lane.fence}
+        row = tx.one(_START, start)
+        if row is None and tx.one(_SUSPECTS, {"worker": worker_id}) is None:
+            row = tx.one(_START_ANY, start)
         if row is None:
             params = {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence}
             tx.run(_LET_GO, params)
@@ -338,6 +265,8 @@ def finish(
     tx.must(_END, end, 1, LeaseLost(claim.run.id))
     observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+    if claim.run.report_to is not None:
+        report(tx, claim.run.id, now)
 
 
 def park(tx: Tx, claim: Claim, now: datetime) -> None:

@@ -53,7 +53,8 @@ class Watchkeeper:
         gone = []
         for worker in await self.runtime.store.read(leases.live):
             if worker.id != self.worker_id and self._is_dead(worker, at_start):
-                await self.runtime.store.write(leases.take_back, worker.id, self.runtime.clock.now())
+                now, limit = self.runtime.clock.now(), self.runtime.settings.crash_limit
+                await self.runtime.store.write(leases.take_back, worker.id, now, crash_limit=limit)
                 gone.append(worker.id)
         return gone
 

@@ -1,0 +1,114 @@
+"""Dead letters: runs that were set aside because their workers died of them, and having one tried again.
+
+Which worker is dead is judged in the worker layer; who may have a run tried again, at the desk.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.values import SYSTEM
+from interlock.store import approvals, audit, ledger, mailbox, missions, squad, traces
+from interlock.store.posting import LANES, RUNS, report
+from interlock.store.tx import Tx, observe
+
+STOP_REASON = "dead_letter"
+ALERT = "DEAD_LETTER"
+BURIED = "its run is a dead letter"
+_TIME = UTCDateTime()
+_lane, _run = LANES.c, RUNS.c
+_BURY = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'running'"))
+    .values(
+        status="failed", stop_reason=sa.text(f"'{STOP_REASON}'"), error=b("why"), worker_id=None, control=None,
+        completed_at=b("now", type_=_TIME), crashes=b("died", type_=sa.Integer()),
+    )
+)  # fmt: skip
+_FENCE = sa.select(_lane.fence).where(_lane.agent_id == _run.agent_id).scalar_subquery()
+_REVIVE = (
+    sa.update(RUNS)
+    .where(_run.id == b("run"), _run.status == sa.text("'failed'"), _run.stop_reason == sa.text(f"'{STOP_REASON}'"))
+    .values(
+        status="created", stop_reason=None, error=None, result=None, completed_at=None, due_at=None, crashes=0,
+        attempt=0, control=None, fence=_FENCE,
+    )
+)  # fmt: skip
+_call, _asked = traces.CALLS.c, approvals.APPROVALS.c
+_UNANSWERED = sa.or_(
+    _call.approval_id.is_(None), _call.approval_id.in_(sa.select(_asked.id).where(_asked.status == "void"))
+)
+_AGAIN = {"result": None, "is_error": False, "ended_at": None}
+_UNCERTAIN = (
+    sa.update(traces.CALLS)
+    .where(_call.run_id == b("run"), _call.status == "unknown", _UNANSWERED)
+    .values(status="started", **_AGAIN)
+)
+_NOT_BEGUN = (
+    sa.update(traces.CALLS)
+    .where(_call.run_id == b("run"), _call.status == "skipped", _call.approval_id.is_(None), _call.result == b("why"))
+    .values(status="ready", **_AGAIN)
+)
+_ALL = (
+    sa.select(RUNS)
+    .where(_run.status == sa.text("'failed'"), _run.stop_reason == sa.text(f"'{STOP_REASON}'"))
+    .order_by(_run.completed_at.desc(), _run.id.desc())
+    .limit(b("most"))
+)
+UNTOLD = frozenset({"mission", "learn"})
+"""Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
+
+
+def bury(tx: Tx, run: Any, why: str, now: datetime, *, crashes: int) -> None:
+    """Ends a run that nobody holds any more as a dead letter: its lane goes on, people and its mission are told.
+
+    What it had set aside is charged in full, what it had begun is uncertain, what it had asked is void.
+    """
+    tx.run(_BURY, {"run": run.id, "why": why, "now": now, "died": crashes})
+    tx.run(mailbox.REFRESH, {"agent": run.agent_id, "now": now})
+    observe(tx, "run_ended", run=run, status="failed", stop_reason=STOP_REASON)
+    ledger.charge_open(tx, run.id, now)
+    traces.close_calls(tx, run.id, now, BURIED)
+    approvals.void_of_run(tx, run.id, now, BURIED)
+    squad.set_status(tx, run.agent_id, "error", now, why)
+    audit.note(
+        tx, "RUN_DEAD", SYSTEM, now, project_id=run.project_id, mission_id=run.mission_id, task_id=run.task_id,
+        run_id=run.id, subject=run.agent_id, reason=why, crashes=crashes,
+    )  # fmt: skip
+    audit.alert(
+        tx, now, project_id=run.project_id, severity="critical", kind=ALERT, key=f"{STOP_REASON}:{run.id}",
+        text=f"run `{run.id}` was set aside: {why}; look with `interlock trace {run.id}`, and once that is put right "
+        f"have it tried again with `interlock runs requeue {run.id}`",
+        subject=run.id,
+    )  # fmt: skip
+    report(tx, run.id, now)
+    if run.mission_id is not None and run.kind not in UNTOLD:
+        news = {
+            "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,
+            "status": "failed", "stop_reason": STOP_REASON, "result": None, "error": why,
+        }  # fmt: skip
+        missions.notify(tx, run.mission_id, "run_ended", news, now)
+
+
+def revive(tx: Tx, run_id: str, now: datetime) -> bool:
+    """Puts a dead letter back at its place in its mailbox; False where the run is none. Its alert is over.
+
+    Its calls are as they were when the last worker died: what had begun is repeated, or asked about.
+    """
+    found = mailbox.lock(tx, run_id)
+    if found is None or tx.count(_REVIVE, {"run": run_id}) != 1:
+        return False
+    tx.run(_UNCERTAIN, {"run": run_id})
+    tx.run(_NOT_BEGUN, {"run": run_id, "why": f"not executed: {BURIED}"})
+    tx.run(mailbox.REFRESH, {"agent": found.agent_id, "now": now})
+    audit.settle(tx, ALERT, run_id, now)
+    tx.wake = True
+    return True
+
+
+def letters(tx: Tx, most: int = 100) -> list[Any]:
+    """Dead letters, newest first."""
+    return tx.rows(_ALL, {"most": most})

@@ -1,0 +1,159 @@
+"""Posting: the door through which all work starts, and the one way in which the end of a run reaches who waits for it.
+
+How runs are claimed and ended is `mailbox`'s matter; what a run does is not known here.
+"""
+
+import contextlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.ids import new_id
+from interlock.store.schema import Lane, Run, table
+from interlock.store.tx import Tx, observe
+
+LANES = table(Lane)
+RUNS = table(Run)
+CHILD_END = "child_end"
+"""The kind of a run that tells an agent of the end of another run."""
+SAYINGS = frozenset({"message", "comment"})
+"""Causes that are somebody's words: an agent is not woken by its own."""
+_TIME = UTCDateTime()
+_lane, _run = LANES.c, RUNS.c
+
+_KEY = sa.select(_run.id).where(_run.idempotency_key == b("key"))
+_QUEUED = sa.select(_run.id).where(
+    _run.agent_id == b("agent"), _run.kind == b("kind"), _run.status == sa.text("'created'")
+)
+_NOW, _DUE = b("now", type_=_TIME), b("due", type_=_TIME)
+_FROM = sa.func.coalesce(_DUE, _NOW)
+_PLACE = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"))
+    .values(
+        next_seq=_lane.next_seq + 1,
+        clock_at=sa.case((_lane.clock_at > _NOW, _lane.clock_at), else_=_NOW),
+        ready_at=sa.case(
+            (_lane.parked_run_id.is_not(None), _lane.ready_at),
+            (sa.and_(_lane.ready_at.is_not(None), _lane.ready_at <= _FROM), _lane.ready_at),
+            else_=_FROM,
+        ),
+        due_at=sa.case(
+            (_lane.parked_run_id.is_not(None), _lane.due_at),
+            (sa.and_(_lane.ready_at.is_not(None), sa.or_(_lane.due_at.is_(None), _lane.due_at <= _DUE)), _lane.due_at),
+            else_=_DUE,
+        ),
+    )
+    .returning(_lane.next_seq, _lane.clock_at)
+)
+_CHILD = sa.select(
+    _run.id, _run.project_id, _run.agent_id, _run.kind, _run.status, _run.stop_reason, _run.result, _run.error,
+    _run.fence, _run.report_to, _run.mission_id, _run.simulated, _run.labels,
+).where(_run.id == b("run"))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """A message for a mailbox. The same `idempotency_key` never makes two runs."""
+
+    project_id: str
+    agent_id: str
+    kind: str
+    payload: dict[str, Any]
+    idempotency_key: str
+    cause_kind: str
+    """goal, event, task, answer, message, comment, schedule, run."""
+    cause_id: str | None = None
+    parent_run_id: str | None = None
+    by_agent: str | None = None
+    """The agent whose words these are, where they are an agent's."""
+    report_to: str | None = None
+    """The agent that is told when this run has ended, however it ends."""
+    mission_id: str | None = None
+    task_id: str | None = None
+    due_at: datetime | None = None
+    model: str | None = None
+    simulated: bool = False
+    labels: tuple[str, ...] = ()
+    coalesce: bool = False
+    """Whether a run of this kind that is still queued will do for this message too."""
+    run_id: str = field(default_factory=lambda: new_id("run"))
+
+
+def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
+    """Writes a run at the end of its mailbox; returns its id, and whether it is new.
+
+    What an agent has said itself does not wake it: no run, and an empty id. Source: rows E2, A19.
+    """
+    if message.by_agent == message.agent_id and message.cause_kind in SAYINGS:
+        return "", False
+    if found := tx.one(_KEY, {"key": message.idempotency_key}):
+        return str(found.id), False
+    due_at = message.due_at if message.due_at is not None and message.due_at > now else None
+    place = tx.one(_PLACE, {"agent": message.agent_id, "now": now, "due": due_at})
+    if place is None:
+        raise LookupError(f"agent {message.agent_id} has no lane")
+    if message.coalesce and (found := tx.one(_QUEUED, {"agent": message.agent_id, "kind": message.kind})):
+        return str(found.id), False
+    tx.add(
+        Run,
+        id=message.run_id,
+        project_id=message.project_id,
+        agent_id=message.agent_id,
+        kind=message.kind,
+        order_at=place.clock_at if due_at is None else place.clock_at + (due_at - now),
+        seq=place.next_seq,
+        due_at=due_at,
+        payload=message.payload,
+        idempotency_key=message.idempotency_key,
+        cause_kind=message.cause_kind,
+        cause_id=message.cause_id,
+        parent_run_id=message.parent_run_id,
+        report_to=message.report_to,
+        mission_id=message.mission_id,
+        task_id=message.task_id,
+        model=message.model,
+        simulated=message.simulated,
+        labels=list(message.labels),
+        traceparent=tx.place,
+        created_at=now,
+    )
+    tx.wake = True
+    observe(tx, "run_posted", run=message, cause=message.cause_kind)
+    return message.run_id, True
+
+
+def report(tx: Tx, run_id: str, now: datetime) -> None:
+    """Tells the agent that a run reports to of its end, in the transaction that ends it; nobody where it has none.
+
+    INVARIANT: each end is told once, whoever ends the run and however often that is tried. A run that a person has had
+    tried again ends under another fence, so that end is told too.
+
+    Source: row A19.
+    """
+    child = tx.one(_CHILD, {"run": run_id})
+    if child is None or child.report_to is None:
+        return
+    payload = {
+        "run": child.id, "agent": child.agent_id, "status": child.status, "stop_reason": child.stop_reason,
+        "result": child.result, "error": child.error,
+    }  # fmt: skip
+    message = Post(
+        project_id=child.project_id,
+        agent_id=child.report_to,
+        kind=CHILD_END,
+        payload=payload,
+        idempotency_key=f"end:{child.id}:{child.fence}",
+        cause_kind="run",
+        cause_id=child.id,
+        parent_run_id=child.id,
+        mission_id=child.mission_id,
+        simulated=child.simulated,
+        labels=tuple(child.labels),
+    )
+    with contextlib.suppress(LookupError):
+        post(tx, message, now)
