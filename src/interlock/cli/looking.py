@@ -108,33 +108,6 @@ def agents(as_json: Json = False) -> None:
     return None
 
 
-def runs(
-    status: Annotated[str | None, typer.Option("--status", metavar="S", help="Only in this state.")] = None,
-    mission: InMission = None,
-    as_json: Json = False,
-) -> None:
-    """Runs, newest first: every claimed message of a mailbox."""
-    from interlock.cli import screen
-    from interlock.desk import listings
-
-    rows, now = _read(lambda office: listings.runs(office, mission=mission, status=status))
-    if as_json:
-        return screen.data(rows)
-    screen.table(
-        ("ID", "STATE", "KIND", "WHO", ">STEPS", ">COST", "MODEL", "POSTED", "~ENDED"),
-        [
-            (
-                r["id"], screen.state(r["status"]), r["purpose"] or r["kind"], r["persona"] or "–", r["step_count"],
-                screen.dollars(r["cost_usd"]), r["model"] or "–", screen.ago(r["created_at"], now),
-                r["error"] or r["stop_reason"] or "",
-            )
-            for r in rows
-        ],
-        empty="no runs yet",
-    )  # fmt: skip
-    return None
-
-
 def trace(
     ident: Ident,
     prompt: Annotated[bool, typer.Option("--prompt", help="Show what the model was given, too.")] = False,

@@ -18,6 +18,7 @@ from interlock.cli import (
     looking,
     outgoing,
     people,
+    queues,
     running,
     scheduling,
     serving,
@@ -67,13 +68,14 @@ def build() -> typer.Typer:
         ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
         ("Sign off", [acting.approvals, acting.approve, acting.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
-        ("Agents", [looking.agents, looking.runs, looking.trace, emergency.quarantine, emergency.release]),
+        ("Agents", [looking.agents, queues.queue, looking.trace, emergency.quarantine, emergency.release]),
         ("Learning", [lessons.learn]),
     ]
     for panel, commands in groups:
         for command in commands:
             app.command(rich_help_panel=panel)(command)
     for panel, name, listing, more in (
+        ("Agents", "runs", queues.runs, {"requeue": queues.requeue}),
         ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
         ("Agents", "outbox", outgoing.outbox, {"retry": outgoing.retry}),
         ("Learning", "lessons", lessons.listed, lessons.VERBS),

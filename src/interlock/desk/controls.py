@@ -101,7 +101,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
         raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
     status = leases.cancel(tx, run_id, now, reason)
     if status == "cancelled" and run.mission_id is not None:
-        _tell_coordinator(tx, person, run, reason, now, patience)
+        tell_coordinator(tx, person, run, reason, now, patience)
     audit.note(
         tx, "RUN_CANCELED", person.actor, now, project_id=run.project_id, mission_id=run.mission_id,
         task_id=run.task_id, run_id=run_id, reason=reason, surface=person.surface,
@@ -109,7 +109,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
     return {"kind": "run", "id": run_id, "status": status, "runs": [run_id], "changed": True}
 
 
-def _tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime, patience: timedelta) -> None:
+def tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime, patience: timedelta) -> None:
     """Nobody was at work on this run, so its end is told here; a task whose question it held waits for a person."""
     ended = {
         "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,

@@ -9,12 +9,14 @@ from interlock.desk.office import Office
 from interlock.desk.views import View, view, views
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals as approval_store
-from interlock.store import audit, counts, leases, ledger, squad, traces
+from interlock.store import audit, counts, dead_letters, leases, ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
-RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled")
+DEAD = dead_letters.STOP_REASON
+RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled", DEAD)
+"""Dead letters are failed runs that a person can have tried again."""
 
 
 async def status(office: Office) -> View:
@@ -35,6 +37,7 @@ def _status(tx: Tx) -> View:
         "tasks": counts.tasks(tx),
         "runs": counts.runs(tx),
         "approvals_pending": len(approval_store.approvals(tx, most=1000)),
+        "dead_letters": len(dead_letters.letters(tx, 1000)),
         "alerts_open": len(audit.alerts(tx, most=1000)),
         "workers": [view(row, "id", "host", "pid", "beat_at") for row in leases.live(tx)],
         "latest_day": view(days[0], "id", "limit_microusd", "settled_microusd", "reserved_microusd") if days else None,
@@ -132,12 +135,17 @@ async def runs(office: Office, *, mission: str | None = None, status: str | None
 
 
 def _runs(tx: Tx, mission: str | None, status: str | None) -> list[View]:
-    rows = traces.runs(tx, mission_id=find(tx, "mission", mission) if mission else None, status=status)
+    within = find(tx, "mission", mission) if mission else None
+    if status == DEAD:
+        rows = [row for row in dead_letters.letters(tx, 200) if within is None or row.mission_id == within]
+    else:
+        rows = traces.runs(tx, mission_id=within, status=status)
     names = squad.names(tx, [row.agent_id for row in rows])
     return [
         view(
             row, "id", "kind", "status", "stop_reason", "agent_id", "mission_id", "task_id", "model", "simulated",
-            "step_count", "cost_microusd", "error", "created_at", "started_at", "completed_at",
+            "step_count", "cost_microusd", "error", "created_at", "started_at", "completed_at", "cause_kind",
+            "cause_id", "parent_run_id", "crashes",
             persona=names.get(row.agent_id), purpose=row.payload.get("purpose"),
         )
         for row in rows

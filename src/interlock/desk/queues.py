@@ -1,0 +1,185 @@
+"""Mailboxes for people: what waits in one and why, emptying it, and having a dead letter tried again."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.core.errors import Conflict, NotFound, UsageError
+from interlock.desk.controls import tell_coordinator
+from interlock.desk.finding import find
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, view
+from interlock.state_machine.table import TERMINAL
+from interlock.store import audit, controls, dead_letters, leases, queues, squad, traces
+from interlock.store import tasks as task_store
+from interlock.store.controls import Mode
+from interlock.store.tx import Tx
+
+CLEARED = "cleared"
+"""The stop reason of a run that was taken out of its queue."""
+MOST_LANES = 50
+MOST_RUNS = 200
+MOST_CLEARED = 5_000
+MOST_WORDS = 500
+SHOWN = (
+    "id", "kind", "status", "attempt", "crashes", "due_at", "error", "cause_kind", "cause_id", "parent_run_id",
+    "mission_id", "task_id", "created_at", "started_at",
+)  # fmt: skip
+
+
+async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
+    """What has not ended in the mailboxes of a persona, or in that of one agent, each in its order.
+
+    {persona, state, lanes: [{agent_id, works_for, running, pending, waiting, runs}]}; a run has what woke it
+    (`cause_kind`, `cause_id`, `parent_run_id`) and `because`: what it waits for, in words.
+
+    Raises UsageError for a name that is nobody's.
+    """
+    return await office.store.read(_queue, office.settings.project, agent, most, office.clock.now())
+
+
+def _queue(tx: Tx, project_id: str, named: str, most: int, now: datetime) -> View:
+    member, agents = _named(tx, project_id, named)
+    return {
+        "persona": member.persona, "member_id": member.id, "state": member.state,
+        "squad": str(controls.mode(tx)), "lanes": [_lane(tx, agent_id, most, now) for agent_id in agents],
+    }  # fmt: skip
+
+
+def _lane(tx: Tx, agent_id: str, most: int, now: datetime) -> View:
+    lane: Any = queues.lane(tx, agent_id)
+    mode, ahead, runs = controls.mode(tx), None, []
+    for run in queues.waiting(tx, agent_id, most):
+        why = _because(tx, run, lane, mode, ahead, now)
+        runs.append(view(run, *SHOWN, purpose=run.payload.get("purpose"), because=why))
+        if run.status != "waiting" and (run.status == "running" or not _is_delayed(run, now) or run.error):
+            ahead = ahead or run.id
+    counted = queues.counts(tx, agent_id)
+    return {
+        "agent_id": agent_id, "works_for": lane.descriptor, "held_by": lane.holder,
+        "running": counted.get("running", 0), "pending": counted.get("created", 0),
+        "waiting": counted.get("waiting", 0), "runs": runs,
+    }  # fmt: skip
+
+
+def _is_delayed(run: Any, now: datetime) -> bool:
+    return run.due_at is not None and run.due_at > now
+
+
+def _because(tx: Tx, run: Any, lane: Any, mode: Mode, ahead: str | None, now: datetime) -> str:
+    if run.status == "running":
+        return f"at work by {run.worker_id}" + (f", asked to {run.control}" if run.control else "")
+    if run.status == "waiting":
+        return "waits for " + (", ".join(queues.questions(tx, run.id)) or "a person")
+    if _is_delayed(run, now):
+        failed = f": {run.error}" if run.error else ""
+        return f"{'tried again' if run.error else 'not before'} {run.due_at:%Y-%m-%d %H:%M:%S} UTC{failed}"
+    if lane.paused:
+        return f"its agent is {lane.state.lower()}" + (f": {lane.state_reason}" if lane.state_reason else "")
+    if lane.parked_run_id is not None:
+        return f"behind {lane.parked_run_id}, which waits for a person"
+    if ahead is not None:
+        return f"behind {ahead}"
+    if mode is not Mode.RUNNING:
+        return f"the squad is {mode}"
+    return "next"
+
+
+async def clear(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
+    """Rejects what is pending in the mailboxes of a persona, or in that of one agent: {persona, runs, left}.
+
+    What runs or waits for a person stays, and so do a coordinator's own steps (`left`): cancel its mission instead.
+
+    Raises UsageError for a name that is nobody's, Refused for a viewer. Source: row E6.
+    """
+    require_operator(person, "clear queues")
+    why, patience = _words(reason), timedelta(seconds=office.settings.times.blocked_escalation_s)
+    return await office.store.write(
+        _clear, person, office.settings.project, agent, why, office.clock.now(), patience
+    )  # fmt: skip
+
+
+def _clear(
+    tx: Tx, person: Person, project_id: str, named: str, why: str | None, now: datetime, patience: timedelta
+) -> View:
+    member, agents = _named(tx, project_id, named, MOST_CLEARED)
+    for agent_id in sorted(agents):
+        queues.lock(tx, agent_id)
+    pending = [run for agent_id in agents for run in queues.waiting(tx, agent_id, MOST_CLEARED)]
+    pending = [run for run in pending if run.status == "created"]
+    cleared = [run for run in pending if run.kind != "mission"]
+    told = f"{person.name} cleared the queue" + (f": {why}" if why else "")
+    for run in cleared:
+        leases.cancel(tx, run.id, now, told, stop_reason=CLEARED)
+        if run.mission_id is not None:
+            tell_coordinator(tx, person, run, told, now, patience)
+    ids = [run.id for run in cleared]
+    if ids:
+        audit.note(
+            tx, "QUEUE_CLEARED", person.actor, now, project_id=member.project_id, subject=member.id,
+            persona=member.persona, agents=agents, runs=ids, reason=why, surface=person.surface, name=person.name,
+        )  # fmt: skip
+    return {"persona": member.persona, "runs": ids, "left": len(pending) - len(cleared)}
+
+
+async def requeue(office: Office, person: Person, ident: str) -> View:
+    """Puts a dead letter back at its place in its mailbox: {id, status, agent_id}.
+
+    Raises Unknown, Refused, and Conflict where the run is none or nobody would want its result any more.
+    """
+    require_operator(person, "have runs tried again")
+    return await office.store.write(_requeue, person, ident, office.clock.now())
+
+
+def _requeue(tx: Tx, person: Person, ident: str, now: datetime) -> View:
+    run: Any = traces.run(tx, find(tx, "run", ident))
+    if run.stop_reason != dead_letters.STOP_REASON:
+        ended = run.status if run.stop_reason is None else f"{run.status} ({run.stop_reason})"
+        raise Conflict(
+            f"run `{run.id}` is {ended}: only a dead letter can be tried again, "
+            "see `interlock runs --status dead_letter`"
+        )
+    _check_wanted(tx, run)
+    if not dead_letters.revive(tx, run.id, now):
+        raise Conflict(f"run `{run.id}` was tried again by somebody else already")
+    audit.note(
+        tx, "RUN_REQUEUED", person.actor, now, project_id=run.project_id, mission_id=run.mission_id,
+        task_id=run.task_id, run_id=run.id, was=run.error, surface=person.surface, name=person.name,
+    )  # fmt: skip
+    return {"id": run.id, "status": "created", "agent_id": run.agent_id}
+
+
+def _check_wanted(tx: Tx, run: Any) -> None:
+    """Raises Conflict for the run of a task, or of a mission, that has moved on without it."""
+    task: Any = task_store.task(tx, run.task_id) if run.kind == "task" else None
+    if task is not None:
+        again = [r.id for r in traces.runs(tx, task_id=task.id) if r.kind == "task" and r.seq > run.seq]
+        is_its_own = task.assignee_agent_id == run.agent_id and not again
+        if task.status not in ("ASSIGNED", "IN_PROGRESS") or not is_its_own:
+            raise Conflict(
+                f"run `{run.id}` cannot go on: its task `{task.id}` has moved on and is {task.status}, "
+                f"see `interlock task {task.id}`"
+            )
+    root: Any = task_store.task(tx, run.mission_id) if run.mission_id else None
+    if root is not None and root.status in TERMINAL:
+        raise Conflict(f"run `{run.id}` cannot go on: its mission `{root.id}` is {root.status} already")
+
+
+def _named(tx: Tx, project_id: str, named: str, most: int = MOST_LANES) -> tuple[Any, list[str]]:
+    """The member that is meant by its persona, with its agents that have something to do; or by one of its agents."""
+    name = named.strip()
+    if (member := squad.member_of(tx, project_id, name.lower())) is not None:
+        return member, queues.busy(tx, member.id, most)
+    try:
+        agent: Any = squad.agent(tx, find(tx, "agent", name))
+    except NotFound as error:
+        raise UsageError(
+            f"no agent `{named}` has worked here: give a persona or an id, as `interlock agents` lists them"
+        ) from error
+    return squad.member(tx, agent.member_id), [agent.id]
+
+
+def _words(reason: str | None) -> str | None:
+    words = " ".join((reason or "").split())
+    if len(words) > MOST_WORDS:
+        raise UsageError(f"the reason has {len(words):,} characters: {MOST_WORDS} are the most")
+    return words or None

@@ -1,0 +1,79 @@
+"""What is in a mailbox: its runs in their order, how they stand and what they wait for; changes nothing.
+
+How they are claimed is `mailbox`'s matter.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.approvals import APPROVALS
+from interlock.store.posting import LANES, RUNS
+from interlock.store.schema import Agent, Member, table
+from interlock.store.tx import Tx
+
+AGENTS, MEMBERS = table(Agent), table(Member)
+_lane, _run, _ag, _m, _ap = LANES.c, RUNS.c, AGENTS.c, MEMBERS.c, APPROVALS.c
+OPEN = ("created", "running", "waiting")
+_LANE = (
+    sa.select(
+        _ag.id, _ag.persona, _ag.descriptor, _ag.project_id, _lane.holder, _lane.paused, _lane.parked_run_id,
+        _lane.ready_at, _m.state, _m.state_reason,
+    )
+    .join_from(AGENTS, LANES, _lane.agent_id == _ag.id)
+    .join(MEMBERS, _m.id == _ag.member_id)
+    .where(_ag.id == b("agent"))
+)  # fmt: skip
+_OPEN = (
+    sa.select(RUNS)
+    .where(_run.agent_id == b("agent"), _run.status.in_(OPEN))
+    .order_by(_run.order_at, _run.seq)
+    .limit(b("most"))
+)
+_BUSY = (
+    sa.select(_ag.id)
+    .join_from(AGENTS, LANES, _lane.agent_id == _ag.id)
+    .where(
+        _ag.member_id == b("member"),
+        sa.exists(sa.select(_run.id).where(_run.agent_id == _ag.id, _run.status.in_(OPEN))),
+    )
+    .order_by(_ag.id)
+    .limit(b("most"))
+)
+_COUNT = sa.select(_run.status, sa.func.count().label("n")).where(_run.agent_id == b("agent"), _run.status.in_(OPEN))
+_COUNTS = _COUNT.group_by(_run.status)
+_QUESTIONS = (
+    sa.select(_ap.id).where(_ap.run_id == b("run"), _ap.status == sa.text("'pending'")).order_by(_ap.created_at)
+)
+_LOCK = sa.update(LANES).where(_lane.agent_id == b("agent")).values(fence=_lane.fence)
+
+
+def lane(tx: Tx, agent_id: str) -> Any | None:
+    """An agent with its lane and how its member stands."""
+    return tx.one(_LANE, {"agent": agent_id})
+
+
+def waiting(tx: Tx, agent_id: str, most: int) -> list[Any]:
+    """The runs of a mailbox that have not ended, in their order: at work, parked and pending ones."""
+    return tx.rows(_OPEN, {"agent": agent_id, "most": most})
+
+
+def counts(tx: Tx, agent_id: str) -> dict[str, int]:
+    """How many runs of a mailbox that have not ended there are, by state."""
+    return {row.status: row.n for row in tx.rows(_COUNTS, {"agent": agent_id})}
+
+
+def busy(tx: Tx, member_id: str, most: int) -> list[str]:
+    """Ids of a member's agents whose mailboxes are not empty."""
+    return [row.id for row in tx.rows(_BUSY, {"member": member_id, "most": most})]
+
+
+def questions(tx: Tx, run_id: str) -> list[str]:
+    """Ids of the open questions of a run."""
+    return [row.id for row in tx.rows(_QUESTIONS, {"run": run_id})]
+
+
+def lock(tx: Tx, agent_id: str) -> None:
+    """Keeps others from claiming from a mailbox, or posting to it, until the end of this transaction."""
+    tx.run(_LOCK, {"agent": agent_id})
