@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import signal
-import sys
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,8 @@ from typing import Any
 from interlock.app.local import open_office
 from interlock.desk.office import Office, Person
 from interlock.settings import Settings, load_settings
+from tests import processes
+from tests.processes import Process
 
 LONGEST_S = 60.0
 LOOK_S = 0.02
@@ -40,7 +42,7 @@ class Ran:
 class Started:
     """A command that goes on, its output in files."""
 
-    def __init__(self, process: asyncio.subprocess.Process, out: Path, err: Path) -> None:
+    def __init__(self, process: Process, out: Path, err: Path) -> None:
         self.process, self._out, self._err = process, out, err
 
     @property
@@ -55,17 +57,16 @@ class Started:
 
     def signal(self, which: signal.Signals) -> None:
         """Sends a signal, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(which)
+        self.process.send_signal(which)
 
     async def killed(self) -> None:
         """Kills it for good and waits until it is dead."""
         self.signal(signal.SIGKILL)
-        await self.process.wait()
+        await self.process.ended()
 
     async def ended(self, within_s: float = LONGEST_S) -> Ran:
         """Waits for its end. No command ever shows a traceback."""
-        code = await asyncio.wait_for(self.process.wait(), within_s)
+        code = await asyncio.wait_for(self.process.ended(), within_s)
         ran = Ran(code, self.out, self.err)
         assert "Traceback" not in ran.err + ran.out, ran.err
         return ran
@@ -92,9 +93,9 @@ class Home:
         number = next(self._numbers)
         out, err = self.folder / f"{number}.out", self.folder / f"{number}.err"
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "interlock.cli", *args, cwd=self.folder, env={**self.env, **env},
-                stdin=asyncio.subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+            process = await asyncio.to_thread(
+                processes.start, ("-m", "interlock.cli", *args), folder=self.folder, environment={**self.env, **env},
+                stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
             )  # fmt: skip
         started = Started(process, out, err)
         self._started.append(started)

@@ -80,7 +80,7 @@ class Siege:
         """Starts the executing process, again whenever it was killed."""
         while True:
             self.running = await self.world.home.start("up")
-            ended = await self.running.process.wait()
+            ended = await self.running.process.ended()
             assert ended == -signal.SIGKILL, self.running.err
 
     async def sign(self, office: Office, person: Person) -> None:

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +10,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import interlock
+from tests import processes
+from tests.processes import SOURCES, Process
 
-SOURCES = str(Path(interlock.__file__).parents[1])
 WAIT_S = 60
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
 
@@ -37,6 +35,8 @@ class Cli:
     """`interlock` in a folder, with no variables but those given."""
 
     folder: Path
+    anew: bool = False
+    """Each command with an interpreter of its own, that has imported nothing yet."""
 
     def environment(self, variables: dict[str, str]) -> dict[str, str]:
         """What a command sees."""
@@ -45,29 +45,26 @@ class Cli:
 
     def __call__(self, *args: str, stdin: str = "", **variables: str) -> Ended:
         """Runs a command to its end; no command may ever show a traceback."""
-        done = subprocess.run(
-            [sys.executable, "-m", "interlock.cli", *args], cwd=self.folder, env=self.environment(variables),
-            input=stdin, capture_output=True, text=True, timeout=WAIT_S, check=False,
+        code, out, err = processes.run(
+            ("-m", "interlock.cli", *args), folder=self.folder, environment=self.environment(variables), said=stdin,
+            timeout_s=WAIT_S, anew=self.anew,
         )  # fmt: skip
-        assert "Traceback" not in done.stderr + done.stdout, done.stderr
-        return Ended(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in err + out, err
+        return Ended(code, out, err)
 
     @contextmanager
-    def running(self, *args: str, **variables: str) -> Iterator["subprocess.Popen[str]"]:
+    def running(self, *args: str, **variables: str) -> Iterator[Process]:
         """A command that goes on beside the test; killed at the end if it still does."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "interlock.cli", *args], cwd=self.folder, env=self.environment(variables),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = processes.start(
+            ("-m", "interlock.cli", *args), folder=self.folder, environment=self.environment(variables)
+        )
         try:
             yield process
         finally:
-            if process.poll() is None:
-                process.kill()
-            process.communicate(timeout=WAIT_S)
+            processes.close(process)
 
 
-def line_with(process: "subprocess.Popen[str]", words: str) -> str:
+def line_with(process: Process, words: str) -> str:
     """The first line of a running command's output that has these words in it."""
     assert process.stdout is not None
     for line in process.stdout:
@@ -76,13 +73,13 @@ def line_with(process: "subprocess.Popen[str]", words: str) -> str:
     raise AssertionError(f"`{words}` was never said")
 
 
-def ended(process: "subprocess.Popen[str]", with_signal: signal.Signals | None = None) -> tuple[int, float]:
+def ended(process: Process, with_signal: signal.Signals | None = None) -> tuple[int, float]:
     """The exit code of a command, and how many seconds it took to end after the signal."""
     began = monotonic()
     if with_signal is not None:
         process.send_signal(with_signal)
-    process.communicate(timeout=WAIT_S)
-    return process.returncode, monotonic() - began
+    process.communicate(timeout_s=WAIT_S)
+    return process.wait(), monotonic() - began
 
 
 def until(found: Callable[[], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 from tests.integration.cli_process import Cli
 
@@ -33,7 +34,7 @@ def test_looking_does_not_load_what_executes(cli: Cli) -> None:
 
 
 def test_help_names_every_command(cli: Cli) -> None:
-    done = cli("--help")
+    done = replace(cli, anew=True)("--help")
     assert done.code == 0
     for name in (
         "init", "demo", "up", "run", "missions", "tasks", "task", "cancel", "deliverable", "agents", "runs", "trace",
@@ -45,4 +46,4 @@ def test_help_names_every_command(cli: Cli) -> None:
 def test_version_is_the_packages(cli: Cli) -> None:
     from importlib.metadata import version
 
-    assert cli("--version").out.split() == ["interlock", version("interlock")]
+    assert replace(cli, anew=True)("--version").out.split() == ["interlock", version("interlock")]

@@ -1,8 +1,8 @@
 """Telemetry of the command line: a whole mission with a DSN; without one nothing of Sentry is loaded or sent."""
 
-import subprocess
-import sys
+from dataclasses import replace
 
+from tests import processes
 from tests.integration.cli_process import Cli
 from tests.integration.sentry.receiver import receiving, values
 
@@ -26,16 +26,15 @@ print("sentry_sdk" in {name.partition(".")[0] for name in sys.modules}, opened)
 
 
 def _mission(cli: Cli, **variables: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", MISSION], cwd=cli.folder, env=cli.environment(variables), capture_output=True, text=True,
-        timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    code, out, err = processes.run(
+        ("-c", MISSION), folder=cli.folder, environment=cli.environment(variables), anew=cli.anew
+    )
+    assert code == 0, err
+    return out.splitlines()
 
 
 def test_without_a_dsn_nothing_of_sentry_is_loaded_and_nothing_sent(cli: Cli) -> None:
-    went, loaded = _mission(cli)
+    went, loaded = _mission(replace(cli, anew=True))
     assert went.endswith("True")
     assert loaded == "False []"
 

@@ -1,0 +1,211 @@
+"""The process that the processes of tests are forked from, once it has imported what they need: `python -m`.
+
+It executes nothing of the product itself and starts no thread; `tests.processes` asks it.
+"""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import types
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import interlock
+
+LENGTH, NUMBER = struct.Struct("!I"), struct.Struct("!i")
+STRICT = ("error", None, Warning, None, 0)
+"""What `-W error`, with which the server is started, makes of warnings."""
+VENDORS = (
+    "alembic.autogenerate", "alembic.command", "alembic.config", "alembic.ddl.postgresql", "alembic.ddl.sqlite",
+    "aiohttp.web", "anthropic", "anthropic.resources.messages", "asyncio.subprocess", "encodings.idna", "getpass",
+    "logging.config", "multiprocessing", "sqlalchemy.dialects.postgresql.psycopg",
+    "sqlalchemy.dialects.sqlite.pysqlite", "typer.rich_utils", "uvicorn.lifespan.off", "uvicorn.loops.auto",
+    "uvicorn.protocols.http.h11_impl",
+)  # fmt: skip
+"""What the product imports only when it is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a process is to be: as after `python *args` with these variables in this folder."""
+
+    args: list[str]
+    folder: str
+    environment: dict[str, str]
+    anew: bool
+    """With an interpreter of its own, that has imported nothing."""
+
+
+class Server:
+    """Forks as it is asked and tells how each process ended; when nobody can ask any more it kills what is left."""
+
+    def __init__(self, asking: socket.socket) -> None:
+        self.asking = asking
+        self.waking, self.woken = socket.socketpair()
+        self.ends: dict[int, int] = {}
+
+    def serve(self) -> Order | None:
+        """Serves to the end; in each forked process it returns what that is to be."""
+        for end in (self.waking, self.woken):
+            end.setblocking(False)
+        signal.set_wakeup_fd(self.waking.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while True:
+            readable, _, _ = select.select([self.asking, self.woken], [], [])
+            if self.woken in readable:
+                self.woken.recv(4096)
+                self._reap()
+            if self.asking in readable:
+                header, files, _, _ = socket.recv_fds(self.asking, LENGTH.size, 4)
+                if not header:
+                    self._end()
+                    return None
+                order = Order(**json.loads(self._read(*LENGTH.unpack(header))))
+                if self._forked(files):
+                    return order
+
+    def _read(self, length: int) -> bytes:
+        found = b""
+        while len(found) < length:
+            found += self.asking.recv(length - len(found))
+        return found
+
+    def _forked(self, files: list[int]) -> bool:
+        """Makes a process with these files as its standard ones; the last hears its id, and from here how it ended."""
+        *standard, told = files
+        child = os.fork()
+        if child:
+            self.ends[child] = told
+            for file in standard:
+                os.close(file)
+            return False
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, file in enumerate(standard):
+            os.dup2(file, number)
+            os.close(file)
+        self._close()
+        for other in self.ends.values():
+            os.close(other)
+        os.set_inheritable(told, False)
+        os.write(told, NUMBER.pack(os.getpid()))
+        os.close(told)
+        return True
+
+    def _reap(self) -> None:
+        for child, told in list(self.ends.items()):
+            found, status = os.waitpid(child, os.WNOHANG)
+            if found:
+                del self.ends[child]
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(told, NUMBER.pack(os.waitstatus_to_exitcode(status)))
+                os.close(told)
+
+    def _end(self) -> None:
+        for child in self.ends:
+            os.kill(child, signal.SIGKILL)
+        for child in self.ends:
+            os.waitpid(child, 0)
+        self._close()
+
+    def _close(self) -> None:
+        signal.set_wakeup_fd(-1)
+        for each in (self.asking, self.waking, self.woken):
+            each.close()
+
+
+def become(order: Order) -> None:
+    """Goes on as an interpreter with these arguments would that has just started."""
+    os.chdir(order.folder)
+    if order.anew:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.execve(sys.executable, [sys.executable, *order.args], order.environment)
+    os.environ.clear()
+    os.environ.update(order.environment)
+    time.tzset()
+    if "PYTHONWARNINGS" not in order.environment:
+        sys.warnoptions.clear()
+        warnings.filters.remove(STRICT)  # type: ignore[attr-defined]
+        warnings._filters_mutated()  # type: ignore[attr-defined]
+    _open_standard_files(at_once="PYTHONUNBUFFERED" in order.environment)
+    how, what, *rest = order.args
+    sys.path[0] = "" if how == "-c" else order.folder
+    if paths := order.environment.get("PYTHONPATH"):
+        sys.path[1:1] = paths.split(os.pathsep)
+    sys.argv[:] = [how, *rest]
+    if how == "-c":
+        module = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(what, "<string>", "exec"), module.__dict__)  # noqa: S102 (what `-c` does)
+    else:
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+
+
+def _open_standard_files(*, at_once: bool) -> None:
+    def opened(number: int, like: Any, *, by_line: bool = False) -> Any:
+        mode = "r" if number == 0 else "w"
+        file = open(number, mode, encoding=like.encoding, errors=like.errors, closefd=False)  # noqa: SIM115
+        assert isinstance(file, io.TextIOWrapper)
+        file.reconfigure(line_buffering=bool(number) and (by_line or file.isatty()), write_through=at_once)
+        return file
+
+    sys.stdin = sys.__stdin__ = opened(0, sys.stdin)  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = opened(1, sys.stdout)  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = opened(2, sys.stderr, by_line=True)  # type: ignore[misc]
+
+
+def load() -> None:
+    """Imports the product and what it imports later."""
+    for module in pkgutil.walk_packages(interlock.__path__, "interlock."):
+        if not {"__main__", "migrations", "testing"} & set(module.name.split(".")):
+            importlib.import_module(module.name)
+    for name in VENDORS:
+        importlib.import_module(name)
+
+
+def main() -> None:
+    """Serves at the socket of the given number; a forked process runs what it is to be and ends as that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load()
+    gc.collect()
+    gc.freeze()
+    order = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
+    if order is None:
+        return
+    try:
+        become(order)
+    except SystemExit as asked:
+        if isinstance(asked.code, int | None):
+            leave(asked.code or 0)
+        raise
+    leave(0)
+
+
+def leave(code: int) -> None:
+    """Ends this process as an interpreter does, but that it does not take apart what it was forked with."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
