@@ -13,21 +13,32 @@ from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of
 from interlock.store.postgres import PostgresDriver, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
-HEAD = "0003"
-KNOWN = ("0001", "0002", "0003")
+HEAD = "0004"
+KNOWN = ("0001", "0002", "0003", "0004")
+MINIMUM_READER = "0003"
+"""The oldest revision whose code works with this schema: what it knew is all there, with the meaning it had."""
 LOCK_KEY = 0x1E7E71C0
 PATIENCE_S = 60
 """How long to wait for another process that migrates the same database."""
+LONG_WORK = (
+    f"SET LOCAL lock_timeout = '{PATIENCE_S}s'",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL application_name = 'interlock db'",
+)
+"""Of a transaction on PostgreSQL that takes its time; by another name, so that nobody takes it for one that stands
+still and breaks it off."""
 
 
 async def upgrade(url: str) -> str | None:
     """Migrates forward where needed; returns the revision it came from (None: the database was empty).
 
-    Raises StoreTooNew for a database that a newer version has migrated, StoreUnavailable where it cannot be reached.
+    A database that a newer version has migrated is left as it is where that version says that this one may use it.
+
+    Raises StoreTooNew for one that it may not, StoreUnavailable where it cannot be reached.
     """
     found = await asyncio.to_thread(revision, url)
-    if found != HEAD:
-        await asyncio.to_thread(_migrate, url)
+    if found is None or (found in KNOWN and found != HEAD):
+        await asyncio.to_thread(migrate_to, url)
     return found
 
 
@@ -37,15 +48,21 @@ def revision(url: str) -> str | None:
     Raises StoreTooNew, StoreUnavailable.
     """
     driver = driver_for(url)
-    found = _sqlite_revision(driver) if isinstance(driver, SqliteDriver) else _postgres_revision(driver)
-    if found is not None and found not in KNOWN:
+    found, reader = _sqlite_revision(driver) if isinstance(driver, SqliteDriver) else _postgres_revision(driver)
+    if found is not None and found not in KNOWN and reader not in KNOWN:
         raise StoreTooNew(found, HEAD)
     return found
 
 
-def _sqlite_revision(driver: SqliteDriver) -> str | None:
+Found = tuple[str | None, str | None]
+"""The revision of a database, and the oldest one whose code may use it."""
+_REVISION = "SELECT version_num FROM alembic_version"
+_READER = "SELECT value FROM meta WHERE key = 'minimum_reader'"
+
+
+def _sqlite_revision(driver: SqliteDriver) -> Found:
     if not driver.path.is_file():
-        return None
+        return None, None
     try:
         connection = sqlite3.connect(f"{driver.path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
         try:
@@ -53,24 +70,32 @@ def _sqlite_revision(driver: SqliteDriver) -> str | None:
             if "alembic_version" not in tables:
                 if tables:
                     raise StoreError(f"`{driver.path}` is a database of something else: choose another path")
-                return None
-            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-            return str(row[0]) if row else None
+                return None, None
+            row = connection.execute(_REVISION).fetchone()
+            return (str(row[0]), _value(connection.execute(_READER).fetchone())) if row else (None, None)
         finally:
             connection.close()
     except sqlite3.Error as error:
         raise of_sqlite(error, str(driver.path)) or error from error
 
 
-def _postgres_revision(driver: PostgresDriver) -> str | None:
+def _postgres_revision(driver: PostgresDriver) -> Found:
     with driver.connect() as connection:
         if connection.execute("SELECT to_regclass('alembic_version')").fetchone()[0] is None:
-            return None
-        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        return str(row[0]) if row else None
+            return None, None
+        row = connection.execute(_REVISION).fetchone()
+        return (str(row[0]), _value(connection.execute(_READER).fetchone())) if row else (None, None)
 
 
-def _migrate(url: str) -> None:
+def _value(row: Any) -> str | None:
+    return None if row is None else str(row[0])
+
+
+def migrate_to(url: str, target: str = "head") -> None:
+    """Migrates forward to a revision in one transaction; whoever else migrates the database is waited for.
+
+    Raises StoreUnavailable.
+    """
     import sqlalchemy as sa
     from alembic import command
     from alembic.config import Config
@@ -82,10 +107,14 @@ def _migrate(url: str) -> None:
     try:
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
-                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE_S}s'"))
+                for setting in LONG_WORK:
+                    connection.execute(sa.text(setting))
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({LOCK_KEY})"))
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, target)
+            if target == "head":
+                connection.execute(sa.text("DELETE FROM meta WHERE key = 'minimum_reader'"))
+                connection.execute(sa.text(f"INSERT INTO meta VALUES ('minimum_reader', '{MINIMUM_READER}')"))
     except sa.exc.DBAPIError as error:
         cause = error.orig
         told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None

@@ -52,6 +52,8 @@ def upgrade() -> None:
         sqlite_where=sa.text("next_at IS NOT NULL"),
         postgresql_where=sa.text("next_at IS NOT NULL"),
     )
+    op.create_index(op.f("ix_deliverables_blob"), "deliverables", ["blob"], unique=False)
+    op.create_index(op.f("ix_workspace_files_blob"), "workspace_files", ["blob"], unique=False)
     op.add_column("lanes", sa.Column("needs", sa.BigInteger(), server_default="0", nullable=False))
     op.add_column("runs", sa.Column("crashes", sa.Integer(), server_default="0", nullable=False))
     op.add_column("runs", sa.Column("report_to", sqltypes.AutoString(), nullable=True))

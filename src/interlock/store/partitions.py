@@ -1,0 +1,101 @@
+"""The monthly partitions of steps, messages and activities on PostgreSQL: which there are, and making the next.
+
+Dropping those that nothing needs any more is in `retention`. SQLite has none: there, nothing is done here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import sqlalchemy as sa
+
+from interlock.store.tx import Tx
+
+OF_RUNS = ("run_steps", "run_messages")
+"""Partitioned tables whose rows belong to runs."""
+TABLES = (*OF_RUNS, "activities")
+"""All that are partitioned, by `created_at`."""
+MONTHS_AHEAD = 3
+_PARTS = sa.text(
+    "SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) AS bound FROM pg_inherits i"
+    " JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass(:parent) ORDER BY c.relname"
+).columns(relname=sa.String(), bound=sa.String())
+_BOUNDS = re.compile(r"FROM \((?:MINVALUE|'(?P<start>[^']+)')\) TO \('(?P<stop>[^']+)'\)")
+_FOREIGN = (
+    "ALTER TABLE {part} ADD CONSTRAINT fk_{name}_run_id FOREIGN KEY (run_id) REFERENCES runs (id) ON DELETE CASCADE"
+)
+_MOVE = (
+    "WITH later AS (DELETE FROM {name}_default WHERE created_at >= '{start}' AND created_at < '{stop}' RETURNING *)"
+    " INSERT INTO {part} SELECT * FROM later"
+)
+_ATTACH = "ALTER TABLE {name} ATTACH PARTITION {part} FOR VALUES FROM ('{start}') TO ('{stop}')"
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One part of a table: rows from `start` (None: from ever) up to `stop`."""
+
+    name: str
+    start: datetime | None
+    stop: datetime
+
+
+def partitions(tx: Tx, name: str) -> list[Partition]:
+    """The parts of a table in order of time, without the default one; none on SQLite."""
+    if tx.dialect != "postgresql":
+        return []
+    found = ((row.relname, _BOUNDS.search(row.bound)) for row in tx.rows(_PARTS, {"parent": name}))
+    parts = [Partition(part, _time(bound["start"]), _moment(bound["stop"])) for part, bound in found if bound]
+    return sorted(parts, key=lambda part: part.stop)
+
+
+def ensure(tx: Tx, now: datetime, months: int = MONTHS_AHEAD) -> list[str]:
+    """Makes the parts of this month and of the `months` after it that are missing; returns their names.
+
+    Rows that had fallen into the default part meanwhile are moved to where they belong.
+    """
+    made = []
+    for name in TABLES if tx.dialect == "postgresql" else ():
+        there = partitions(tx, name)
+        for start, stop in _months(now, months + 1):
+            if any((part.start is None or part.start <= start) and stop <= part.stop for part in there):
+                continue
+            made.append(_make(tx, name, start, stop))
+    return made
+
+
+def _make(tx: Tx, name: str, start: datetime, stop: datetime) -> str:
+    part = f"{name}_{start:%Y_%m}"
+    words = {"name": name, "part": part, "start": start.isoformat(), "stop": stop.isoformat()}
+    statements = ["CREATE TABLE {part} (LIKE {name} INCLUDING ALL)", _MOVE, _ATTACH]
+    if name in OF_RUNS:
+        statements.insert(1, _FOREIGN)
+    for statement in statements:
+        tx.run(_literal(statement.format(**words)))
+    return part
+
+
+def _months(now: datetime, count: int) -> Iterator[tuple[datetime, datetime]]:
+    at = now.astimezone(UTC)
+    firsts = [datetime(*_later(at.year, at.month, i), 1, tzinfo=UTC) for i in range(count + 1)]
+    yield from pairwise(firsts)
+
+
+def _later(year: int, month: int, later: int) -> tuple[int, int]:
+    years, index = divmod(month - 1 + later, 12)
+    return year + years, index + 1
+
+
+def _literal(statement: str) -> sa.TextClause:
+    """A statement of our own names and times; a colon in a time is no parameter."""
+    return sa.text(statement.replace(":", "\\:"))
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else _moment(text)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
