@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -71,6 +71,11 @@ class Process:
         while (code := self.poll()) is None:
             await asyncio.sleep(LOOK_S)
         return code
+
+    async def line(self) -> str:
+        """The next line of its output, nothing after its end; the loop goes on meanwhile."""
+        assert self.stdout is not None
+        return await asyncio.to_thread(self.stdout.readline)
 
     def send_signal(self, which: signal.Signals) -> None:
         """Sends it a signal, unless it has ended."""
@@ -154,6 +159,18 @@ def start(
     return Process(told, pipes)
 
 
+@contextlib.contextmanager
+def running(
+    args: Sequence[str], *, folder: Path, environment: Mapping[str, str], anew: bool = False
+) -> Iterator[Process]:
+    """A process that goes on beside the test; killed at the end if it still does."""
+    process = start(args, folder=folder, environment=environment, anew=anew)
+    try:
+        yield process
+    finally:
+        close(process)
+
+
 def run(
     args: Sequence[str],
     *,
@@ -167,11 +184,8 @@ def run(
 
     Raises TimeoutError.
     """
-    process = start(args, folder=folder, environment=environment, anew=anew)
-    try:
+    with running(args, folder=folder, environment=environment, anew=anew) as process:
         out, err = process.communicate(said, timeout_s)
-    finally:
-        close(process)
     return process.wait(), out, err
 
 

@@ -55,13 +55,10 @@ class Cli:
     @contextmanager
     def running(self, *args: str, **variables: str) -> Iterator[Process]:
         """A command that goes on beside the test; killed at the end if it still does."""
-        process = processes.start(
-            ("-m", "interlock.cli", *args), folder=self.folder, environment=self.environment(variables)
-        )
-        try:
+        with processes.running(
+            ("-m", "interlock.cli", *args), folder=self.folder, environment=self.environment(variables), anew=self.anew
+        ) as process:
             yield process
-        finally:
-            processes.close(process)
 
 
 def line_with(process: Process, words: str) -> str:

@@ -3,15 +3,15 @@
 import asyncio
 import os
 import random
-import sys
 from pathlib import Path
 
-import interlock
 from interlock import Interlock
 from interlock.desk import listings, people
 from interlock.desk.reception import Reception
 from interlock.store import audit, inbox
+from tests import processes
 
+ENVIRONMENT = {"PYTHONPATH": processes.SOURCES, "PATH": os.environ["PATH"]}
 KILLS = 3
 WHO = "slack:UANA"
 WORK = """
@@ -39,17 +39,13 @@ asyncio.run(main(*sys.argv[1:]))
 
 async def accepted(folder: Path, url: str, name: str, chance: random.Random) -> list[str]:
     """The goals that a process had accepted when it was killed at a random moment."""
-    source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WORK, str(folder), url, name, stdout=asyncio.subprocess.PIPE, env=source
-    )
-    assert process.stdout is not None
-    async with asyncio.timeout(60):
-        seen = [await process.stdout.readline() for _ in range(chance.randrange(5, 60))]
-        process.kill()
-        rest = await process.stdout.read()
-        await process.wait()
-    return [line.strip() for line in (b"".join(seen) + rest).decode().splitlines(keepends=True) if line.endswith("\n")]
+    with processes.running(("-c", WORK, str(folder), url, name), folder=folder, environment=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            seen = [await process.line() for _ in range(chance.randrange(5, 60))]
+            process.kill()
+            rest = await asyncio.to_thread(process.stdout.read)
+    return [line.strip() for line in ("".join(seen) + rest).splitlines(keepends=True) if line.endswith("\n")]
 
 
 async def test_whatever_was_accepted_is_done_once_whenever_a_process_is_killed(

@@ -5,16 +5,16 @@ import contextlib
 import os
 import random
 import sqlite3
-import sys
 from pathlib import Path
 
 import sqlalchemy as sa
 
-import interlock
 from interlock.store.engine import Store
 from interlock.store.migrate import upgrade
 from interlock.store.schema import Meta, table
+from tests import processes
 
+ENVIRONMENT = {"PYTHONPATH": processes.SOURCES, "PATH": os.environ["PATH"]}
 KILLS = 5
 WRITE = """
 import asyncio, itertools, os, sys
@@ -38,26 +38,22 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def acknowledged(url: str, name: str, chance: random.Random) -> list[str]:
+async def acknowledged(folder: Path, url: str, name: str, chance: random.Random) -> list[str]:
     """What a process that was killed at a random moment had been told is written."""
-    source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WRITE, url, name, stdout=asyncio.subprocess.PIPE, env=source
-    )
-    assert process.stdout is not None
-    async with asyncio.timeout(60):
-        seen = [await process.stdout.readline() for _ in range(chance.randrange(1, 400))]
-        process.kill()
-        rest = await process.stdout.read()
-        await process.wait()
-    lines = (b"".join(seen) + rest).decode().splitlines(keepends=True)
-    return [line.strip() for line in lines if line.endswith("\n")]
+    with processes.running(("-c", WRITE, url, name), folder=folder, environment=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            seen = [await process.line() for _ in range(chance.randrange(1, 400))]
+            process.kill()
+            rest = await asyncio.to_thread(process.stdout.read)
+    return [line.strip() for line in ("".join(seen) + rest).splitlines(keepends=True) if line.endswith("\n")]
 
 
 async def kept(url: str) -> set[str]:
-    """The keys in the database."""
+    """The keys in the database that such processes wrote."""
     async with Store(url) as store:
-        return {row.key for row in await store.read(lambda tx: tx.rows(sa.select(table(Meta).c.key)))}
+        keys = {row.key for row in await store.read(lambda tx: tx.rows(sa.select(table(Meta).c.key)))}
+    return {key for key in keys if key.startswith("kill")}
 
 
 async def test_killed_writer_loses_nothing_acknowledged(database_url: str, tmp_path: Path) -> None:
@@ -65,7 +61,7 @@ async def test_killed_writer_loses_nothing_acknowledged(database_url: str, tmp_p
     await upgrade(database_url)
     told: set[str] = set()
     for kill in range(KILLS):
-        told |= set(await acknowledged(database_url, f"kill{kill}", chance))
+        told |= set(await acknowledged(tmp_path, database_url, f"kill{kill}", chance))
         there = await kept(database_url)
         assert told <= there
         halves = {key for key in there if not key.endswith("'")}

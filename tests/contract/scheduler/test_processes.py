@@ -4,9 +4,7 @@ import asyncio
 import json
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +16,20 @@ from interlock.store.engine import Store
 from interlock.store.firings import FIRINGS
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel
+from tests import processes
 from tests.contract.runner.stage import until
+from tests.processes import Process
 
 
-@asynccontextmanager
-async def process(url: str, home: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+def process(url: str, home: Path) -> AbstractContextManager[Process]:
     """`interlock scheduler` over a database."""
-    env = {**os.environ, "INTERLOCK_DATABASE_URL": url, "INTERLOCK_HOME": str(home), "PYTHONUNBUFFERED": "1"}
-    started = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "interlock.cli", "scheduler", cwd=home, env=env, stdout=asyncio.subprocess.PIPE
-    )
-    try:
-        yield started
-    finally:
-        if started.returncode is None:
-            started.kill()
-        await started.wait()
+    return processes.running(("-m", "interlock.cli", "scheduler"), folder=home, environment=environment(url, home))
 
 
-async def said(started: asyncio.subprocess.Process) -> str:
-    """The next line that a process prints."""
-    assert started.stdout is not None
-    return (await started.stdout.readline()).decode()
+def environment(url: str, home: Path) -> dict[str, str]:
+    """What it sees."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "INTERLOCK_DATABASE_URL": url, "INTERLOCK_HOME": str(home), "PYTHONUNBUFFERED": "1"}
 
 
 async def leader(store: Store) -> Any:
@@ -49,8 +39,8 @@ async def leader(store: Store) -> Any:
 async def test_process_that_is_killed_is_followed_at_once(store: Store, migrated_url: str, tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {}, {"home": tmp_path, "database_url": store.url})
     follower = Scheduler(runtime_over(store, settings, ScriptedModel(), clock=SystemClock()))
-    async with process(migrated_url, tmp_path) as first:
-        assert "fires the jobs" in await said(first)
+    with process(migrated_url, tmp_path) as first:
+        assert "fires the jobs" in await first.line()
         assert (await leader(store)).pid == first.pid
 
         async def fired() -> bool:
@@ -60,7 +50,7 @@ async def test_process_that_is_killed_is_followed_at_once(store: Store, migrated
         await until(fired)
         assert not await follower.leadership.hold()
         first.send_signal(signal.SIGKILL)
-        await first.wait()
+        await first.ended()
         assert await follower.leadership.hold()
         assert (await leader(store)).pid == os.getpid()
         assert follower.leadership.fence == 2
@@ -70,32 +60,31 @@ async def test_process_that_is_killed_is_followed_at_once(store: Store, migrated
 async def test_process_that_is_stopped_gives_its_duty_to_the_one_that_stands_by(
     store: Store, migrated_url: str, tmp_path: Path
 ) -> None:
-    async with process(migrated_url, tmp_path) as first:
-        assert "fires the jobs" in await said(first)
-        async with process(migrated_url, tmp_path) as second:
-            told = await said(second)
+    with process(migrated_url, tmp_path) as first:
+        assert "fires the jobs" in await first.line()
+        with process(migrated_url, tmp_path) as second:
+            told = await second.line()
             assert "stands by" in told
             assert f"process {first.pid} on" in told
             first.send_signal(signal.SIGTERM)
-            assert "stopped" in await said(first)
-            assert await first.wait() == 0
-            assert "fires the jobs" in await said(second)
+            assert "stopped" in await first.line()
+            assert await first.ended() == 0
+            assert "fires the jobs" in await second.line()
             assert (await leader(store)).pid == second.pid
 
 
 async def test_list_says_who_fires_the_jobs_and_when_each_was_fired_last(
     store: Store, migrated_url: str, tmp_path: Path
 ) -> None:
-    env = {**os.environ, "INTERLOCK_DATABASE_URL": migrated_url, "INTERLOCK_HOME": str(tmp_path)}
     settings = load_settings(tmp_path, {}, {"home": tmp_path, "database_url": store.url})
     scheduler = Scheduler(runtime_over(store, settings, ScriptedModel(), clock=SystemClock()))
     assert await scheduler.leadership.hold()
     assert await scheduler.fire(scheduler.jobs[0])
-    listed = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "interlock.cli", "scheduler", "--json", cwd=tmp_path, env=env,
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    found = json.loads((await listed.communicate())[0])
+    with processes.running(
+        ("-m", "interlock.cli", "scheduler", "--json"), folder=tmp_path, environment=environment(migrated_url, tmp_path)
+    ) as listing:
+        assert listing.stdout is not None
+        found = json.loads(await asyncio.to_thread(listing.stdout.read))
     assert found["leader"]["pid"] == os.getpid()
     assert [job["name"] for job in found["jobs"]] == [job.name for job in scheduler.jobs]
     first, *others = found["jobs"]
