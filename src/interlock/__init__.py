@@ -4,10 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from interlock.app.box import Interlock, MissionResult
+    from interlock.app.handles import Handle, QueueCleared, RunFailed, RunResult
     from interlock.tools.decorated import tool
 
-__all__ = ["Interlock", "MissionResult", "tool"]
+__all__ = ["Handle", "Interlock", "MissionResult", "QueueCleared", "RunFailed", "RunResult", "tool"]
 _HOMES = {
+    "Handle": "interlock.app.handles",
+    "QueueCleared": "interlock.app.handles",
+    "RunFailed": "interlock.app.handles",
+    "RunResult": "interlock.app.handles",
     "Interlock": "interlock.app.box",
     "MissionResult": "interlock.app.box",
     "tool": "interlock.tools.decorated",

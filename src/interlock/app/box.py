@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.agents.context import Runtime
+from interlock.app.handles import Ends, Handle
 from interlock.app.local import local_person, open_store
 from interlock.app.outlets import deliverer, senders
 from interlock.app.parts import load_parts
@@ -60,6 +61,7 @@ class Interlock:
         self.outlets: list[Sender] = senders(runtime)
         """By what messages leave from `start` on; whoever runs a chat in this process adds its sender before."""
         self._beside: list[asyncio.Task[None]] = []
+        self._ends = Ends(runtime.store, self.check)
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -90,6 +92,7 @@ class Interlock:
                 try:
                     yield box
                 finally:
+                    await box._ends.close()
                     await box.stop()
             finally:
                 await runtime.models.close()
@@ -193,6 +196,35 @@ class Interlock:
             self.check()
             await asyncio.sleep(conversation.LOOK_S)
         return reply
+
+    async def post(
+        self,
+        persona: str,
+        text: str,
+        *,
+        files: Sequence[Path] = (),
+        project: str | None = None,
+        model: str | None = None,
+        idempotency_key: str | None = None,
+        execute: bool = True,
+    ) -> Handle:
+        """Puts a message into the mailbox of a persona's agent; returns as soon as that is on record.
+
+        The handle is awaited for what came of it; where `execute`, awaiting has this process work too, as `chat` does.
+        The same `idempotency_key` gives the handle of the message that was posted first. Source: row E6.
+
+        Raises what `chat` raises.
+        """
+        attached = await asyncio.to_thread(attachments.read, files)
+        run_id = await conversation.say(
+            self.runtime, self.person, persona, text, project=project, model=model, files=attached,
+            idempotency_key=idempotency_key,
+        )  # fmt: skip
+        return self.handle(run_id, execute=execute)
+
+    def handle(self, run_id: str, *, execute: bool = True) -> Handle:
+        """The handle of a run that was posted before, perhaps by another process."""
+        return Handle(run_id, self._ends, self.start if execute else None)
 
     async def follow(self, mission_id: str) -> AsyncGenerator[Progress, None]:
         """How a mission gets on, at every look; ends when the caller leaves.

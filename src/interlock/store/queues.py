@@ -3,6 +3,7 @@
 How they are claimed is `mailbox`'s matter.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,9 @@ from interlock.store.tx import Tx
 AGENTS, MEMBERS = table(Agent), table(Member)
 _lane, _run, _ag, _m, _ap = LANES.c, RUNS.c, AGENTS.c, MEMBERS.c, APPROVALS.c
 OPEN = ("created", "running", "waiting")
+ENDED = ("completed", "failed", "cancelled")
+AT_ONCE = 500
+"""Runs that are asked about with one statement."""
 _LANE = (
     sa.select(
         _ag.id, _ag.persona, _ag.descriptor, _ag.project_id, _lane.holder, _lane.paused, _lane.parked_run_id,
@@ -45,6 +49,9 @@ _COUNT = sa.select(_run.status, sa.func.count().label("n")).where(_run.agent_id 
 _COUNTS = _COUNT.group_by(_run.status)
 _QUESTIONS = (
     sa.select(_ap.id).where(_ap.run_id == b("run"), _ap.status == sa.text("'pending'")).order_by(_ap.created_at)
+)
+_RESULT = sa.select(
+    _run.id, _run.status, _run.stop_reason, _run.result, _run.error, _run.step_count, _run.cost_microusd
 )
 _LOCK = sa.update(LANES).where(_lane.agent_id == b("agent")).values(fence=_lane.fence)
 
@@ -77,3 +84,12 @@ def questions(tx: Tx, run_id: str) -> list[str]:
 def lock(tx: Tx, agent_id: str) -> None:
     """Keeps others from claiming from a mailbox, or posting to it, until the end of this transaction."""
     tx.run(_LOCK, {"agent": agent_id})
+
+
+def ended(tx: Tx, run_ids: Sequence[str]) -> list[Any]:
+    """Those of some runs that have ended: how, and what came of them."""
+    found = []
+    for start in range(0, len(run_ids), AT_ONCE):
+        some = list(run_ids[start : start + AT_ONCE])
+        found += tx.rows(_RESULT.where(_run.id.in_(some), _run.status.in_(ENDED)))
+    return found

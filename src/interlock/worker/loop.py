@@ -9,7 +9,7 @@ import logging
 import os
 from dataclasses import dataclass
 
-from interlock.agents import runner, steps
+from interlock.agents import current, runner, steps
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.session import later
@@ -120,6 +120,7 @@ class Worker:
 
     async def _work(self, claim: Claim, interrupt: Interrupt) -> None:
         interrupt.has_begun = True
+        current.RUN.set(claim.run.id)
         try:
             if claim.run.kind == "mission":
                 if interrupt.reason is None:

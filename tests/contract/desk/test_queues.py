@@ -9,6 +9,7 @@ from interlock import Interlock
 from interlock.core.errors import Conflict, Refused, UsageError
 from interlock.desk import listings, queues
 from interlock.desk.office import Person
+from interlock.state_machine.table import TaskState
 from interlock.store import audit, leases, mailbox, missions, squad, tasks, traces
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
@@ -174,7 +175,7 @@ async def test_dead_letter_whose_task_moved_on_is_not_requeued(box: Interlock) -
     await dead(box, "work", made.worker.id, **work)
     [told] = [e for e in await store.read(missions.pending, made.mission_id) if e.kind == "run_ended"]
     assert (told.payload["status"], told.payload["stop_reason"]) == ("failed", "dead_letter")
-    move = tasks.Move(task_id=made.task_id, to=tasks.TaskState.CANCELED, actor=ADA, reason="not wanted", key="off")
+    move = tasks.Move(task_id=made.task_id, to=TaskState.CANCELED, actor=ADA, reason="not wanted", key="off")
     await store.write(tasks.advance, move, T0)
     with pytest.raises(Conflict, match=r"its task `.*` has moved on and is CANCELED, see `interlock task "):
         await queues.requeue(box.runtime, box.person, "work")
