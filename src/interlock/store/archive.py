@@ -1,0 +1,265 @@
+"""A backup of a database: one consistent snapshot of every row in one file, portable between SQLite and PostgreSQL.
+
+Taking rows back into a database is in `restore`. Blobs are rows, so that the archive is the whole state; the files
+that people write (settings, personas, policy) are not in it.
+"""
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from interlock.core.errors import InterlockError, UsageError
+from interlock.store import snapshots
+from interlock.store.snapshots import Columns, Snapshot
+
+FORMAT = 1
+LEVEL = 3
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 4 * 1024 * 1024
+LONGEST_LINE = 1024 * 1024 * 1024
+_DAMAGE = (
+    AttributeError, EOFError, KeyError, NotImplementedError, OSError, RecursionError, RuntimeError, TypeError,
+    ValueError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading an archive that was changed or cut off can end in."""
+
+
+class BadArchive(InterlockError):
+    """What should be a backup is none, or is damaged."""
+
+    exit_code = 1
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"`{path}` {problem}: nothing was changed, use another backup")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of one table, one JSON array a line."""
+
+    table: str
+    columns: Columns
+    count: int
+    sha256: str
+    """Of the part's bytes before they were compressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an archive holds."""
+
+    version: str
+    """Of Interlock, which wrote it."""
+    revision: str
+    epoch: int
+    taken_at: datetime
+    source: str
+    """sqlite or postgresql."""
+    parts: tuple[Part, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many there are in all."""
+        return sum(part.count for part in self.parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its form in the archive."""
+        return {
+            "format": FORMAT,
+            "version": self.version,
+            "revision": self.revision,
+            "epoch": self.epoch,
+            "taken_at": self.taken_at.isoformat(),
+            "source": self.source,
+            "secrets": "none: keys and tokens are never in the database; what people and agents wrote is",
+            "parts": [
+                {"table": p.table, "columns": p.columns, "count": p.count, "sha256": p.sha256} for p in self.parts
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> "Manifest":
+        """What was written.
+
+        Raises ValueError, KeyError, TypeError for anything else.
+        """
+        if told["format"] != FORMAT:
+            raise ValueError("its format is unknown")
+        parts = tuple(
+            Part(str(p["table"]), {str(n): str(k) for n, k in p["columns"].items()}, int(p["count"]), str(p["sha256"]))
+            for p in told["parts"]
+        )
+        taken_at = datetime.fromisoformat(told["taken_at"]).astimezone(UTC)
+        return cls(
+            str(told["version"]), str(told["revision"]), int(told["epoch"]), taken_at, str(told["source"]), parts
+        )  # fmt: skip
+
+
+def back_up(url: str, path: Path, version: str, now: datetime) -> Manifest:
+    """Writes one snapshot of a database to a file of mode 0600, while everything goes on; the file is there whole or
+    not at all.
+
+    Blocks; nothing is migrated. Raises UsageError for a path that cannot be written, StoreError, and InterlockError
+    where the disk is full.
+    """
+    if path.is_dir():
+        raise UsageError(f"`{path}` is a folder: name the file that the backup is to be")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        with _made(unfinished) as file, snapshots.of(url) as snapshot:
+            manifest = _written(file, snapshot, version, now)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise InterlockError(
+            f"cannot write the backup `{path}`: {problem}: nothing was left there, choose another place"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return manifest
+
+
+@contextlib.contextmanager
+def _made(path: Path) -> Iterator[IO[bytes]]:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        yield file
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Sink:
+    """A file that fails once: what a broken archive would still write to it on its way out is let go."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._failed = file, False
+
+    def write(self, data: bytes) -> int:
+        """Raises OSError, the first time."""
+        if self._failed:
+            return len(data)
+        try:
+            return self._file.write(data)
+        except OSError:
+            self._failed = True
+            raise
+
+    def flush(self) -> None:
+        if not self._failed:
+            self._file.flush()
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _written(file: IO[bytes], snapshot: Snapshot, version: str, now: datetime) -> Manifest:
+    sink: Any = Sink(file)
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+        parts = []
+        for table, columns in snapshot.tables().items():
+            with archive.open(_name(table), "w", force_zip64=True) as member:
+                count, digest = 0, hashlib.sha256()
+                for row in snapshot.rows(table, columns):
+                    line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=_coded).encode() + b"\n"
+                    digest.update(line)
+                    member.write(line)
+                    count += 1
+            parts.append(Part(table, columns, count, digest.hexdigest()))
+        manifest = Manifest(version, snapshot.revision, snapshot.epoch, now, snapshot.dialect, tuple(parts))
+        archive.writestr(MANIFEST, json.dumps(manifest.to_json(), indent=1))
+    return manifest
+
+
+def _name(table: str) -> str:
+    return f"tables/{table}.jsonl"
+
+
+def _coded(value: object) -> str:
+    if isinstance(value, bytes | memoryview):
+        return base64.b64encode(value).decode("ascii")
+    raise TypeError(f"a value of type {type(value).__name__}")
+
+
+class Archive:
+    """An archive to be read. Use it as a context."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except FileNotFoundError as error:
+            raise UsageError(f"there is no `{path}`: name a file that `interlock db backup` wrote") from error
+        except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+            raise BadArchive(path, "is no backup of interlock, or is damaged") from error
+        try:
+            self.manifest = self._manifest()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def _manifest(self) -> Manifest:
+        try:
+            with self._zip.open(MANIFEST) as member:
+                text = member.read(LARGEST_MANIFEST + 1)
+            if len(text) > LARGEST_MANIFEST:
+                raise ValueError("too large")
+            return Manifest.from_json(json.loads(text))
+        except _DAMAGE as error:
+            raise BadArchive(self.path, "is no backup of interlock, or is damaged") from error
+
+    def rows(self, part: Part) -> Iterator[list[Any]]:
+        """The rows of a part, as they were handed to `back_up`; at its end its digest has been compared.
+
+        Raises BadArchive.
+        """
+        damaged = BadArchive(self.path, f"is damaged: its part `{part.table}` is not what was written")
+        convert: list[Convert | None] = [_bytes if kind == "bytes" else None for kind in part.columns.values()]
+        digest, count = hashlib.sha256(), 0
+        try:
+            with self._zip.open(_name(part.table)) as member:
+                while line := member.readline(LONGEST_LINE):
+                    digest.update(line)
+                    count += 1
+                    yield _decoded(json.loads(line), convert)
+        except _DAMAGE as error:
+            raise damaged from error
+        if count != part.count or digest.hexdigest() != part.sha256:
+            raise damaged
+
+
+Convert = Callable[[Any], Any]
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def _decoded(row: Any, convert: list[Convert | None]) -> list[Any]:
+    if not isinstance(row, list) or len(row) != len(convert):
+        raise ValueError("a row has other columns")
+    return [value if do is None or value is None else do(value) for value, do in zip(row, convert, strict=True)]

@@ -1,0 +1,151 @@
+"""The one step in which a prepared SQLite database takes the place of what an installation had."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import SQLModel
+
+import interlock.store.schema  # noqa: F401 (defines the tables)
+from interlock.store import epochs, migrate
+from interlock.store.epochs import Uncertain
+from interlock.store.errors import StoreTooNew, StoreUnavailable
+from interlock.store.postgres import WAKE_CHANNEL, PostgresDriver
+from interlock.store.snapshots import SqliteSnapshot, sqlite_columns
+from interlock.store.sqlite import BUSY_S, SqliteDriver
+from interlock.store.tx import PostgresTx
+
+Begin = Callable[[tuple[int, int]], Uncertain]
+"""Begins the new epoch in the prepared database, after the fence and the epoch of what it replaces."""
+
+
+def into_sqlite(driver: SqliteDriver, prepared: sqlite3.Connection, begin: Begin) -> Uncertain:
+    """Copies the pages of a prepared database into the file, in one transaction; a file that is damaged or not there
+    is replaced by a rename, and what was damaged is kept beside it."""
+    is_sound = _is_sound(driver.path)
+    found = begin(_standing(driver.path) if is_sound else (0, 0))
+    if not is_sound:
+        _put(driver.path, prepared)
+        return found
+    with contextlib.closing(sqlite3.connect(driver.path, timeout=BUSY_S, isolation_level=None)) as target:
+        target.execute("PRAGMA synchronous=FULL")
+        with _patience(driver.path) as progress:
+            prepared.backup(target, pages=-1, progress=progress, sleep=0.1)
+        target.execute("PRAGMA journal_mode=WAL")
+        target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return found
+
+
+@contextlib.contextmanager
+def _patience(path: Path) -> Iterator[Callable[[int, int, int], None]]:
+    """Gives up where another process keeps the file locked."""
+    tries = 0
+
+    def progress(status: int, _remaining: int, _total: int) -> None:
+        nonlocal tries
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            tries += 1
+            if tries > BUSY_S * 10:
+                raise StoreUnavailable(f"the database `{path}` is locked by another process: nothing was changed")
+
+    yield progress
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether there is a database of ours in the file; False where it is damaged, empty or not there.
+
+    Raises StoreError for one of something else, and sqlite3.OperationalError where it cannot be read now.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return False
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return False
+    try:
+        return migrate.revision(f"sqlite:///{path}") is not None
+    except StoreTooNew:
+        return True
+
+
+def _standing(path: Path) -> tuple[int, int]:
+    """The highest fence and the epoch of the database that is replaced, whatever its revision."""
+    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+        fences = [0]
+        for table in ("lanes", "leaders"):
+            if "fence" in sqlite_columns(connection, table):
+                fences += [n for (n,) in connection.execute(f"SELECT max(fence) FROM {table}") if n is not None]
+        epoch = connection.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()
+    return max(fences), int(epoch[0]) if epoch else 0
+
+
+def _put(path: Path, prepared: sqlite3.Connection) -> None:
+    source = Path(prepared.execute("PRAGMA database_list").fetchone()[2])
+    aside = f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"  # noqa: TID251 (a name)
+    if path.exists() and path.stat().st_size:
+        os.link(path, path.with_name(aside))
+        for suffix in ("-wal", "-shm", "-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(path.with_name(aside + suffix))
+    for where in (source, source.parent):
+        _sync(where)
+    source.chmod(0o600)
+    source.replace(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def into_postgres(driver: PostgresDriver, prepared: sqlite3.Connection, begin: Begin) -> Uncertain:
+    """Replaces every row of a PostgreSQL database in one transaction; who writes meanwhile waits, and is then told that
+    its lease is gone."""
+    found_revision = migrate.revision(driver.url)
+    if found_revision is None or found_revision < migrate.HEAD:
+        migrate.migrate_to(driver.url)
+    tables = [table.name for table in SQLModel.metadata.sorted_tables]
+    with driver.connect() as connection:
+        connection.execute("BEGIN")
+        for setting in (*migrate.LONG_WORK, "SET LOCAL timezone = 'UTC'"):
+            connection.execute(setting)
+        connection.execute(f"SELECT pg_advisory_xact_lock({migrate.LOCK_KEY})")
+        connection.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        found = begin(epochs.standing(PostgresTx(connection, driver.statements)))
+        connection.execute(f"TRUNCATE {', '.join(tables)}")
+        snapshot = SqliteSnapshot(prepared)
+        for name in tables:
+            _copy(connection, snapshot, name, sqlite_columns(prepared, name))
+        for table in SQLModel.metadata.sorted_tables:
+            if table.autoincrement_column is not None and table.autoincrement_column.name == "id":
+                _count_on(connection, table.name)
+        connection.execute("COMMIT")
+        connection.execute(f"NOTIFY {WAKE_CHANNEL}")
+    return found
+
+
+def _copy(connection: Any, snapshot: SqliteSnapshot, table: str, columns: dict[str, str]) -> None:
+    names = ", ".join(f'"{name}"' for name in columns)
+    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+        for row in snapshot.rows(table, columns):
+            copy.write_row(row)
+
+
+def _count_on(connection: Any, table: str) -> None:
+    """The numbers that the database gives out go on after those that were restored."""
+    connection.execute(
+        f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))"
+        f" WHERE EXISTS (SELECT FROM {table})"
+    )
