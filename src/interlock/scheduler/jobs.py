@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from interlock.agents.context import Runtime
-from interlock.oversight import learner, loops, reminders, waiting
+from interlock.oversight import learner, loops, reconciliation, reminders, retention, waiting
 from interlock.oversight.heartbeat import Heartbeat
+from interlock.scheduler.schedules import Schedules
 from interlock.settings import Settings
-from interlock.store import conversations, firings, inbox, outbox
+from interlock.store import conversations, firings
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
 KEPT_FIRINGS = 100
 """Of each job, and those of the last hour at least."""
-KEPT_CHATS_S = 7 * DAY_S
-"""Much longer than any service delivers a request again."""
+KEPT_SCHEDULED_S = 90 * DAY_S
+"""Firings of users' schedules."""
+KEPT_PLACES_S = 7 * DAY_S
+"""Where replies were said to, once nothing is kept of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Job:
     work: Callable[[Runtime], Awaitable[object]]
     what: str
     """In a few words, for listings."""
+    on_record: bool = True
+    """Whether each time it is done is a firing; else what it does is on record by itself."""
 
 
 def standard_jobs(settings: Settings) -> tuple[Job, ...]:
@@ -38,12 +43,19 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
     times = settings.times
     return (
         Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
+        Job("schedules", 1.0, Schedules().sweep, "starts what people have scheduled, once each time", on_record=False),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
         Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
         Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),
         Job("learner", times.learner_s, learn, "has the Learner look at what it has not seen yet"),
-        Job("retention", DAY_S, retain, "archives and forgets lessons that do not prove themselves"),
-        Job("prune", HOUR_S, prune, "forgets old firings, requests that were answered, replies that were delivered"),
+        Job(
+            "retention",
+            DAY_S,
+            retain,
+            "forgets what is older than the settings say, and lessons that do not prove themselves",
+        ),
+        Job("reconciliation", DAY_S, reconciliation.sweep, "holds the accounts against the lines of the ledger"),
+        Job("prune", HOUR_S, prune, "forgets old firings, and records that nothing needs any more"),
     )
 
 
@@ -54,9 +66,11 @@ async def learn(runtime: Runtime) -> str:
 
 
 async def retain(runtime: Runtime) -> str:
-    """Ages the lessons. Source: numbers, "Memory"."""
+    """Ages the lessons, and forgets old runs and activities. Source: numbers, "Memory"; row L6."""
     found = await learner.retain(runtime)
-    return ", ".join(f"{count} {what}" for what, count in found.items())
+    gone = await retention.sweep(runtime)
+    told = [*(f"{count} {what}" for what, count in found.items()), f"{gone.runs} runs", f"{gone.activities} activities"]
+    return f"{', '.join(told)} forgotten, {len(gone.months)} months dropped"
 
 
 async def prune(runtime: Runtime) -> str:
@@ -65,10 +79,10 @@ async def prune(runtime: Runtime) -> str:
     for job in standard_jobs(runtime.settings):
         before = now - timedelta(seconds=max(HOUR_S, KEPT_FIRINGS * job.every_s))
         forgotten += await store.write(firings.prune, job.name, before)
-    before = now - timedelta(seconds=KEPT_CHATS_S)
-    requests, replies = await store.write(inbox.prune, before), await store.write(outbox.prune, before)
-    await store.write(conversations.prune, before)
-    return f"{forgotten} firings, {requests} requests, {replies} replies forgotten"
+    forgotten += await store.write(firings.prune_schedules, now - timedelta(seconds=KEPT_SCHEDULED_S))
+    gone = await retention.prune(runtime)
+    await store.write(conversations.prune, now - timedelta(seconds=KEPT_PLACES_S))
+    return ", ".join([f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]) + " forgotten"
 
 
 def slot_at(moment: datetime, every_s: float) -> datetime:

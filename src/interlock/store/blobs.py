@@ -1,7 +1,7 @@
 """Content-addressed bytes, and the versions of a project's files that point to them."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,9 +14,12 @@ from interlock.store.tx import Tx
 
 BLOBS, FILES, PROJECTS = table(Blob), table(WorkspaceFile), table(Project)
 _b, _f = BLOBS.c, FILES.c
-_HAS = sa.select(_b.size).where(_b.hash == b("hash_"))
+FRESH = timedelta(days=1)
+"""Less than the age at which what nothing refers to is forgotten (`pruning.UNUSED_BLOBS`), by days."""
+_HAS = sa.select(_b.created_at).where(_b.hash == b("hash_"))
 _PUT = sa.text(
-    "INSERT INTO blobs (hash, size, data, created_at) VALUES (:hash_, :bytes_, :data_, :now) ON CONFLICT DO NOTHING"
+    "INSERT INTO blobs (hash, size, data, created_at) VALUES (:hash_, :bytes_, :data_, :now)"
+    " ON CONFLICT (hash) DO UPDATE SET created_at = excluded.created_at"
 ).bindparams(b("data_", type_=_b.data.type), b("now", type_=_b.created_at.type))
 _LOCK = sa.select(PROJECTS.c.id).where(PROJECTS.c.id == b("project")).with_for_update(key_share=True)
 _DATA = sa.select(_b.data).where(_b.hash == b("hash_"))
@@ -45,9 +48,13 @@ _MANIFEST = (
 
 
 def put(tx: Tx, data: bytes, now: datetime) -> str:
-    """Stores bytes once; returns their SHA-256."""
+    """Stores bytes once; returns their SHA-256.
+
+    INVARIANT: what is put again looks new and its row is locked, so that nobody forgets it before it is referred to.
+    """
     name = digest(data)
-    if tx.one(_HAS, {"hash_": name}) is None:
+    known = tx.one(_HAS, {"hash_": name})
+    if known is None or now - known.created_at > FRESH:
         tx.run(_PUT, {"hash_": name, "bytes_": len(data), "data_": data, "now": now})
     return name
 

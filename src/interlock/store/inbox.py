@@ -33,11 +33,8 @@ _DONE = (
     .values(status="done", done_at=b("now", type_=_TIME))
 )
 _RELEASE = sa.update(INBOX).where(_NEW, _i.holder == b("mine")).values(holder="")
-_PRUNE = sa.delete(INBOX).where(
-    _i.status == "done", _i.done_at < b("before", type_=_TIME), _i.key.not_like("refusal:%")
-)
 SEEN = "refusal:"
-"""The key of a row that says, for good, that somebody unknown has been refused."""
+"""The key of a row that says that somebody unknown has been refused."""
 
 
 def take_in(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: datetime) -> bool:
@@ -62,7 +59,7 @@ def payload(tx: Tx, key: str) -> dict[str, Any] | None:
 
 
 def turn_away(tx: Tx, identity: str, surface: str, now: datetime) -> bool:
-    """Notes that an unknown identity was refused; False where it has been before. It is never forgotten."""
+    """Notes that an unknown identity was refused; False where it has been before, as long as that is remembered."""
     if turned_away(tx, identity):
         return False
     tx.add(
@@ -100,8 +97,3 @@ def done(tx: Tx, key: str, mine: str, now: datetime) -> bool:
 def release(tx: Tx, mine: str) -> None:
     """Gives back what a process holds, so that another one may take it at once and knows that it may be half done."""
     tx.run(_RELEASE, {"mine": mine})
-
-
-def prune(tx: Tx, before: datetime) -> int:
-    """Forgets what was done before then; returns how much. A redelivery of it would be taken for new."""
-    return tx.count(_PRUNE, {"before": before})

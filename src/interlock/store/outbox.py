@@ -125,9 +125,6 @@ _REPEAT = (
         status="pending", attempts=0, due_at=None, holder=None, error=None, payload=b("what", type_=_o.payload.type)
     )
 )
-_PRUNE = sa.delete(OUTBOX).where(
-    _o.status == "delivered", _o.kind == "text", _o.delivered_at < b("before", type_=_TIME)
-)  # fmt: skip
 
 
 def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mission_id: str | None = None) -> None:
@@ -218,8 +215,3 @@ def repeat_letter(tx: Tx, key: str, approval_id: str) -> None:
     if found is not None and found.status == "dead" and found.payload.get("repeated_by") != approval_id:
         what = {**found.payload, "repeated_by": approval_id}
         tx.stir(_REPEAT, {"named": found.key, "what": what})
-
-
-def prune(tx: Tx, before: datetime) -> int:
-    """Forgets replies that were delivered before a moment; returns how many."""
-    return tx.count(_PRUNE, {"before": before})

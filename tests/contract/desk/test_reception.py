@@ -15,7 +15,7 @@ from interlock.desk import controls, emergency, listings, people
 from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, SIDE_BY_SIDE, TAKEOVER_S, Reception
 from interlock.llm.messages import ModelRef
 from interlock.llm.providers import Models
-from interlock.store import audit, inbox, outbox, processes
+from interlock.store import audit, inbox, outbox, processes, pruning
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
@@ -170,7 +170,8 @@ async def test_the_refusal_of_a_stranger_is_not_forgotten_when_old_requests_are(
     await front.reception.accept(request("help", "first", STRANGER))
     await front.quiet(STRANGER)
     later = front.box.runtime.clock.now() + timedelta(days=400)
-    assert await front.box.runtime.store.write(inbox.prune, later) == 2
+    found = await front.box.runtime.store.read(pruning.found, pruning.REQUESTS, later)
+    assert await front.box.runtime.store.write(pruning.drop, pruning.REQUESTS, found, later) == 2
     assert not await front.reception.accept(request("help", "second", STRANGER))
 
 

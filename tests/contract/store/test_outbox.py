@@ -11,7 +11,7 @@ import pytest
 from interlock.agents.persona import COORDINATOR, load_personas
 from interlock.graph.launch import Launch, launch
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, conversations, dispatch, outbox, tasks
+from interlock.store import approvals, audit, conversations, dispatch, outbox, pruning, tasks
 from interlock.store.conversations import CONVERSATIONS, Origin
 from interlock.store.engine import Store
 from interlock.store.schema import Outgoing, table
@@ -289,13 +289,17 @@ async def test_letter_is_repeated_once_for_each_word_of_a_person(store: Store) -
         await store.write(outbox.revive, dead.id)
 
 
+def prune(tx: Tx, before: datetime) -> int:
+    return pruning.drop(tx, pruning.REPLIES, pruning.found(tx, pruning.REPLIES, before), before)
+
+
 async def test_delivered_replies_are_forgotten_in_time_and_cards_are_not(store: Store) -> None:
     await store.write(rooms)
     await store.write(outbox.say, ROOM, {"card": {}}, "reply:1", T0)
     await store.write(ask, "apr_1")
     await store.write(deliver_all)
-    assert await store.write(outbox.prune, T0) == 0
-    assert await store.write(outbox.prune, after(1)) == 1
+    assert await store.write(prune, T0) == 0
+    assert await store.write(prune, after(1)) == 1
     assert await keys(store) == [f"approval:apr_1@{ROOM}", f"approval:apr_1@{OTHER}"]
 
 
@@ -311,7 +315,7 @@ async def test_places_of_replies_are_forgotten_once_nothing_is_kept_there_and_no
     await store.write(deliver_all)
     await store.write(place_and_reply, "reply:4", "ann", after(60))
     await store.write(place_and_reply, "reply:5", "ben", T0)
-    assert await store.write(outbox.prune, after(1)) == 3
+    assert await store.write(prune, after(1)) == 3
     assert await store.write(conversations.prune, after(1)) == 1
     assert await keys(store) == ["reply:4", "reply:5"]
     kept = [row.id for row in await store.read(lambda tx: tx.rows(CONVERSATIONS.select().order_by(CONVERSATIONS.c.id)))]

@@ -131,7 +131,7 @@ class Deliverable(SQLModel, table=True):
     text: str | None = None
     data: Any | None = Field(default=None, sa_type=Json)
     path: str | None = None
-    blob: str | None = None
+    blob: str | None = Field(default=None, index=True)
     sha256: str
     verdict: str | None = None
     """Of a review: pass or changes."""
@@ -161,7 +161,7 @@ class WorkspaceFile(SQLModel, table=True):
     project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
     path: str
     version: int
-    blob: str | None = Field(default=None, foreign_key="blobs.hash")
+    blob: str | None = Field(default=None, foreign_key="blobs.hash", index=True)
     base_version: int = 0
     """The version its writer had seen; lower than `version - 1` means that two wrote at once."""
     run_id: str | None = None

@@ -1,0 +1,203 @@
+"""The jobs that forget: what has ended, by kind and age as the settings say, and records that nothing needs any more.
+
+What each bite does is the store's matter; when the jobs are done, the scheduler's. Source: row L6.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import perf_counter
+from typing import Concatenate, ParamSpec, TypeVar
+
+from interlock.agents.context import Runtime
+from interlock.store import partitions, pruning, retention
+from interlock.store.leaders import LeadershipLost
+from interlock.store.pruning import Kind
+from interlock.store.retention import Cut
+from interlock.store.tx import Tx
+
+P = ParamSpec("P")
+T = TypeVar("T")
+TARGET_S = 0.02
+"""How long one bite may hold the writer; bites are made smaller or larger accordingly."""
+PAGE = 200
+WORKING_DAYS = 7
+"""Requests that were answered and replies to them: much longer than any service delivers a request again."""
+CARD_DAYS = 30
+"""Cards, alerts, letters and the threads of missions, once nothing about them changes any more."""
+RECORD_DAYS = 90
+"""Refusals, incidents that came again, uses of lessons that were judged."""
+MACHINE_DAYS = 2
+"""Workers that are gone, what coordinators have taken up."""
+BLOB_DAYS = 7
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Bites:
+    """How much one transaction takes on, by how long the last ones took."""
+
+    most: int
+    size: int = 20
+    longest_s: float = 0.0
+
+    async def write(
+        self, runtime: Runtime, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """A unit in a transaction of its own; then others have the writer for as long as it took, commit included."""
+        began = perf_counter()
+        result = await runtime.store.write(unit, *args, **kwargs)
+        took_s = perf_counter() - began
+        self.longest_s = max(self.longest_s, took_s)
+        if took_s > TARGET_S:
+            self.size = max(self.size // 2, 1)
+        elif took_s < TARGET_S / 4:
+            self.size = min(self.size * 2, self.most)
+        await asyncio.sleep(took_s)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a sweep let go: how many runs, activities, and whole months of them."""
+
+    runs: int = 0
+    activities: int = 0
+    months: tuple[str, ...] = ()
+    longest_s: float = 0.0
+    """The longest that one bite took, with its commit and the wait for those before it."""
+
+
+async def sweep(runtime: Runtime) -> Forgotten:
+    """Forgets runs and activities that are older than the settings say, but for what is open. The daily job.
+
+    On PostgreSQL it also makes the parts of the next months, and drops old ones whole where nothing in them is kept.
+    """
+    now, keep = runtime.clock.now(), runtime.settings.keep
+    await runtime.store.write(partitions.ensure, now)
+    bites = Bites(most=500)
+    runs = activities = 0
+    months: list[str] = []
+    cut = cut_of(runtime, now)
+    if cut is not None:
+        runs = await _mark_runs(runtime, cut, bites)
+        months += await _drop_months(runtime, max(cut.before, cut.before_chat))
+        await _empty_runs(runtime, bites)
+    if keep.activities_days is not None:
+        before = now - timedelta(days=keep.activities_days)
+        activities = await _forget_activities(runtime, before, bites)
+        months += await _drop_months(runtime, before)
+    return Forgotten(runs, activities, tuple(months), bites.longest_s)
+
+
+async def _drop_months(runtime: Runtime, before: datetime) -> list[str]:
+    """Whole months, unless somebody reads them just now: then the next day's job does it."""
+    try:
+        return await runtime.store.write(retention.drop_months, before)
+    except LeadershipLost:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever stands in the way, tomorrow is early enough)
+        _log.info("no old months are dropped today: %s: %s", type(error).__name__, error)
+        return []
+
+
+def cut_of(runtime: Runtime, now: datetime) -> Cut | None:
+    """Before which moments runs are forgotten; None where none ever is. Of chats the shorter of two times counts."""
+    keep = runtime.settings.keep
+    never = now - timedelta(days=36_500)
+    runs = never if keep.runs_days is None else now - timedelta(days=keep.runs_days)
+    chats = never if keep.messages_days is None else now - timedelta(days=keep.messages_days)
+    return None if runs == chats == never else Cut(runs, max(runs, chats))
+
+
+async def _pages(runtime: Runtime, sift: Callable[[Tx, Sequence[str]], list[str]], after: str) -> tuple[list[str], str]:
+    def look(tx: Tx) -> tuple[list[str], str]:
+        found = retention.candidates(tx, after, PAGE)
+        return sift(tx, found), found[-1] if found else ""
+
+    return await runtime.store.read(look)
+
+
+async def _mark_runs(runtime: Runtime, cut: Cut, bites: Bites) -> int:
+    marked, after = 0, ""
+    while True:
+        found, after = await _pages(runtime, lambda tx, ids: retention.may_go(tx, ids, cut), after)
+        for ident in found:
+            while not await bites.write(runtime, retention.mark, ident, cut, bites.size, runtime.clock.now()):
+                continue
+            marked += 1
+        if not after:
+            return marked
+
+
+async def _empty_runs(runtime: Runtime, bites: Bites) -> None:
+    after = ""
+    while True:
+        found, after = await _pages(runtime, retention.is_marked, after)
+        while found:
+            size = bites.size
+            if await bites.write(runtime, _empty_some, found[:size], size) < size:
+                del found[:size]
+        if not after:
+            return
+
+
+def _empty_some(tx: Tx, run_ids: Sequence[str], most: int) -> int:
+    gone = 0
+    for ident in run_ids:
+        if gone < most:
+            gone += retention.empty(tx, ident, most - gone)
+    return gone
+
+
+async def _forget_activities(runtime: Runtime, before: datetime, bites: Bites) -> int:
+    gone, after, store = 0, 0, runtime.store
+    while found := await store.read(retention.old_activities, after, before, PAGE):
+        after = found[-1]
+        while found:
+            some = found[: bites.size]
+            gone += await bites.write(
+                runtime, retention.forget_activities, some[0], some[-1], before, runtime.settings.project,
+                runtime.clock.now(),
+            )  # fmt: skip
+            del found[: len(some)]
+    return gone
+
+
+def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
+    """What is pruned, and for how many days it is kept."""
+    said = runtime.settings.keep.messages_days
+    working, cards = (WORKING_DAYS, CARD_DAYS) if said is None else (said, said)
+    files = runtime.settings.keep.runs_days
+    always = (
+        (pruning.REPLIES, working), (pruning.REQUESTS, working), (pruning.CARDS, cards), (pruning.LETTERS, cards),
+        (pruning.THREADS, cards), (pruning.STRANGERS, RECORD_DAYS), (pruning.REPEATED_INCIDENTS, RECORD_DAYS),
+        (pruning.DECIDED_USES, RECORD_DAYS), (pruning.GONE_WORKERS, MACHINE_DAYS),
+        (pruning.MISSION_EVENTS, MACHINE_DAYS), (pruning.OLD_CHECKPOINTS, MACHINE_DAYS),
+        (pruning.CHECKPOINT_WRITES, MACHINE_DAYS),
+    )  # fmt: skip
+    versions = () if files is None else ((pruning.FILE_VERSIONS, files),)
+    return (*always, *versions, (pruning.UNUSED_BLOBS, BLOB_DAYS))
+
+
+async def prune(runtime: Runtime) -> dict[str, int]:
+    """Forgets records of the machinery that nothing needs any more; returns how many of each kind. The hourly job."""
+    now, forgotten = runtime.clock.now(), {}
+    for kind, days in kinds(runtime):
+        gone = await _prune(runtime, kind, now - timedelta(days=days))
+        if gone:
+            forgotten[kind.what] = gone
+    return forgotten
+
+
+async def _prune(runtime: Runtime, kind: Kind, before: datetime) -> int:
+    """A thousand of a kind at most; the next hour goes on."""
+    keys, gone = await runtime.store.read(pruning.found, kind, before), 0
+    bites = Bites(most=kind.most, size=min(kind.most, 20))
+    while keys:
+        some = keys[: bites.size]
+        gone += await bites.write(runtime, pruning.drop, kind, some, before)
+        del keys[: len(some)]
+    return gone

@@ -1,0 +1,211 @@
+"""Records of the machinery that nothing needs any more: found beside the writer, deleted by id in small bites.
+
+What people and agents said is `retention`'s matter; how long each kind is kept, `oversight.retention`'s.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store.blobs import BLOBS, FILES
+from interlock.store.checkpoints import CHECKPOINTS, WRITES
+from interlock.store.conversations import CONVERSATIONS
+from interlock.store.inbox import INBOX, SEEN
+from interlock.store.incidents import INCIDENTS
+from interlock.store.leases import WORKERS
+from interlock.store.lesson_uses import USES
+from interlock.store.missions import EVENTS
+from interlock.store.outbox import OUTBOX
+from interlock.store.retention import OVER, mission_is_over
+from interlock.store.schema import Alert, Approval, Deliverable, Lane, Run, Task, table
+from interlock.store.tx import Tx
+
+LANES, RUNS, TASKS, DELIVERABLES = table(Lane), table(Run), table(Task), table(Deliverable)
+ALERTS, APPROVALS = table(Alert), table(Approval)
+_TIME = UTCDateTime()
+_BEFORE = b("before", type_=_TIME)
+_o, _c, _i, _w, _bl, _f, _t = OUTBOX.c, CONVERSATIONS.c, INBOX.c, WORKERS.c, BLOBS.c, FILES.c, TASKS.c
+_ev, _cp, _wr, _in, _u, _d = EVENTS.c, CHECKPOINTS.c, WRITES.c, INCIDENTS.c, USES.c, DELIVERABLES.c
+_al, _ap = ALERTS.c, APPROVALS.c
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of record. `find` gives the keys of those that may go, `drop` deletes one where that is still so."""
+
+    what: str
+    """In a few words, in the plural."""
+    find: sa.Select[Any]
+    drop: tuple[sa.Executable, ...]
+    most: int = 200
+    """Of one bite."""
+
+
+def found(tx: Tx, kind: Kind, before: datetime) -> list[dict[str, Any]]:
+    """Keys of records that may go, from before a moment; a thousand at most."""
+    return [row._asdict() for row in tx.rows(kind.find, {"before": before, "most": 1_000})]
+
+
+def drop(tx: Tx, kind: Kind, keys: Sequence[dict[str, Any]], before: datetime) -> int:
+    """Deletes those of the records that may still go; returns how many."""
+    gone = 0
+    for key in keys:
+        given = {**{f"key_{name}": value for name, value in key.items()}, "before": before, "most": 1}
+        gone += sum(tx.count(statement, given) for statement in kind.drop)
+    return gone
+
+
+def _kind(what: str, source: sa.Table, keys: Sequence[str], may_go: sa.ColumnElement[bool], most: int = 200) -> Kind:
+    """Records of one table that go where `may_go`."""
+    columns = [source.c[name] for name in keys]
+    these = [column == b(f"key_{column.name}", type_=column.type) for column in columns]
+    find = sa.select(*columns).where(may_go).order_by(*columns).limit(b("most"))
+    return Kind(what, find, (sa.delete(source).where(*these, may_go),), most)
+
+
+def _about(prefix: str, ident: Any) -> Any:
+    return sa.literal(prefix, sa.String()) + ident
+
+
+_IS_DELIVERED = sa.and_(_o.status == "delivered", _o.delivered_at < _BEFORE)
+_IS_SETTLED = sa.or_(
+    sa.exists().where(_o.kind == "alert", _o.subject == _about("alert:", _al.id), _al.acked_at < _BEFORE),
+    sa.exists().where(
+        _o.kind == "approval", _o.subject == _about("approval:", _ap.id),
+        sa.or_(_ap.status.in_(("denied", "expired", "used", "void")), _ap.mission_id.is_(None)),
+        _ap.answered_at < _BEFORE,
+    ),
+)  # fmt: skip
+"""Nothing about it is edited any more."""
+_kept, _newer, _later = OUTBOX.alias("kept"), INCIDENTS.alias("newer"), USES.alias("later")
+_next_file, _next_point, _point = FILES.alias("next_file"), CHECKPOINTS.alias("next_point"), CHECKPOINTS.alias("point")
+_letter = OUTBOX.alias("letter")
+_open_task = TASKS.alias("open_task")
+
+
+def _is_of_ended(mission: Any) -> sa.ColumnElement[bool]:
+    return sa.exists().where(_t.id == mission, _t.status.in_(OVER), _t.ended_at < _BEFORE)
+
+
+def _same(one: Any, other: Any) -> sa.ColumnElement[bool]:
+    return sa.func.coalesce(one, "") == sa.func.coalesce(other, "")
+
+
+REPLIES = _kind("replies", OUTBOX, ("id",), sa.and_(_IS_DELIVERED, _o.kind == "text"))
+CARDS = _kind("cards", OUTBOX, ("id",), sa.and_(_IS_DELIVERED, _o.kind.in_(("alert", "approval")), _IS_SETTLED))
+LETTERS = _kind(
+    "letters", OUTBOX, ("id",),
+    sa.and_(
+        _IS_DELIVERED, _o.kind == "letter",
+        ~sa.exists().where(RUNS.c.status.in_(("created", "running", "waiting")), RUNS.c.created_at <= _o.created_at),
+    ),
+)  # fmt: skip
+"""INVARIANT: a letter's row stays as long as a run is open that began before it was written, and might write it again.
+"""
+THREADS = _kind(
+    "threads of missions", CONVERSATIONS, ("id",),
+    sa.and_(
+        _c.role == "mission",
+        _is_of_ended(_c.mission_id),
+        ~sa.exists().where(
+            _kept.c.conversation_id == _c.id,
+            sa.or_(_kept.c.status != "delivered", _kept.c.delivered_at >= _BEFORE),
+        ),
+    ),
+    most=10,
+)  # fmt: skip
+"""With all that was said in them; without its thread nothing is said of a mission any more."""
+REQUESTS = _kind(
+    "requests", INBOX, ("key",), sa.and_(_i.status == "done", _i.done_at < _BEFORE, _i.key.not_like(f"{SEEN}%"))
+)
+STRANGERS = _kind("refusals", INBOX, ("key",), sa.and_(_i.key.like(f"{SEEN}%"), _i.done_at < _BEFORE))
+GONE_WORKERS = _kind(
+    "workers", WORKERS, ("id",),
+    sa.and_(
+        _w.state != "running", _w.beat_at < _BEFORE, ~sa.exists().where(LANES.c.holder == _w.id),
+        ~sa.exists().where(RUNS.c.status == "running", RUNS.c.worker_id == _w.id),
+    ),
+)  # fmt: skip
+MISSION_EVENTS = _kind(
+    "events", EVENTS, ("id",), sa.and_(_ev.consumed_at < _BEFORE, mission_is_over(_ev.mission_id, _BEFORE))
+)
+
+OLD_CHECKPOINTS = _kind(
+    "checkpoints", CHECKPOINTS, ("thread_id", "namespace", "id"),
+    sa.and_(
+        _is_of_ended(_cp.thread_id),
+        sa.exists().where(
+            _next_point.c.thread_id == _cp.thread_id,
+            _next_point.c.namespace == _cp.namespace,
+            _next_point.c.id > _cp.id,
+        ),
+    ),
+    most=50,
+)  # fmt: skip
+"""All but the last one of a mission that has ended."""
+CHECKPOINT_WRITES = _kind(
+    "pending writes", WRITES, ("thread_id", "namespace", "checkpoint_id", "task_id", "idx"),
+    sa.and_(
+        _is_of_ended(_wr.thread_id),
+        ~sa.exists().where(
+            _point.c.thread_id == _wr.thread_id, _point.c.namespace == _wr.namespace, _point.c.id == _wr.checkpoint_id
+        ),
+    ),
+)  # fmt: skip
+"""Those on checkpoints that are not there any more."""
+DECIDED_USES = _kind(
+    "uses of lessons", USES, ("lesson_id", "run_id"),
+    sa.and_(
+        _u.decided_at < _BEFORE,
+        sa.select(sa.func.count())
+        .where(_later.c.lesson_id == _u.lesson_id, _later.c.shown_at > _u.shown_at)
+        .scalar_subquery() >= 200,
+    ),
+)  # fmt: skip
+"""The last two hundred of each lesson stay: by them its confidence is counted."""
+REPEATED_INCIDENTS = _kind(
+    "incidents", INCIDENTS, ("id",),
+    sa.and_(
+        _in.created_at < _BEFORE,
+        mission_is_over(_in.mission_id, _BEFORE),
+        sa.exists().where(
+            _newer.c.kind == _in.kind, _newer.c.project_id == _in.project_id, _newer.c.created_at > _in.created_at,
+            _same(_newer.c.mission_id, _in.mission_id), _same(_newer.c.task_id, _in.task_id),
+            _same(_newer.c.agent_id, _in.agent_id),
+        ),
+    ),
+)  # fmt: skip
+"""Of those that are alike the newest stays."""
+FILE_VERSIONS = _kind(
+    "versions of files", FILES, ("id",),
+    sa.and_(
+        sa.exists().where(
+            _next_file.c.project_id == _f.project_id, _next_file.c.path == _f.path,
+            _next_file.c.version == _f.version + 1, _next_file.c.created_at < _BEFORE,
+            ~sa.exists().where(
+                _open_task.c.project_id == _f.project_id, _open_task.c.parent_id.is_(None),
+                _open_task.c.status.not_in(OVER), _open_task.c.created_at <= _next_file.c.created_at,
+            ).correlate(FILES, _next_file),
+        ),
+    ),
+)  # fmt: skip
+"""Those in whose place another stood before any mission began that is still open."""
+UNUSED_BLOBS = _kind(
+    "contents", BLOBS, ("hash",),
+    sa.and_(
+        _bl.created_at < _BEFORE,
+        ~sa.exists().where(_f.blob == _bl.hash),
+        ~sa.exists().where(_d.blob == _bl.hash),
+        ~sa.exists().where(
+            _letter.c.kind == "letter", _letter.c.status != "delivered",
+            sa.cast(_letter.c.payload, sa.Text).contains(_bl.hash),
+        ),
+    ),
+    most=5,
+)  # fmt: skip
+"""INVARIANT: whoever refers to a content again makes it look new (`blobs.put`), so that it stays meanwhile."""

@@ -1,0 +1,218 @@
+"""Forgetting what runs said and did, and old activities: in small bites, each whole by itself.
+
+What may go, after how long, is set by a person; when it is done, in `oversight.retention`. Records of the machinery are
+in `pruning`.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.values import SYSTEM
+from interlock.state_machine.table import TERMINAL
+from interlock.store import audit, partitions
+from interlock.store.audit import ACTIVITIES
+from interlock.store.schema import Approval, LedgerEntry, Run, RunMessage, RunStep, Task, ToolCall, table
+from interlock.store.tx import Tx
+
+RUNS, STEPS, MESSAGES, CALLS = table(Run), table(RunStep), table(RunMessage), table(ToolCall)
+APPROVALS, LEDGER, TASKS = table(Approval), table(LedgerEntry), table(Task)
+_r, _s, _m, _c, _ap, _l, _t, _a = (
+    RUNS.c, STEPS.c, MESSAGES.c, CALLS.c, APPROVALS.c, LEDGER.c, TASKS.c, ACTIVITIES.c,
+)  # fmt: skip
+_TIME = UTCDateTime()
+MARK = "forgotten"
+"""In the payload of a run: when its steps, messages and calls were let go."""
+WORDS = ("text", "prompt", "context", "from")
+"""What else of a run's payload goes."""
+ENDED = ("completed", "failed", "cancelled")
+FORGOTTEN = "ACTIVITIES_FORGOTTEN"
+OVER = [str(state) for state in sorted(TERMINAL)]
+_BEFORE = b("before", type_=_TIME)
+_settled, _others, _of_mission = LEDGER.alias("settled"), RUNS.alias("others"), RUNS.alias("of_mission")
+
+
+def mission_is_over(mission: Any, moment: Any) -> sa.ColumnElement[bool]:
+    """Whether a column names no mission, or one that ended before a moment."""
+    over = sa.exists().where(_t.id == mission, _t.status.in_(OVER), _t.ended_at < moment)
+    return sa.or_(mission.is_(None), over)
+
+
+_PAGE = (
+    sa.select(_m.run_id).where(_m.run_id > b("after")).group_by(_m.run_id).order_by(_m.run_id).limit(b("most"))
+)  # fmt: skip
+_MAY_GO = sa.select(_r.id, _r.kind, _r.payload).where(
+    _r.id == b("run_"),
+    _r.status.in_(ENDED),
+    _r.completed_at < sa.case((_r.kind == "chat", b("before_chat", type_=_TIME)), else_=_BEFORE),
+    sa.or_(_r.stop_reason.is_(None), _r.stop_reason != "dead_letter"),
+    mission_is_over(_r.mission_id, _BEFORE),
+    ~sa.exists().where(_ap.run_id == _r.id, _ap.status == "pending"),
+    ~sa.exists().where(_c.run_id == _r.id, _c.status.in_(("held", "ready", "started", "unknown"))),
+    ~sa.exists().where(
+        _l.run_id == _r.id,
+        _l.kind == "reserve",
+        ~sa.exists().where(_settled.c.reservation_id == _l.reservation_id, _settled.c.kind == "settle"),
+    ),
+    ~sa.exists().where(_others.c.agent_id == _r.agent_id, _others.c.status.in_(("running", "waiting"))),
+    ~sa.exists().where(_of_mission.c.mission_id == _r.mission_id, _of_mission.c.status.not_in(ENDED)),
+)
+"""INVARIANT: nothing goes of what is open: a mission, a question, money set aside, an effect that nobody is sure of, a
+dead letter, or the earlier messages of a conversation in which a run is at work."""
+_STRIP = (
+    sa.update(CALLS)
+    .where(
+        _c.id.in_(
+            sa.select(_c.id)
+            .where(
+                _c.run_id == b("run_"),
+                sa.or_(_c.args.is_not(None), _c.raw_args.is_not(None), _c.result.is_not(None)),
+            )
+            .limit(b("most"))
+            .correlate(None)
+        )
+    )
+    .values(args=sa.null(), raw_args=None, result=None)
+)
+_MARKED = sa.select(_r.payload).where(_r.id == b("run_"))
+_SET = (
+    sa.update(RUNS)
+    .where(_r.id == b("run_"))
+    .values(payload=b("what", type_=_r.payload.type), result=sa.case((_r.kind == "chat", sa.null()), else_=_r.result))
+)
+_DROP_STEPS = sa.delete(STEPS).where(
+    _s.id.in_(sa.select(_s.id).where(_s.run_id == b("run_")).limit(b("most")).correlate(None))
+)
+_LAST_MESSAGES = sa.select(_m.id).where(_m.run_id == b("run_")).order_by(_m.position.desc()).limit(b("most"))
+_DROP_MESSAGES = sa.delete(MESSAGES).where(_m.run_id == b("run_"), _m.id.in_(_LAST_MESSAGES.correlate(None)))
+_MAY_GO_TOO = sa.and_(_a.created_at < _BEFORE, mission_is_over(_a.mission_id, _BEFORE))
+_OLDEST = sa.select(_a.id).where(_a.id > b("after"), _MAY_GO_TOO).order_by(_a.id).limit(b("most"))
+_DROP_ACTIVITIES = (
+    sa.delete(ACTIVITIES).where(_a.id.between(b("first"), b("last")), _MAY_GO_TOO).returning(*ACTIVITIES.columns)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What ended before these moments may go: of missions, and of conversations with agents."""
+
+    before: datetime
+    before_chat: datetime
+
+
+def candidates(tx: Tx, after: str, most: int) -> list[str]:
+    """Ids of runs that have messages, in order, after an id."""
+    return [row.run_id for row in tx.rows(_PAGE, {"after": after, "most": most})]
+
+
+def may_go(tx: Tx, run_ids: Sequence[str], cut: Cut) -> list[str]:
+    """Those of the runs that are to be forgotten and are not yet."""
+    return [ident for ident in run_ids if (row := _eligible(tx, ident, cut)) is not None and MARK not in row.payload]
+
+
+def is_marked(tx: Tx, run_ids: Sequence[str]) -> list[str]:
+    """Those of the runs that have been marked as forgotten."""
+    rows = [(ident, tx.one(_MARKED, {"run_": ident})) for ident in run_ids]
+    return [ident for ident, row in rows if row is not None and MARK in row.payload]
+
+
+def _eligible(tx: Tx, run_id: str, cut: Cut) -> Any | None:
+    return tx.one(_MAY_GO, {"run_": run_id, "before": cut.before, "before_chat": cut.before_chat})
+
+
+def mark(tx: Tx, run_id: str, cut: Cut, most: int, now: datetime) -> bool:
+    """Lets the bodies of up to `most` calls of a run go; says whether all are gone. Then the run is marked, and its
+    words go: the row stays with its totals and what it came to, but for the reply of a conversation.
+    """
+    row = _eligible(tx, run_id, cut)
+    if row is None or MARK in row.payload:
+        return True
+    if tx.count(_STRIP, {"run_": run_id, "most": most}) == most:
+        return False
+    kept = {name: value for name, value in row.payload.items() if name not in WORDS}
+    tx.run(_SET, {"run_": run_id, "what": {**kept, MARK: now.astimezone(UTC).isoformat()}})
+    return True
+
+
+def empty(tx: Tx, run_id: str, most: int) -> int:
+    """Deletes up to `most` steps and messages of a run, the last ones first; returns how many."""
+    gone = tx.count(_DROP_STEPS, {"run_": run_id, "most": most})
+    if gone < most:
+        gone += tx.count(_DROP_MESSAGES, {"run_": run_id, "most": most - gone})
+    return gone
+
+
+def old_activities(tx: Tx, after: int, before: datetime, most: int) -> list[int]:
+    """Ids of activities from before a moment, in order, after an id; none of those that belong to an open mission."""
+    return [row.id for row in tx.rows(_OLDEST, {"after": after, "before": before, "most": most})]
+
+
+def forget_activities(tx: Tx, first: int, last: int, before: datetime, project_id: str, now: datetime) -> int:
+    """Deletes the activities of a range that are from before a moment, and notes in an activity of its own which they
+    were, how many, and their digest; returns how many. What belongs to an open mission stays.
+    """
+    found = tx.rows(_DROP_ACTIVITIES, {"first": first, "last": last, "before": before})
+    rows = sorted(found, key=lambda row: row.id)
+    if not rows:
+        return 0
+    earlier = [row.data for row in rows if row.action == FORGOTTEN]
+    audit.note(
+        tx, FORGOTTEN, SYSTEM, now, project_id=project_id,
+        first=min([rows[0].id, *(each["first"] for each in earlier)]), last=rows[-1].id,
+        since=_moment(rows[0].created_at), until=_moment(rows[-1].created_at),
+        count=len(rows), total=len(rows) - len(earlier) + sum(each["total"] for each in earlier),
+        sha256=digest_of(rows),
+    )  # fmt: skip
+    return len(rows)
+
+
+def digest_of(rows: Sequence[Any]) -> str:
+    """SHA-256 over activities in the order of their ids: of each a line of JSON, keys sorted, times in UTC."""
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(canonical(row).encode())
+        found.update(b"\n")
+    return found.hexdigest()
+
+
+def canonical(row: Any) -> str:
+    """An activity as the line that is digested; the same from both databases."""
+    fields = {name: _moment(value) if isinstance(value, datetime) else value for name, value in row._asdict().items()}
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _moment(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def drop_months(tx: Tx, before: datetime) -> list[str]:
+    """Drops the monthly parts that hold nothing but what was marked as forgotten, or nothing; returns their names.
+
+    Only PostgreSQL has such parts. A part that somebody is reading stays until the next time.
+    """
+    if tx.dialect != "postgresql":
+        return []
+    tx.run(_LOCK_TIMEOUT)
+    dropped = []
+    for name in partitions.TABLES:
+        for part in partitions.partitions(tx, name):
+            kept = _IS_KEPT if name in partitions.OF_RUNS else _HAS_ROWS
+            if part.stop <= before and not tx.rows(sa.text(kept.format(part=part.name)).columns(n=sa.Integer())):
+                tx.run(sa.text(f"DROP TABLE {part.name}"))
+                dropped.append(part.name)
+    return dropped
+
+
+_LOCK_TIMEOUT = sa.text("SET LOCAL lock_timeout = '500ms'")
+_HAS_ROWS = "SELECT 1 AS n FROM {part} LIMIT 1"
+_IS_KEPT = (
+    "SELECT 1 AS n FROM {part} p LEFT JOIN runs r ON r.id = p.run_id"
+    f" WHERE r.payload IS NULL OR r.payload ->> '{MARK}' IS NULL LIMIT 1"
+)
