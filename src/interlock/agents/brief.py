@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.agents import learning
+from interlock.agents import learning, scheduled
 from interlock.agents.handover import earlier_work
 from interlock.agents.learning import Look
 from interlock.agents.quoting import one_line
@@ -68,10 +68,11 @@ def load(tx: Tx, run_id: str) -> Brief:
     messages = traces.messages(tx, run_id)
     history = []
     if run.kind in KINDS_WITH_HISTORY:
-        history = traces.history(
+        found = traces.history(
             tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, most=HISTORY_ROWS,
             until=messages[0].created_at if messages else None,
         )  # fmt: skip
+        history = scheduled.recent(agent, found)
     learns = run.kind == learning.KIND
     open_lines = ledger.attempts(tx, run_id, run.step_count + 1)
     return Brief(

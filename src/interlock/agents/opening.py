@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from interlock.agents import brief as briefs
-from interlock.agents import conversation, learning, spending, steps
+from interlock.agents import conversation, learning, scheduled, spending, steps
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
@@ -164,7 +164,8 @@ def _first_message(brief: Brief) -> Message:
         return brief.look.message
     payload = brief.run.payload
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
-    return Message("user", (*map(_waiting, brief.unfinished), words, *_attached(payload.get("attachments") or ())))
+    told = (*map(_waiting, brief.unfinished), *scheduled.notice(payload))
+    return Message("user", (*told, words, *_attached(payload.get("attachments") or ())))
 
 
 def _attached(files: Sequence[Mapping[str, Any]]) -> tuple[Text, ...]:

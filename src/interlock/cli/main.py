@@ -13,6 +13,7 @@ import typer
 from interlock.cli import (
     acting,
     checking,
+    database,
     emergency,
     lessons,
     looking,
@@ -20,6 +21,7 @@ from interlock.cli import (
     people,
     queues,
     running,
+    schedules,
     scheduling,
     serving,
     starting,
@@ -86,6 +88,8 @@ def build() -> typer.Typer:
         for verb, command in more.items():
             group.command(verb)(command)
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
+    app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
+    app.add_typer(database.database(), name="db", rich_help_panel="Start")
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
     app.add_typer(checking.policy(), name="policy", rich_help_panel="Money and rules")
     app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")

@@ -75,6 +75,14 @@ def _who(leader: "Mapping[str, Any] | None") -> str:
     return f"process {leader['pid']} on {leader['host']} fires the jobs since {since}"
 
 
+def _next(job: "View", now: datetime) -> str:
+    from interlock.cli import screen
+
+    if not job["on_record"]:
+        return "–"
+    return screen.ago(job["next_fire_at"], now) if job["next_fire_at"] else "at the next start"
+
+
 def _show(as_json: bool) -> None:
     from interlock.cli import screen
     from interlock.desk import duty
@@ -92,7 +100,7 @@ def _show(as_json: bool) -> None:
             (
                 job["name"], screen.lasting(job["every_s"]) or "", screen.ago(job["last_fired_at"], now),
                 screen.state(job["last_status"] or "–"),
-                screen.ago(job["next_fire_at"], now) if job["next_fire_at"] else "at the next start",
+                _next(job, now),
                 job["what"] + (f" ({job['last_outcome']})" if job["last_outcome"] else ""),
             )
             for job in found["jobs"]

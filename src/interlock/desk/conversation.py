@@ -57,10 +57,7 @@ async def say(
     Raises UsageError for an empty or too long text, an unknown persona, a model that cannot be; Refused.
     """
     require_operator(person, "talk to agents")
-    if not text.strip():
-        raise UsageError("the message is empty: write what you want to say")
-    if len(text) > MOST_CHARS:
-        raise UsageError(f"the message has {len(text):,} characters: {MOST_CHARS:,} are the most")
+    message_of(text)
     found = runtime.personas.personas.get(persona)
     if found is None:
         raise UsageError(f"no persona `{persona}`: there are {', '.join(runtime.personas.personas)}")
@@ -69,6 +66,18 @@ async def say(
         _post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
         idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(), files,
     )  # fmt: skip
+
+
+def message_of(text: str) -> str:
+    """What may be said to a persona, as it was given.
+
+    Raises UsageError for an empty or too long text.
+    """
+    if not text.strip():
+        raise UsageError("the message is empty: write what you want to say")
+    if len(text) > MOST_CHARS:
+        raise UsageError(f"the message has {len(text):,} characters: {MOST_CHARS:,} are the most")
+    return text
 
 
 def _post(

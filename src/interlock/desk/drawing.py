@@ -14,7 +14,7 @@ from interlock.desk.details import deliverable, task
 from interlock.desk.office import Office
 from interlock.desk.views import View
 from interlock.desk.wording import begun, counted, dollars, line, listed, moment, words
-from interlock.store import approvals, audit
+from interlock.store import approvals, audit, traces
 from interlock.store.tx import Tx
 
 LONGEST_GOAL = 1_500
@@ -26,7 +26,10 @@ SEVERITIES = {"info": Tone.PLAIN, "warning": Tone.YELLOW, "critical": Tone.RED}
 
 
 async def draw(office: Office, subject: str) -> Card | None:
-    """What there is to say now of `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N` or `alert:ID`; else None."""
+    """What there is to say now of a subject; else None.
+
+    Subjects are `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N`, `alert:ID` and `said:RUN`.
+    """
     kind, _, ident = subject.partition(":")
     try:
         match kind:
@@ -40,6 +43,8 @@ async def draw(office: Office, subject: str) -> Card | None:
                 return await ended_card(office, ident.partition(":")[0], ("BLOCKED",))
             case "alert":
                 return await alert_card(office, ident)
+            case "said":
+                return await said_card(office, ident)
     except NotFound:
         return None
     raise LookupError(f"nothing is drawn of `{subject}`")
@@ -114,6 +119,18 @@ async def alert_card(office: Office, ident: str) -> Card | None:
         passages=(Passage(words(row.text)),),
         footer=row.id,
         tone=Tone.PLAIN if row.acked_at else SEVERITIES.get(row.severity, Tone.YELLOW),
+    )
+
+
+async def said_card(office: Office, run_id: str) -> Card | None:
+    """What an agent said that a schedule had woken."""
+    run = await office.store.read(traces.run, run_id)
+    if run is None or not (run.result or "").strip():
+        return None
+    return Card(
+        title=line(run.payload.get("name", "")) or "Schedule",
+        passages=(Passage(begun(run.result, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),),
+        footer=run_id,
     )
 
 

@@ -24,6 +24,10 @@ class JobLike(Protocol):
         """How often it is done."""
 
     @property
+    def on_record(self) -> bool:
+        """Whether each time it is done is a firing."""
+
+    @property
     def what(self) -> str:
         """What it does, in a few words."""
 
@@ -60,7 +64,7 @@ def _holder(row: Any) -> View:
 def _job(tx: Tx, job: JobLike) -> View:
     last = firings.last(tx, job.name)
     return {
-        "name": job.name, "what": job.what, "every_s": job.every_s,
+        "name": job.name, "what": job.what, "every_s": job.every_s, "on_record": job.on_record,
         "last_fired_at": last.created_at if last else None,
         "last_status": last.status if last else None,
         "last_outcome": last.outcome if last else None,

@@ -38,8 +38,31 @@ async def submit(
     Raises UsageError for a goal, a budget, a model or a deadline that cannot be; Refused for a viewer.
     """
     require_operator(person, "start missions")
+    plan = await wish(
+        runtime, person.id, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
+        idempotency_key=idempotency_key or new_id("key"), place=place,
+    )  # fmt: skip
+    return await runtime.store.write(launch, plan, runtime.clock.now())
+
+
+async def wish(
+    runtime: Runtime,
+    requested_by: str,
+    goal: str,
+    *,
+    idempotency_key: str,
+    budget_usd: float | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    deadline: datetime | None = None,
+    place: Place | None = None,
+) -> Launch:
+    """A mission to be launched in the name of a person whose right to do so was checked.
+
+    Raises UsageError as `submit` does.
+    """
     now = runtime.clock.now()
-    text, limit = _goal(goal), _budget(runtime.settings.mission_budget_usd if budget_usd is None else budget_usd)
+    text, limit = goal_of(goal), budget_of(runtime.settings.mission_budget_usd if budget_usd is None else budget_usd)
     if deadline is not None and deadline <= now:
         raise UsageError(f"the deadline {deadline:%Y-%m-%d %H:%M} UTC is past: give a later one")
     coordinator = runtime.personas.personas.get(COORDINATOR)
@@ -47,20 +70,19 @@ async def submit(
         raise UsageError(f"the persona `{COORDINATOR}` did not load: see `interlock persona check`")
     ref = model_for(runtime, model)
     simulated = (await runtime.models.get(ref)).simulated
-    wish = Launch(
+    return Launch(
         project_id=project or runtime.settings.project,
         goal=text,
-        requested_by=person.id,
+        requested_by=requested_by,
         coordinator=coordinator,
         budget_microusd=limit,
-        idempotency_key=idempotency_key or new_id("key"),
+        idempotency_key=idempotency_key,
         timezone=runtime.settings.timezone,
         model=str(ref) if model or simulated else None,
         simulated=simulated,
         deadline_at=deadline,
         origin=None if place is None else Origin(place.surface, place.channel, place.thread),
     )
-    return await runtime.store.write(launch, wish, now)
 
 
 def model_for(runtime: Runtime, named: str | None) -> ModelRef:
@@ -71,7 +93,11 @@ def model_for(runtime: Runtime, named: str | None) -> ModelRef:
     return runtime.models.resolve(named or runtime.settings.model)
 
 
-def _goal(goal: str) -> str:
+def goal_of(goal: str) -> str:
+    """The goal as it is kept.
+
+    Raises UsageError for one that cannot be.
+    """
     text = goal.strip()
     if not text:
         raise UsageError('the goal is empty: write what is to be reached, such as "Compare the three vendors"')
@@ -84,7 +110,11 @@ def _goal(goal: str) -> str:
     return text
 
 
-def _budget(amount_usd: float) -> int:
+def budget_of(amount_usd: float) -> int:
+    """A mission's budget in micro-dollars.
+
+    Raises UsageError for one that cannot be.
+    """
     if not 0 < amount_usd <= MOST_BUDGET_USD:
         raise UsageError(f"`{amount_usd:g}` is no budget: give dollars from 0.001 to {MOST_BUDGET_USD:,.0f}")
     amount = microusd(amount_usd)

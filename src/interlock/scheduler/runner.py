@@ -100,6 +100,8 @@ class Scheduler:
 
     async def _fire(self, job: Job, fence: int) -> bool:
         store, clock = self.runtime.store, self.runtime.clock
+        if not job.on_record:
+            return await self._look_after(job, fence)
         slot = await self._slot(job)
         if slot is None or not await store.write(firings.begin, DUTY, fence, job.name, slot, clock.now()):
             return False
@@ -114,6 +116,18 @@ class Scheduler:
             _log.warning("job %s failed: %s", job.name, error)
             status, outcome = "failed", f"{type(error).__name__}: {error}"
         await store.write(self._ended, fence, job, slot, status, outcome, clock.now())
+        return True
+
+    async def _look_after(self, job: Job, fence: int) -> bool:
+        """Does a job whose times are not on record."""
+        store = FencedStore(self.runtime.store, DUTY, fence)
+        try:
+            await job.work(replace(self.runtime, store=store))
+        except (LeadershipLost, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 (a job never ends the scheduler)
+            _log.warning("job %s failed: %s", job.name, error)
+            await store.write(self._alert, job, f"{type(error).__name__}: {error}", self.runtime.clock.now())
         return True
 
     async def _slot(self, job: Job) -> datetime | None:
@@ -138,11 +152,14 @@ class Scheduler:
     ) -> None:
         firings.end(tx, DUTY, fence, job.name, slot, status, outcome, now)
         if status == "failed":
-            audit.alert(
-                tx, now, project_id=self.runtime.settings.project, severity="warning", kind="JOB_FAILED",
-                text=f"the job `{job.name}` failed and is tried again in {job.every_s:g} s: {outcome}",
-                key=f"job:{job.name}", subject=job.name,
-            )  # fmt: skip
+            self._alert(tx, job, outcome, now)
+
+    def _alert(self, tx: Tx, job: Job, why: str | None, now: datetime) -> None:
+        audit.alert(
+            tx, now, project_id=self.runtime.settings.project, severity="warning", kind="JOB_FAILED",
+            text=f"the job `{job.name}` failed and is tried again in {job.every_s:g} s: {why}",
+            key=f"job:{job.name}", subject=job.name,
+        )  # fmt: skip
 
     def _begin(self) -> None:
         from interlock.scheduler.timer import Timer

@@ -17,6 +17,7 @@ from interlock.settings.model import ProviderSettings, Settings
 
 FILE = "interlock.yaml"
 POLICY = "policy.yaml"
+HEARTBEAT = "HEARTBEAT.md"
 PREFIX = "INTERLOCK_"
 KEY_VARIABLES: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY"}
 """Of each provider that needs a key, the variable that holds it; any other's is `NAME_API_KEY`."""
@@ -141,6 +142,9 @@ def _complete(cwd: Path, data: dict[str, Any], env: Mapping[str, str]) -> None:
     elif isinstance(given, (list, tuple, str, Path)):
         folders = [given] if isinstance(given, (str, Path)) else given
         data["personas"] = tuple(_absolute(cwd, folder) for folder in folders)
+    heartbeat = data.setdefault("heartbeat", {})
+    if isinstance(heartbeat, dict):
+        heartbeat["file"] = _absolute(cwd, heartbeat.get("file") or HEARTBEAT)
     providers = data.setdefault("providers", {})
     if isinstance(providers, dict):
         for name in {*KEY_VARIABLES, *providers}:

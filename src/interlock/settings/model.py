@@ -153,6 +153,16 @@ class Keep(Part):
     """The audit log; what is forgotten leaves a digest of itself."""
 
 
+class HeartbeatSettings(Part):
+    """What the squad looks at every so often by itself: the file HEARTBEAT.md, and who is asked to act on it."""
+
+    file: Path = Path("HEARTBEAT.md")
+    """Read by the process that leads, from its working directory."""
+    persona: str = "operations"
+    every_s: Seconds = 1800.0
+    """60 at least."""
+
+
 class Times(Part):
     """How long things may take, in seconds.
 
@@ -221,6 +231,7 @@ class Settings(Part):
     mission_budget_usd: Amount = 20.0
     project_day_usd: Amount = 50.0
     approval_expires_s: Seconds = 86_400.0
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
     times: Times = Times()
     retry: Retry = Retry()
     loops: Loops = Loops()

@@ -30,6 +30,7 @@ _END = (
     .values(status=b("to"), outcome=b("came_of_it"), ended_at=b("now", type_=_TIME))
 )
 _PRUNE = sa.delete(FIRINGS).where(_f.job == b("name"), _f.fire_at < b("before", type_=_TIME))
+_PRUNE_SCHEDULES = sa.delete(FIRINGS).where(_f.created_at < b("before", type_=_TIME), _f.job.like("schedule:%"))
 LONGEST_OUTCOME = 500
 """Characters."""
 
@@ -58,6 +59,24 @@ def end(
     tx.run(_END, {"name": job, "at": fire_at, "to": status, "came_of_it": words, "now": now})
 
 
+def record(
+    tx: Tx, job: str, fire_at: datetime, fence: int, status: str, outcome: str, now: datetime
+) -> bool:  # fmt: skip
+    """Puts a firing on record together with what it does, in one transaction; False where it was on record already."""
+    if is_known(tx, job, fire_at):
+        return False
+    tx.add(
+        Firing, job=job, fire_at=fire_at, fence=fence, status=status, outcome=outcome[:LONGEST_OUTCOME],
+        created_at=now, ended_at=now,
+    )  # fmt: skip
+    return True
+
+
+def is_known(tx: Tx, job: str, fire_at: datetime) -> bool:
+    """Whether a firing is on record."""
+    return tx.one(_SLOT, {"name": job, "at": fire_at}) is not None
+
+
 def last(tx: Tx, job: str) -> Any | None:
     """A job's latest firing."""
     return tx.one(_LAST, {"name": job})
@@ -66,3 +85,8 @@ def last(tx: Tx, job: str) -> Any | None:
 def prune(tx: Tx, job: str, before: datetime) -> int:
     """Forgets a job's firings from before a moment; returns how many."""
     return tx.count(_PRUNE, {"name": job, "before": before})
+
+
+def prune_schedules(tx: Tx, before: datetime) -> int:
+    """Forgets the firings of users' schedules from before a moment; returns how many."""
+    return tx.count(_PRUNE_SCHEDULES, {"before": before})

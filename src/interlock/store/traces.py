@@ -20,6 +20,7 @@ _r, _s, _m, _c = RUNS.c, STEPS.c, MESSAGES.c, CALLS.c
 _TIME = UTCDateTime()
 
 _RUN = sa.select(RUNS).where(_r.id == b("run_"))
+_BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
 _STEPS = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
 _MESSAGES = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
 _CALLS = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
@@ -83,6 +84,12 @@ _WAITING = (
 def run(tx: Tx, run_id: str) -> Any | None:
     """One run."""
     return tx.one(_RUN, {"run_": run_id})
+
+
+def run_by_key(tx: Tx, key: str) -> str | None:
+    """The run that was posted under an idempotency key."""
+    found = tx.one(_BY_KEY, {"key": key})
+    return None if found is None else str(found.id)
 
 
 def steps(tx: Tx, run_id: str) -> list[Any]:

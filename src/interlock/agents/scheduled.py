@@ -1,0 +1,108 @@
+"""Runs that a schedule woke: how they are posted, what they are told of it, and where their last words go.
+
+When they are posted is the scheduler's matter; otherwise they are chats, with the limits and tools of any chat.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from interlock.agents.persona import Persona
+from interlock.agents.quoting import one_line
+from interlock.core.ids import new_id
+from interlock.llm.messages import Text
+from interlock.store import audit, mailbox, outbox, squad, traces
+from interlock.store.mailbox import Post
+from interlock.store.squad import Descriptor
+from interlock.store.tx import Tx
+
+CAUSE, RUN_KIND = "schedule", "chat"
+TURNS = 10
+"""Source: numbers, "Session history limits"."""
+FAILED = "SCHEDULED_RUN_FAILED"
+"""The kind of the alert about a schedule whose run failed; settled by the next one that does not."""
+SAID = "said"
+"""The kind of subject of what an agent said unasked: `said:RUN`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A message that a schedule has for a persona. `kind` is cron or heartbeat, as of the agent's descriptor."""
+
+    schedule_id: str
+    name: str
+    kind: str
+    project_id: str
+    timezone: str
+    persona: Persona
+    text: str
+    key: str
+    due_at: datetime
+    model: str | None = None
+    run_id: str = field(default_factory=lambda: new_id("run"))
+
+
+def post(tx: Tx, call: Call, now: datetime) -> tuple[str, bool]:
+    """Posts the run; its id, and whether it is new.
+
+    It is not while an earlier message of the schedule still waits in the mailbox: that one will do for both.
+    """
+    squad.ensure_project(tx, call.project_id, call.timezone, now)
+    who = Descriptor(call.kind, call.project_id, call.persona.name, {"schedule": call.schedule_id})
+    agent = squad.ensure_agent(tx, who, call.persona.to_json(), call.persona.trust, now)
+    payload = {
+        "text": call.text, "from": f"schedule {call.name}", "schedule": call.schedule_id, "name": call.name,
+        "due_at": call.due_at.isoformat(),
+    }  # fmt: skip
+    message = Post(
+        project_id=call.project_id, agent_id=agent.id, kind=RUN_KIND, payload=payload, idempotency_key=call.key,
+        cause_kind=CAUSE, cause_id=call.schedule_id, model=call.model, coalesce=True, run_id=call.run_id,
+    )  # fmt: skip
+    return mailbox.post(tx, message, now)
+
+
+def notice(payload: Mapping[str, Any]) -> tuple[Text, ...]:
+    """What a run is told of having been woken by a schedule; nothing where it was not."""
+    if "schedule" not in payload:
+        return ()
+    name = one_line(str(payload.get("name", "")))
+    return (
+        Text(
+            f'<system_message origin="schedule">Nobody is waiting in this chat: the schedule "{name}" woke you. Your '
+            "last words are sent to the people of this project. Where there is nothing they need to know, call "
+            "do_nothing, and nothing is sent.</system_message>"
+        ),
+    )
+
+
+def recent(agent: Any, history: Sequence[Any]) -> list[Any]:
+    """The rows of its last turns, of an agent that a schedule wakes; all of any other's."""
+    if agent.descriptor.get("kind") not in ("cron", "heartbeat"):
+        return list(history)
+    runs = list(dict.fromkeys(row.run_id for row in history))[-TURNS:]
+    return [row for row in history if row.run_id in runs]
+
+
+def ended(tx: Tx, run: Any, status: str, error: str | None, result: str | None, now: datetime) -> None:
+    """Tells people what a run has said, or that it failed, in the transaction that ends it.
+
+    Nothing is said of one that called do_nothing, or had no words.
+    """
+    if run.cause_kind != CAUSE or run.kind != RUN_KIND:
+        return
+    if status == "failed":
+        name = one_line(str(run.payload.get("name", "")))
+        audit.alert(
+            tx, now, project_id=run.project_id, severity="warning", kind=FAILED, subject=run.cause_id,
+            text=f"the run {run.id} of the schedule `{name}` failed: {error}", key=f"scheduled:{run.cause_id}",
+        )  # fmt: skip
+        return
+    if status == "completed":
+        audit.settle(tx, FAILED, run.cause_id, now)
+    if status == "completed" and (result or "").strip() and not _kept_quiet(tx, run.id):
+        outbox.tell(tx, "text", f"{SAID}:{run.id}", now, project_id=run.project_id)
+
+
+def _kept_quiet(tx: Tx, run_id: str) -> bool:
+    return any(call.tool == "do_nothing" and call.status == "done" for call in traces.calls(tx, run_id))

@@ -1,0 +1,259 @@
+"""Schedules for people: adding, listing, pausing, resuming, removing. When one is due is told by who calls.
+
+What a schedule starts, and that it does so once, is the scheduler's matter.
+"""
+
+import contextlib
+import difflib
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from interlock.agents.context import Runtime
+from interlock.core.errors import UsageError
+from interlock.core.ids import new_id
+from interlock.core.text import visible
+from interlock.desk import conversation, goals
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, dollars, view
+from interlock.store import approvals, audit, controls, coordination, firings, schedules, squad, tasks, traces
+from interlock.store.tx import Tx
+
+LONGEST_NAME = 60
+TIMES_SHOWN = 3
+_NAME = re.compile(r"[\w][\w .+-]*")
+
+
+class Times(Protocol):
+    """When something is due, as the scheduler has read it."""
+
+    @property
+    def cron(self) -> str | None:
+        """The expression."""
+
+    @property
+    def every_s(self) -> float | None:
+        """The interval, where there is no expression."""
+
+    @property
+    def timezone(self) -> str:
+        """In which the expression is read."""
+
+    @property
+    def anchor_at(self) -> datetime:
+        """What intervals are counted from."""
+
+    def after(self, moment: datetime) -> datetime:
+        """The first time after a moment."""
+
+    def following(self, moment: datetime, count: int) -> list[datetime]:
+        """The next times after a moment."""
+
+
+Read = Callable[[Any], Times]
+"""The times of a row of `schedules`."""
+
+
+async def add(
+    runtime: Runtime,
+    person: Person,
+    name: str,
+    times: Times,
+    *,
+    goal: str | None = None,
+    persona: str | None = None,
+    message: str | None = None,
+    budget_usd: float | None = None,
+    model: str | None = None,
+    project: str | None = None,
+) -> View:
+    """Enters a schedule, which starts a mission from a goal, or a run of a persona's agent with a message.
+
+    It acts in the name of this person. Raises UsageError for what cannot be, Refused for a viewer.
+    """
+    require_operator(person, "schedule anything")
+    if (goal is None) == (persona is None) or (goal is not None and message is not None):
+        raise UsageError('say what: either `--goal "GOAL"`, or `--persona PERSONA "MESSAGE"`')
+    options: dict[str, Any] = {}
+    if goal is not None:
+        text = goals.goal_of(goal)
+        options = {} if budget_usd is None else {"budget_microusd": goals.budget_of(budget_usd)}
+    else:
+        if budget_usd is not None:
+            raise UsageError("`--budget` is of goals: a message has the budget of a chat with its persona")
+        text = conversation.message_of(message or "")
+        _known(runtime, str(persona))
+    if model is not None:
+        options["model"] = str(goals.model_for(runtime, model))
+    now = runtime.clock.now()
+    values = {
+        "id": new_id("sch"), "project_id": project or runtime.settings.project, "name": _name(name),
+        "kind": "message" if goal is None else "goal", "persona": persona, "text": text, "cron": times.cron,
+        "every_s": times.every_s, "timezone": times.timezone, "anchor_at": times.anchor_at, "options": options,
+        "next_at": times.after(now), "created_by": person.id, "created_at": now, "updated_at": now,
+    }  # fmt: skip
+    return await runtime.store.write(_add, person, values, times, runtime.settings.timezone, now)
+
+
+def _add(tx: Tx, person: Person, values: dict[str, Any], times: Times, zone: str, now: datetime) -> View:
+    squad.ensure_project(tx, values["project_id"], zone, now)
+    if not schedules.add(tx, **values):
+        raise UsageError(
+            f"there is a schedule `{values['name']}` in the project `{values['project_id']}` already: give another "
+            f"name, or remove it with `interlock schedule remove`"
+        )
+    row = schedules.schedule(tx, values["id"])
+    _note(tx, "SCHEDULE_ADDED", person, row, now, kind=values["kind"], cron=values["cron"], every_s=values["every_s"])
+    return _view(tx, row, lambda _: times, now)
+
+
+async def listing(office: Office, read: Read, *, project: str | None = None) -> list[View]:
+    """All schedules, or those of a project: when next (`next_times`, ISO in their zone), `last` firing and outcome."""
+    return await office.store.read(_listing, read, project, office.clock.now())
+
+
+def _listing(tx: Tx, read: Read, project: str | None, now: datetime) -> list[View]:
+    return [_view(tx, row, read, now) for row in schedules.listing(tx, project)]
+
+
+async def squad_mode(office: Office) -> str:
+    """Whether the squad is running; while it is not, what is due waits."""
+    return str(await office.store.read(controls.mode))
+
+
+async def remove(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
+    """Forgets a schedule; what it has started goes on. Raises UsageError, Refused."""
+    return await _change(office, person, "remove schedules", _remove, name, project)
+
+
+def _remove(tx: Tx, row: Any, person: Person, now: datetime) -> None:
+    if row.kind == schedules.HEARTBEAT:
+        raise UsageError("the heartbeat is of every project: pause it, or empty its HEARTBEAT.md")
+    schedules.remove(tx, row.id)
+    _note(tx, "SCHEDULE_REMOVED", person, row, now)
+
+
+async def pause(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
+    """Has a schedule not fire until it is resumed. Raises UsageError, Refused."""
+    return await _change(office, person, "pause schedules", _pause, name, project)
+
+
+def _pause(tx: Tx, row: Any, person: Person, now: datetime) -> None:
+    if row.state != "paused":
+        schedules.set_state(tx, row.id, "paused", f"by {person.name}", None, now)
+        _note(tx, "SCHEDULE_PAUSED", person, row, now)
+
+
+async def resume(office: Office, person: Person, name: str, read: Read, *, project: str | None = None) -> View:
+    """Has a schedule fire again, from its next time on. Raises UsageError, Refused."""
+
+    def act(tx: Tx, row: Any, person: Person, now: datetime) -> None:
+        if row.state != "active":
+            schedules.set_state(tx, row.id, "active", None, read(row).after(now), now)
+            _note(tx, "SCHEDULE_RESUMED", person, row, now)
+
+    return await _change(office, person, "resume schedules", act, name, project)
+
+
+Act = Callable[[Tx, Any, Person, datetime], None]
+
+
+async def _change(office: Office, person: Person, what: str, act: Act, name: str, project: str | None) -> View:
+    require_operator(person, what)
+
+    def unit(tx: Tx, now: datetime) -> View:
+        row = _find(tx, name, project or office.settings.project)
+        act(tx, row, person, now)
+        return view(schedules.schedule(tx, row.id) or row, "id", "name", "project_id", "state", "next_at")
+
+    return await office.store.write(unit, office.clock.now())
+
+
+def _find(tx: Tx, name: str, project: str) -> Any:
+    wanted = " ".join(name.split())
+    if (row := schedules.named(tx, project, wanted, lock=True)) is not None:
+        return row
+    if (row := schedules.schedule(tx, wanted, lock=True)) is not None:
+        return row
+    near = difflib.get_close_matches(wanted, [each.name for each in schedules.listing(tx, project)], n=1)
+    meant = f", did you mean `{near[0]}`" if near else ""
+    raise UsageError(
+        f"no schedule `{visible(wanted)}` in the project `{project}`{meant}: "
+        "`interlock schedule list` shows what there is"
+    )
+
+
+def _view(tx: Tx, row: Any, read: Read, now: datetime) -> View:
+    shown = view(
+        row, "id", "name", "project_id", "kind", "persona", "text", "cron", "every_s", "timezone", "state",
+        "state_reason", "next_at", "created_at",
+    )  # fmt: skip
+    budget = row.options.get("budget_microusd")
+    return {
+        **shown, "model": row.options.get("model"), "budget_usd": None if budget is None else dollars(budget),
+        "created_by": approvals.name_of(tx, row.created_by), "next_times": _upcoming(row, read, now),
+        "last": _last(tx, row),
+    }  # fmt: skip
+
+
+def _upcoming(row: Any, read: Read, now: datetime) -> list[str]:
+    if row.next_at is None or row.state != "active":
+        return []
+    with contextlib.suppress(UsageError):
+        return [_local(at, row) for at in (row.next_at, *read(row).following(max(row.next_at, now), TIMES_SHOWN - 1))]
+    return []
+
+
+def _local(at: datetime, row: Any) -> str:
+    """A moment in the zone of a schedule; in UTC where its row names none."""
+    try:
+        return at.astimezone(ZoneInfo(row.timezone)).isoformat()
+    except (LookupError, ValueError, OSError):
+        return at.isoformat()
+
+
+def _last(tx: Tx, row: Any) -> View | None:
+    """Its last firing, and how what it has started stands now."""
+    found = firings.last(tx, schedules.job(row.id))
+    if found is None:
+        return None
+    key = schedules.start_key(row.id, found.fire_at)
+    mission_id = coordination.root_by_key(tx, f"goal:{row.project_id}:{key}")
+    run_id = traces.run_by_key(tx, key)
+    standing = None
+    if mission_id is not None:
+        standing = getattr(tasks.task(tx, mission_id), "status", None)
+    elif run_id is not None:
+        standing = getattr(traces.run(tx, run_id), "status", None)
+    return {
+        "fire_at": _local(found.fire_at, row), "fired_at": found.created_at, "status": found.status,
+        "outcome": found.outcome, "mission_id": mission_id, "run_id": run_id, "standing": standing,
+    }  # fmt: skip
+
+
+def _known(runtime: Runtime, persona: str) -> None:
+    known = runtime.personas.personas
+    if persona not in known:
+        near = difflib.get_close_matches(persona, list(known), n=1, cutoff=0.5)
+        meant = f", did you mean `{near[0]}`" if near else ""
+        raise UsageError(f"no persona `{visible(persona)}`{meant}: there are {', '.join(known)}")
+
+
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not name or len(name) > LONGEST_NAME or not _NAME.fullmatch(name) or name.startswith("sch_"):
+        raise UsageError(
+            f"`{visible(text)[:LONGEST_NAME]}` is no name: use 1 to {LONGEST_NAME} letters, digits, blanks and . + - _"
+        )
+    if name.casefold() == schedules.HEARTBEAT:
+        raise UsageError(f"`{name}` is the schedule that reads HEARTBEAT.md: give another name")
+    return name
+
+
+def _note(tx: Tx, action: str, person: Person, row: Any, now: datetime, **data: Any) -> None:
+    audit.note(
+        tx, action, person.actor, now, project_id=row.project_id, subject=row.id, name=row.name,
+        surface=person.surface, by=person.name, **data,
+    )  # fmt: skip
