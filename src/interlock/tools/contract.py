@@ -6,10 +6,11 @@ Which tools there are is the registry's matter; how one is executed, that of `ex
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec
 
 import pydantic_core
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from interlock.settings import Settings
     from interlock.store.engine import Store
     from interlock.store.tx import Tx
+    from interlock.tools.children import Ended
+    from interlock.tools.orphans import Record
     from interlock.tools.workspace import Workspace
 
 P = ParamSpec("P")
@@ -29,7 +32,11 @@ UNTRUSTED, PRIVATE, OUTWARD = "untrusted", "private", "outward"
 LABELS = frozenset({UNTRUSTED, PRIVATE, OUTWARD})
 """Untrusted: it brings in what strangers wrote. Private: it reads what is ours. Outward: it sends. Source: row C11."""
 RISKS = frozenset({"GREEN", "YELLOW", "RED"})
+CHILD_S = 60.0
+CHILD_ENDED = "CHILD_ENDED"
+"""The activity of a child process that was ended before its time."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CAPABILITY = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
 class Write(NamedTuple):
@@ -110,6 +117,41 @@ class ToolContext:
             self.actor, self.now, mission_id=self.mission_id, task_id=self.task_id, labels=self.labels
         )
 
+    async def child(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = CHILD_S,
+        given: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Ended:
+        """Runs a program, without a shell, and waits for its end: {code, output, errors}, in the workspace or in `cwd`.
+
+        This is the only way for a tool to start a process: it and all it starts are ended with the call, also by the
+        next worker where this one dies. It gets no variables of this process but PATH, the language and `env`.
+
+        Raises ToolError where it cannot be started, OutcomeUnknown where it takes longer than `timeout_s`.
+        """
+        from interlock.tools import children
+
+        if cwd is None:
+            await self.workspace.lay_down()
+            cwd = self.workspace.root
+        order = children.Order(
+            argv=argv, cwd=cwd, run_id=self.run_id, call_id=self.call_id, timeout_s=timeout_s, env=env or {},
+            given=given,
+        )  # fmt: skip
+        return await children.run(self.settings.home, order, self._cut_off)
+
+    async def _cut_off(self, child: Record) -> None:
+        from interlock.store import audit
+
+        await self.store.write(
+            audit.note, CHILD_ENDED, self.actor, self.now, project_id=self.project_id, mission_id=self.mission_id,
+            task_id=self.task_id, run_id=self.run_id, subject=self.call_id, program=child.program, pid=child.pid,
+        )  # fmt: skip
+
 
 ToolFunction = Callable[..., Awaitable[object]]
 """`async fn(ctx, **args)`; what it returns is read by `Outcome.of`."""
@@ -146,6 +188,8 @@ class Tool:
     """Whether it is one of Interlock's own, so that the built-in risk table speaks of it."""
     for_personas: frozenset[str] | None = None
     """Who may be offered it; None for all."""
+    needs: frozenset[str] = frozenset()
+    """Capabilities without which a worker cannot call it, such as `browser`: agents that have it work only there."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -158,6 +202,14 @@ class Tool:
             raise UsageError(f"tool `{self.name}` has the label `{min(unknown)}`: use {', '.join(sorted(LABELS))}")
         if self.timeout_s <= 0:
             raise UsageError(f"tool `{self.name}` has a timeout of {self.timeout_s:g} s: use more than 0")
+        if isinstance(self.needs, str):
+            raise UsageError(f'tool `{self.name}` names its needs as one text: write `needs=["{self.needs}"]`')
+        object.__setattr__(self, "needs", frozenset(self.needs))
+        for need in sorted(self.needs):
+            if not _CAPABILITY.fullmatch(need):
+                raise UsageError(
+                    f"tool `{self.name}` needs `{need}`, which is no name: use up to 32 of a-z, 0-9, - and _"
+                )
 
     @cached_property
     def digest(self) -> str:

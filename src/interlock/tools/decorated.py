@@ -5,7 +5,7 @@ The tools that come with Interlock write their schemas by hand and do not need t
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar, get_type_hints, overload
 
 import pydantic
@@ -39,6 +39,7 @@ def tool(
     labels: frozenset[str] = frozenset(),
     timeout_s: float = 60.0,
     simulate: Callable[[dict[str, Any]], str] | None = None,
+    needs: Iterable[str] = (),
 ) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
 
 

@@ -56,6 +56,10 @@ class Toolbox:
         """Those of `names` that are installed, always in the same order, as a prompt cache wants it."""
         return tuple(self._tools[name].spec for name in sorted(set(names)) if name in self._tools)
 
+    def needs(self, names: Iterable[str]) -> frozenset[str]:
+        """The capabilities that those of `names` which are installed need together."""
+        return frozenset().union(*(self._tools[name].needs for name in names if name in self._tools))
+
     def validate(self, tool: Tool, args: object) -> list[str]:
         """What is wrong with the arguments of a call, each as "`path`: problem"; empty where nothing is.
 

@@ -1,0 +1,185 @@
+"""Child processes of tools: the only way to start one, so that none outlives the call that started it.
+
+What a tool does with one is its own matter; those that a dead worker left behind are ended by `orphans`.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.core.ids import new_id
+from interlock.core.text import storable
+from interlock.store import processes
+from interlock.tools import orphans
+from interlock.tools.errors import OutcomeUnknown, ToolError
+from interlock.tools.orphans import MARK, Record, records_of
+
+TERM_S = 0.4
+"""How long the processes of a call have to end by themselves once it is cut off."""
+REST_S = 0.5
+"""How long what is left in the pipes is waited for once they are gone."""
+MOST_BYTES = 1_000_000
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ")
+"""Variables that a child gets from this process: no keys, no tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A child process that has ended by itself. `is_cut`: it wrote more than was kept."""
+
+    code: int
+    """Below 0: the signal that ended it."""
+    output: str
+    errors: str
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A program to be run, for which call, and within which bounds."""
+
+    argv: Sequence[str]
+    cwd: Path
+    run_id: str
+    call_id: str
+    timeout_s: float
+    env: Mapping[str, str]
+    given: bytes = b""
+    """What it reads from its standard input."""
+    most_bytes: int = MOST_BYTES
+    """Of its output, and of its errors, each."""
+
+
+async def run(home: Path, order: Order, cut_off: Callable[[Record], Awaitable[None]]) -> Ended:
+    """Starts a program without a shell, in a session of its own, and waits for its end.
+
+    It is on record in the home before it starts. However the wait ends, nothing that it started goes on: what is left
+    gets SIGTERM, and SIGKILL `TERM_S` later. `cut_off` is told where it was ended before its time. Source: row I8.
+
+    Raises ToolError where it cannot be started, OutcomeUnknown where its time was up.
+    """
+    program, pid = _program(order), os.getpid()
+    record = Record(
+        token=new_id("kid"), host=processes.host(), worker_pid=pid, worker_started=processes.started(pid) or "unknown",
+        run_id=order.run_id, call_id=order.call_id, program=Path(program).name,
+    )  # fmt: skip
+    child = _Child(records_of(home), order, record, cut_off)
+    working = asyncio.create_task(child.work(program))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        child.cut.set()
+        await asyncio.wait({working})
+        if not working.cancelled():
+            working.exception()
+        raise
+
+
+def _program(order: Order) -> str:
+    argv = order.argv
+    if not argv or not argv[0] or any("\0" in each for each in argv):
+        raise ToolError("a child process needs a program, and arguments without NUL")
+    found = str(order.cwd / argv[0]) if "/" in argv[0] else shutil.which(argv[0])
+    if found is None or not os.access(found, os.X_OK):
+        raise ToolError(f"there is no program `{argv[0]}` on this machine: install it, or use another")
+    return found
+
+
+class _Child:
+    """One child process from its record to its end; `cut` makes it end early."""
+
+    def __init__(
+        self, folder: Path, order: Order, record: Record, cut_off: Callable[[Record], Awaitable[None]]
+    ) -> None:
+        self.folder, self.order, self.record, self.cut_off = folder, order, record, cut_off
+        self.cut = asyncio.Event()
+
+    async def work(self, program: str) -> Ended:
+        self._on_record()
+        try:
+            process = await self._started(program)
+            heard = (_Heard(self.order.most_bytes), _Heard(self.order.most_bytes))
+            by_itself = await self._waited(process, heard)
+        finally:
+            with contextlib.suppress(OSError):
+                self.record.remove(self.folder)
+        if not by_itself:
+            await self.cut_off(self.record)
+            told = f"`{self.record.program}` did not end within {self.order.timeout_s:g} s and was ended"
+            raise OutcomeUnknown(told)
+        return Ended(
+            process.returncode or 0, heard[0].text, heard[1].text, is_cut=any(each.is_cut for each in heard)
+        )  # fmt: skip
+
+    def _on_record(self) -> None:
+        try:
+            self.record.write(self.folder)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise ToolError(f"a child process cannot be put on record in `{self.folder}`: {why}") from error
+
+    async def _started(self, program: str) -> asyncio.subprocess.Process:
+        passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program, *self.order.argv[1:], cwd=self.order.cwd, start_new_session=True,
+                env={**passed_on, **self.order.env, MARK: self.record.token}, stdin=pipe, stdout=pipe, stderr=pipe,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            why = (getattr(error, "strerror", None) or str(error)).lower()
+            raise ToolError(f"`{self.record.program}` cannot be started: {why}") from error
+        self.record = self.record.started_as(process.pid)
+        with contextlib.suppress(OSError):
+            self.record.write(self.folder)
+        return process
+
+    async def _waited(self, process: asyncio.subprocess.Process, heard: "tuple[_Heard, _Heard]") -> bool:
+        """Waits for its end, or ends it; whether it ended by itself. Afterwards nothing that it started is left."""
+        assert process.stdout is not None
+        assert process.stderr is not None
+        talk = [
+            asyncio.create_task(each)
+            for each in (_feed(process, self.order.given), heard[0].listen(process.stdout),
+                         heard[1].listen(process.stderr))
+        ]  # fmt: skip
+        over, cut = asyncio.create_task(process.wait()), asyncio.create_task(self.cut.wait())
+        await asyncio.wait({over, cut}, timeout=self.order.timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        by_itself = over.done()
+        cut.cancel()
+        await orphans.end(self.record, TERM_S)
+        await asyncio.wait({over}, timeout=REST_S)
+        await asyncio.wait(talk, timeout=REST_S)
+        for each in (*talk, over):
+            each.cancel()
+        await asyncio.gather(*talk, over, cut, return_exceptions=True)
+        return by_itself
+
+
+class _Heard:
+    """What a child writes, up to a limit; the rest is read, so that it does not wait, and dropped."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes, self.data, self.is_cut = most_bytes, bytearray(), False
+
+    async def listen(self, stream: asyncio.StreamReader) -> None:
+        while piece := await stream.read(65_536):
+            room = self.most_bytes - len(self.data)
+            self.data += piece[:room]
+            self.is_cut = self.is_cut or len(piece) > room
+
+    @property
+    def text(self) -> str:
+        return storable(self.data.decode("utf-8", "replace"))
+
+
+async def _feed(process: asyncio.subprocess.Process, given: bytes) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(given)
+        await process.stdin.drain()
+    process.stdin.close()

@@ -1,0 +1,151 @@
+"""Child processes of tools: bounded, ended with all they started, and found again when their worker is killed."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from interlock.store import processes
+from interlock.tools import children, orphans
+from interlock.tools.children import Ended, Order
+from interlock.tools.errors import OutcomeUnknown, ToolError
+from interlock.tools.orphans import Record, records_of
+from tests.contract.runner.stage import until
+
+FAMILY = "trap '' TERM; setsid sleep 60 & sleep 60 & echo $! > pids; jobs -p >> pids; echo ready >> pids; wait"
+"""A shell that minds no SIGTERM, with a child in its group and one that has left it."""
+
+
+def order(folder: Path, *argv: str, **options: object) -> Order:
+    """A program to be run in a folder."""
+    usual = {"timeout_s": 20.0, "env": {}}
+    return Order(argv=argv, cwd=folder, run_id="run_1", call_id="tcl_1", **{**usual, **options})  # type: ignore[arg-type]
+
+
+async def nobody(record: Record) -> None:
+    """Who is told where a child was ended although none should be."""
+    raise AssertionError(f"{record.program} was cut off")
+
+
+async def family(folder: Path) -> list[int]:
+    """The processes of `FAMILY` once all have started."""
+    place = folder / "pids"
+    await until(lambda: place.exists() and "ready" in place.read_text())
+    return [int(line) for line in place.read_text().split() if line.isdigit()]
+
+
+async def test_child_gets_its_input_and_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    wanted = order(tmp_path, "sh", "-c", "cat; env >&2; exit 3", given=b"hello", env={"OWN": "mine"})
+    ended = await children.run(tmp_path / "home", wanted, nobody)
+    assert (ended.code, ended.output, ended.is_cut) == (3, "hello", False)
+    assert "OWN=mine" in ended.errors
+    assert "secret" not in ended.errors
+    assert list(records_of(tmp_path / "home").iterdir()) == [], "nothing stays on record"
+
+
+async def test_output_beyond_the_limit_is_dropped_and_the_child_ends_all_the_same(tmp_path: Path) -> None:
+    wanted = order(tmp_path, "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo end >&2", most_bytes=10)
+    assert await children.run(tmp_path, wanted, nobody) == Ended(0, "x" * 10, "end\n", is_cut=True)
+
+
+@pytest.mark.parametrize("argv", [(), ("",), ("no-such-program",), ("/etc/hostname",), ("./gone",), ("sh", "a\0b")])
+async def test_what_cannot_be_started_is_one_clear_error(tmp_path: Path, argv: tuple[str, ...]) -> None:
+    with pytest.raises(ToolError, match=r"program|cannot be started"):
+        await children.run(tmp_path, order(tmp_path, *argv), nobody)
+
+
+async def test_child_beyond_its_time_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    told: list[Record] = []
+
+    async def cut_off(record: Record) -> None:
+        told.append(record)
+
+    running = asyncio.create_task(
+        children.run(tmp_path / "home", order(tmp_path, "bash", "-c", FAMILY, timeout_s=0.7), cut_off)
+    )
+    pids = await family(tmp_path)
+    with pytest.raises(OutcomeUnknown, match=r"^`bash` did not end within 0.7 s and was ended$"):
+        await running
+    assert len(pids) >= 2
+    assert [pid for pid in pids if processes.started(pid)] == []
+    assert [(each.program, each.call_id) for each in told] == [("bash", "tcl_1")]
+
+
+async def test_child_of_a_call_that_is_cancelled_is_ended_within_a_second(tmp_path: Path) -> None:
+    told: list[Record] = []
+
+    async def cut_off(record: Record) -> None:
+        told.append(record)
+
+    running = asyncio.create_task(children.run(tmp_path / "home", order(tmp_path, "bash", "-c", FAMILY), cut_off))
+    pids = await family(tmp_path)
+    running.cancel()
+    async with asyncio.timeout(1.5):
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert [pid for pid in pids if processes.started(pid)] == []
+    assert len(told) == 1
+
+
+async def test_what_a_child_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    ended = await children.run(tmp_path, order(tmp_path, "bash", "-c", "sleep 60 & echo $!"), nobody)
+    assert ended.code == 0
+    assert processes.started(int(ended.output)) is None
+
+
+WORKER = """
+import asyncio, sys
+from pathlib import Path
+from interlock.tools import children
+from interlock.tools.children import Order
+
+async def main(home, folder, script):
+    await children.run(Path(home), Order(argv=["bash", "-c", script], cwd=Path(folder), run_id="run_1",
+                                         call_id="tcl_1", timeout_s=60, env={}), None)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@asynccontextmanager
+async def worker(home: Path, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process that runs `FAMILY` as a tool would."""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, str(home), str(folder), FAMILY)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_orphans_of_a_killed_worker_are_ended_and_those_of_a_live_one_are_not(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with worker(home, tmp_path) as started:
+        pids = await family(tmp_path)
+        assert await orphans.end_orphans(home) == []
+        assert all(processes.started(pid) for pid in pids)
+        started.send_signal(signal.SIGKILL)
+        await started.wait()
+        assert all(processes.started(pid) for pid in pids), "they outlive their worker"
+        assert [(each.program, each.run_id) for each in await orphans.end_orphans(home)] == [("bash", "run_1")]
+        assert [pid for pid in pids if processes.started(pid)] == []
+        assert list(records_of(home).iterdir()) == []
+
+
+async def test_process_that_only_has_the_number_of_a_child_is_left_alone(tmp_path: Path) -> None:
+    gone = Record(
+        token="kid_1", host=processes.host(), worker_pid=2**22 + 1, worker_started="1", run_id="run_1",
+        call_id="tcl_1", program="sh", pid=os.getpid(), started="another start",
+    )  # fmt: skip
+    gone.write(records_of(tmp_path))
+    (records_of(tmp_path) / "kid_2").write_text(json.dumps({"not": "a record"}))
+    assert await orphans.end_orphans(tmp_path) == []
+    assert list(records_of(tmp_path).iterdir()) == []
