@@ -1,0 +1,47 @@
+"""The same mission killed at every single point in turn, a mission for each: `make chaos`.
+
+The sample that `make test` takes is `test_kills`.
+"""
+
+import asyncio
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.chaos.conftest import Databases
+from tests.chaos.siege import Siege
+
+AT_ONCE = 3
+WHEN = ("before", "after")
+
+
+async def test_mission_survives_the_death_of_its_process_at_every_point(databases: Databases, tmp_path: Path) -> None:
+    calm = await Siege(tmp_path / "calm", databases()).endure()
+    sieges = [
+        Siege(tmp_path / f"commit-{number}-{when}", databases(), [{"when": when, "number": number}])
+        for number in range(1, calm.unit_count + 1)
+        for when in WHEN
+    ]
+    sieges += [
+        Siege(tmp_path / f"{server}-{number}-{when}", databases(), [], [(server, number, when)])
+        for server, count in calm.request_counts.items()
+        for number in range(1, count + 1)
+        for when in WHEN
+    ]
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def endure(siege: Siege) -> None:
+        async with room:
+            await siege.endure()
+
+    async with asyncio.TaskGroup() as group:
+        for siege in sieges:
+            group.create_task(endure(siege))
+    hits = Counter((kind, when) for siege in sieges for kind, when, _ in siege.hits)
+    sys.stdout.write(f"\n{calm.unit_count} transactions, {calm.request_counts} requests; killed: {dict(hits)}\n")
+    assert [siege for siege in sieges if siege.deaths != 1 or len(siege.hits) != 1] == []
+    for when in WHEN:
+        assert hits["commit", when] >= calm.unit_count
+        struck = {unit for siege in sieges for kind, at, unit in siege.hits if (kind, at) == ("commit", when)}
+        assert struck >= set(calm.lives[0])
+        assert all(hits[server, when] >= count for server, count in calm.request_counts.items())

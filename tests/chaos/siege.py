@@ -1,0 +1,211 @@
+"""One mission of five tasks in a process that is killed and started again until it has ended, and what must hold then.
+
+At which points it is killed the tests decide.
+"""
+
+import asyncio
+import json
+import signal
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from interlock.app.local import open_office
+from interlock.desk.details import deliverable
+from interlock.desk.office import Office
+from interlock.settings import load_settings
+from interlock.store.schema import Mission, Run, Task, ToolCall
+from interlock.testing.messages_api import MessagesApi
+from interlock.testing.messages_script import Scripted
+from tests import processes
+from tests.chaos.effects import Asked, Effects
+from tests.chaos.script import DELIVERABLE, EFFECTS, MODEL, ORDERS, answer, purpose_of, usage_of
+from tests.e2e.books import check_books, check_rest, rows
+from tests.e2e.story import cost_of
+
+LONGEST_S = 60.0
+PERSONA = f"""\
+schema_version: 1
+name: {ORDERS}
+title: Clerk
+role: Orders and pays
+trust: specialist
+risk_profile: GREEN
+capabilities: [orders]
+task_types: [ops]
+tools: [{", ".join(EFFECTS)}]
+budget: {{daily_usd: 5, run_usd: 0.75, chat_run_usd: 0.10}}
+limits: {{max_turns: 10, chat_max_turns: 5}}
+max_tokens: 1024
+mbti: ISTJ
+soul: You do what is asked, once.
+prompt: You order what is asked.
+"""
+
+
+@dataclass
+class Siege:
+    """A mission under fire. `dooms` are those of its commits, `requests` the points of its requests outside.
+
+    A point of a request is `("model" | "effect", N, "before" | "after")`: before it is acted on, or after it was,
+    whether or not the answer has arrived.
+    """
+
+    folder: Path
+    url: str
+    dooms: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[tuple[str, int, str]] = field(default_factory=list)
+    deaths: int = 0
+    hits: list[tuple[str, ...]] = field(default_factory=list)
+    """The points at which it was killed; of a commit with the name of its unit."""
+    billed: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """What the model server has billed, by purpose."""
+    effects: Effects = field(default_factory=Effects)
+    lives: list[list[str]] = field(default_factory=list)
+    """The units that each process has begun to commit."""
+    _process: processes.Process | None = None
+    _seen: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _tasks: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
+    _api: MessagesApi | None = None
+
+    async def endure(self) -> "Siege":
+        """Runs the mission to its end through all its deaths and checks what must hold; returns itself."""
+        self.folder.mkdir(parents=True)
+        (self.folder / "personas").mkdir()
+        (self.folder / "personas" / f"{ORDERS}.yaml").write_text(PERSONA)
+        self.effects.at = {"before": self._effect("before"), "after": self._effect("after")}
+        async with MessagesApi(self._model) as api, self.effects, asyncio.TaskGroup() as tasks:
+            self._api, self._tasks = api, tasks
+            while not await self._life(api):
+                self.deaths += 1
+        await self._check()
+        return self
+
+    @property
+    def unit_count(self) -> int:
+        """Transactions of the first process, up to its end."""
+        return len(self.lives[0])
+
+    @property
+    def request_counts(self) -> dict[str, int]:
+        """How many requests there were outside, by server."""
+        return dict(self._seen)
+
+    async def _life(self, api: MessagesApi) -> bool:
+        """One process; whether it came to the end of the mission."""
+        number = len(self.lives)
+        journal, errors = self.folder / f"{number}.journal", self.folder / f"{number}.err"
+        journal.touch()
+        orders = {
+            "overrides": self._overrides(api.base_url), "journal": str(journal), "effects_port": self.effects.port,
+            "dooms": self._dooms_of_life(),
+        }  # fmt: skip
+        with errors.open("wb") as said:
+            self._process = processes.start(
+                ["-m", "tests.chaos.victim", json.dumps(orders)], folder=self.folder,
+                environment={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "ANTHROPIC_API_KEY": "test"},
+                stdin=-3, stdout=said, stderr=said,
+            )  # fmt: skip
+        try:
+            code = await asyncio.wait_for(self._process.ended(), LONGEST_S)
+        except TimeoutError:
+            raise AssertionError(f"the mission does not end: {errors.read_text()}\n{self.hits}") from None
+        finally:
+            processes.close(self._process)
+        entries = [json.loads(line) for line in journal.read_text().splitlines()]
+        self.lives.append([entry["unit"] for entry in entries if "number" in entry])
+        for entry in entries:
+            if "doom" in entry:
+                self.dooms.remove(entry["doom"])
+                self.hits.append(("commit", entry["doom"]["when"], entry["unit"]))
+        assert code in (0, -signal.SIGKILL), errors.read_text()
+        return code == 0
+
+    def _dooms_of_life(self) -> list[dict[str, Any]]:
+        """Of the dooms by number only the first: the numbers begin anew with each process."""
+        numbers = [doom for doom in self.dooms if "number" in doom]
+        return [doom for doom in self.dooms if "unit" in doom] + numbers[:1]
+
+    def _overrides(self, model_url: str) -> dict[str, Any]:
+        return {
+            "home": str(self.folder / "home"), "database_url": self.url, "model": f"anthropic/{MODEL}",
+            "personas": [str(self.folder / "personas")], "providers": {"anthropic": {"base_url": model_url}},
+            "retry": {"base_s": 0.01, "cap_s": 0.05}, "times": {"heartbeat_s": 0.5}, "crash_limit": 10_000,
+        }  # fmt: skip
+
+    async def _model(self, body: dict[str, Any], number: int) -> Scripted:
+        """The model server: kills before it has begun to answer, or once it has answered whole."""
+        self._seen["model"] += 1
+        point = self._seen["model"]
+        purpose, turn = purpose_of(body)
+        self._kill_at("model", point, "before")
+        if ("model", point, "after") in self.requests:
+            api = self._api
+            assert api is not None
+
+            async def shoot() -> None:
+                await api.until(lambda api: number in api.answered or number in api.abandoned)
+                self._kill_at("model", point, "after")
+
+            self._tasks.create_task(shoot())
+        self.billed[purpose].append(cost_of({**_NO_CACHE, **usage_of(purpose, turn)}))
+        return answer(body)
+
+    def _effect(self, moment: str) -> Callable[[Asked], Any]:
+        async def meet(asked: Asked) -> None:
+            self._seen["effect"] += moment == "before"
+            if self._kill_at("effect", self._seen["effect"], moment) and moment == "before":
+                raise ConnectionError("it came too late")
+
+        return meet
+
+    def _kill_at(self, server: str, number: int, when: str) -> bool:
+        """Kills the process if this is a point where it is to be killed; whether it was."""
+        if (server, number, when) not in self.requests:
+            return False
+        assert self._process is not None
+        self.requests.remove((server, number, when))
+        self.hits.append((server, when, str(number)))
+        self._process.kill()
+        self._process.wait()
+        return True
+
+    async def _check(self) -> None:
+        settings = load_settings(self.folder, {}, self._overrides("http://127.0.0.1:1"))
+        async with open_office(settings, surface="cli") as (office, _):
+            (mission,) = await rows(office, Mission)
+            found = await deliverable(office, mission.id)
+            assert found.content.decode() == DELIVERABLE
+            assert [row.status for row in await rows(office, Task)] == ["DONE"] * 6
+            await check_rest(office)
+            await check_books(office)
+            await self._check_bill(office)
+            await self._check_effects(office)
+
+    async def _check_bill(self, office: Office) -> None:
+        """Every request that the model server has billed is covered by what the ledger has settled for its purpose."""
+        settled: dict[str, int] = defaultdict(int)
+        tasks = {task.id: task.key for task in await rows(office, Task)}
+        for run in await rows(office, Run):
+            purpose = tasks[run.task_id] if run.kind == "task" else run.payload.get("purpose", run.kind)
+            settled[str(purpose)] += run.cost_microusd
+        for purpose, amounts in self.billed.items():
+            assert settled[purpose] >= sum(amounts), (purpose, dict(settled), amounts)
+        if not self.deaths:
+            assert sum(settled.values()) == sum(map(sum, self.billed.values()))
+
+    async def _check_effects(self, office: Office) -> None:
+        """Each effect once, and no run or call twice."""
+        assert {name: self.effects.calls(name) for name in EFFECTS} == dict.fromkeys(EFFECTS, 1)
+        assert {one.tool: one.args for one in self.effects.done} == EFFECTS
+        calls = await rows(office, ToolCall)
+        for name in (*EFFECTS, "submit_deliverable"):
+            assert sum(call.tool == name for call in calls) == (5 if name == "submit_deliverable" else 1)
+        runs = [(run.kind, run.task_id or run.payload.get("purpose")) for run in await rows(office, Run)]
+        work = [run for run in runs if run[0] in ("task", "think")]
+        assert len(work) == len(set(work)) == 7, runs
+
+
+_NO_CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}

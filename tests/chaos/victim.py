@@ -1,0 +1,128 @@
+"""The process that executes the mission under fire, with a clerk who answers what it asks: `python -m`.
+
+When and how it is killed is decided outside: by `doomed` at its commits, by the servers at its requests.
+"""
+
+import asyncio
+import http.client
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interlock.app.box import Interlock
+from interlock.app.local import local_person, make_home
+from interlock.app.parts import load_parts
+from interlock.core.clock import SystemClock
+from interlock.desk import signing
+from interlock.desk.progress import progress
+from interlock.settings import load_settings
+from interlock.store import migrate, squad, traces
+from interlock.tools.contract import ToolContext
+from interlock.tools.decorated import tool
+from interlock.tools.registry import OutcomeUnknown
+from tests.chaos.doomed import DoomedStore, Fate
+from tests.chaos.script import GOAL
+
+LOOK_S = 0.05
+KEY = "the one order"
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What the process is told."""
+
+    overrides: dict[str, Any]
+    journal: str
+    effects_port: int
+    dooms: list[dict[str, Any]]
+
+
+def tools(port: int) -> list[Any]:
+    """The tools with effects at a server of the tests."""
+
+    def ask(method: str, path: str, token: str = "", **args: Any) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        try:
+            connection.request(method, path, json.dumps(args), {"idempotency-key": token})
+            answer = connection.getresponse()
+            if answer.status != http.HTTPStatus.OK:
+                raise OutcomeUnknown(f"the service said {answer.status}")
+            return json.loads(answer.read())
+        except (OSError, http.client.HTTPException) as error:
+            raise OutcomeUnknown(f"the service did not answer: {error}") from error
+        finally:
+            connection.close()
+
+    @tool(risk="GREEN", idempotent=True)
+    def set_stock(ctx: ToolContext, item: str, count: int) -> str:
+        """Sets how many of an item are set aside."""
+        return str(ask("POST", "/do/set_stock", ctx.idempotency_token, item=item, count=count))
+
+    @tool(risk="RED")
+    def pay(ctx: ToolContext, to: str, cents: int) -> str:
+        """Pays somebody."""
+        return str(ask("POST", "/do/pay", ctx.idempotency_token, to=to, cents=cents))
+
+    @tool(risk="GREEN")
+    def ship(ctx: ToolContext, item: str, count: int) -> str:
+        """Sends items on their way."""
+        return str(ask("POST", "/do/ship", ctx.idempotency_token, item=item, count=count))
+
+    return [set_stock, pay, ship]
+
+
+def done_outside(port: int, name: str) -> int:
+    """How many effects of a tool the server has seen."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", f"/done/{name}")
+        return int(json.loads(connection.getresponse().read())["done"])
+    finally:
+        connection.close()
+
+
+async def clerk(box: Interlock, port: int) -> None:
+    """Approves what is asked, once its run is set aside; where nobody knows what became of a call, looks it up."""
+    for card in await signing.approvals(box.runtime):
+        run = await box.runtime.store.read(traces.run, card["run_id"]) if card["kind"] == "TOOL_CALL" else None
+        if run is not None and run.status != "waiting":
+            continue
+        if card["kind"] == "UNKNOWN_OUTCOME" and await asyncio.to_thread(done_outside, port, card["tool"]):
+            await signing.deny(box.runtime, box.person, card["id"], reason="it has happened")
+        else:
+            await signing.approve(box.runtime, box.person, card["id"])
+
+
+async def live(orders: Orders) -> None:
+    """Executes the mission to its end, as `interlock up` does, or to this process's.
+
+    Where the number of a commit is its doom, it goes on until then: its beats are commits, too.
+    """
+    settings = load_settings(Path.cwd(), os.environ, orders.overrides)
+    make_home(settings.home)
+    await migrate.upgrade(settings.database_url)
+    parts = load_parts(settings, tools(orders.effects_port))
+    async with DoomedStore(settings.database_url, Fate(orders.dooms, Path(orders.journal))) as store:
+        runtime = parts.runtime(settings, SystemClock(), store)
+        person = await local_person(settings, store, runtime.clock, "python")
+        await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
+        box = Interlock(runtime, person)
+        mission = await box.submit(GOAL, idempotency_key=KEY)
+        assert await box.start(), "another process executes this home"
+        changed = store.listener()
+        while True:
+            box.check()
+            await clerk(box, orders.effects_port)
+            found = await progress(runtime, mission)
+            if found.status == "DONE" and not found.busy and not any("number" in doom for doom in orders.dooms):
+                break
+            await changed.wait(LOOK_S)
+        await box.stop()
+        await runtime.models.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(live(Orders(**json.loads(sys.argv[1]))))
