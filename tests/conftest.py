@@ -17,7 +17,7 @@ import pytest
 from psycopg import sql
 
 FOLDERS = ("unit", "contract", "integration", "migration", "e2e", "chaos")
-TIMEOUT_S = 180
+TIMEOUT_S = float(os.environ.get("TEST_TIMEOUT_S", "180"))
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, print_blob=True)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
