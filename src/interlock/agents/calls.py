@@ -258,10 +258,12 @@ def _repeatable(session: Session, call: CallState) -> bool:
 async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
     """Whether an open call can be executed now; ends it, or asks, where not."""
     tool = session.gate.toolbox.get(call.tool)
-    if call.status == CallStatus.STARTED and tool is not None and not tool.idempotent:
-        settled.holds.append(await _unknown(session, call, "a worker died while it ran"))
+    is_restored = call.status == CallStatus.UNKNOWN and call.approval_id is None
+    if (call.status == CallStatus.STARTED or is_restored) and tool is not None and not tool.idempotent:
+        what = "the database was restored from a backup" if is_restored else "a worker died while it ran"
+        settled.holds.append(await _unknown(session, call, what))
         return False
-    if call.status not in (CallStatus.HELD, CallStatus.UNKNOWN):
+    if is_restored or call.status not in (CallStatus.HELD, CallStatus.UNKNOWN):
         return True
     row = await session.runtime.store.read(approvals.approval, call.approval_id) if call.approval_id else None
     if row is None or row.status == "pending":

@@ -204,6 +204,8 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not path.is_file():
+            raise BadArchive(path, "is no file")
         try:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError as error:

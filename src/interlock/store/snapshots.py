@@ -126,6 +126,11 @@ class SqliteSnapshot:
                     row[i] = None if row[i] is None else bool(row[i])
                 yield row
 
+    def one(self, question: str, *values: str) -> tuple[Any, ...] | None:
+        """The first row of an answer."""
+        found: tuple[Any, ...] | None = self._connection.execute(question, values).fetchone()
+        return found
+
 
 def sqlite_columns(connection: sqlite3.Connection, table: str) -> dict[str, str]:
     """The columns of a table; none where there is no such table."""
@@ -169,3 +174,21 @@ def _text(at: datetime | None) -> str | None:
 
 def _listed(columns: Columns) -> str:
     return ", ".join(f'"{name}"' for name in columns)
+
+
+def role_of(url: str, identity: str) -> str | None:
+    """The role of the person whom a surface knows by an identity, whatever the database's revision; None for nobody.
+
+    Raises StoreError.
+    """
+    driver = driver_for(url)
+    if revision(url) is None:
+        return None
+    question = "SELECT p.role FROM people p JOIN identities i ON i.person_id = p.id WHERE i.key = "
+    if isinstance(driver, PostgresDriver):
+        with driver.connect() as connection:
+            row = connection.execute(f"{question}%s", [identity]).fetchone()
+    else:
+        with _of_sqlite(driver) as snapshot:
+            row = snapshot.one(f"{question}?", identity)
+    return None if row is None else str(row[0])

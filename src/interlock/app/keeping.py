@@ -1,0 +1,153 @@
+"""Keeping the database: bringing it to this version, backing it up while it is used, beginning anew from a backup.
+
+How rows are written down and taken back is in `store`.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from interlock.app.local import make_home
+from interlock.core.clock import Clock, SystemClock
+from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.values import Actor, ActorKind
+from interlock.settings import Settings
+from interlock.store import archive, migrate, restore, snapshots
+from interlock.store.archive import Archive, BadArchive, Manifest
+from interlock.store.epochs import Beginning, Uncertain
+from interlock.store.errors import StoreError
+from interlock.worker.home import HomeLock
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """From which revision to which a database was brought; None where there was nothing."""
+
+    found: str | None
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was put in the database's place, what is uncertain, and where that which was there before is kept."""
+
+    manifest: Manifest
+    uncertain: Uncertain
+    replaced: Path | None
+
+
+def address(settings: Settings) -> str:
+    """The URL for work that takes its time: past the pooler where there is one."""
+    return settings.database_direct_url or settings.database_url
+
+
+async def revisions(settings: Settings) -> Upgraded:
+    """At which revision a database is, and which this version would bring it to. Nothing is changed.
+
+    Raises StoreError.
+    """
+    found = await asyncio.to_thread(migrate.revision, address(settings))
+    is_newer = found is not None and found not in migrate.KNOWN
+    return Upgraded(found, found if is_newer and found is not None else migrate.HEAD)
+
+
+async def upgrade(settings: Settings) -> Upgraded:
+    """Brings a database to this version's revision, or makes it; what executes may go on meanwhile.
+
+    Raises StoreError, and InterlockError where the home cannot be made.
+    """
+    make_home(settings.home)
+    planned = await revisions(settings)
+    await migrate.upgrade(address(settings))
+    return planned
+
+
+async def back_up(settings: Settings, path: Path, clock: Clock | None = None) -> Manifest:
+    """Writes one snapshot of the whole state to a file, while everything goes on. Source: row L5.
+
+    Raises UsageError, Refused for who is no admin here, StoreError, and InterlockError where the disk is full.
+    """
+    await asyncio.to_thread(_require_admin, settings, "back the database up")
+    await asyncio.to_thread(_refuse_other_files, path)
+    now = (clock or SystemClock()).now()
+    return await asyncio.to_thread(archive.back_up, address(settings), path, version("interlock"), now)
+
+
+async def begin_anew(
+    settings: Settings, path: Path, *, force: bool, paused: bool, keep: bool, clock: Clock | None = None
+) -> Restored:
+    """Puts a backup in the place of all that is in the database; what was there is kept as a backup of its own.
+
+    `force` shuts out workers that are at work on PostgreSQL; with `paused` nothing starts until `resume`.
+    Source: row L5.
+
+    Raises UsageError, Refused, Conflict where somebody executes, BadArchive, StoreError, and InterlockError where the
+    disk is full; the database is then as it was.
+    """
+    make_home(settings.home)
+    await asyncio.to_thread(_require_admin, settings, "restore the database")
+    now = (clock or SystemClock()).now()
+
+    def start(manifest: Manifest) -> Beginning:
+        actor = Actor(ActorKind.HUMAN, f"local:{os.getuid()}")
+        return Beginning(now, manifest.taken_at, actor, settings.project, paused)
+
+    with _alone(settings):
+        kept = None
+        if keep:
+            await asyncio.to_thread(_readable, path)
+            kept = settings.home / f"replaced-{now:%Y%m%dT%H%M%S}.backup"
+            try:
+                await asyncio.to_thread(archive.back_up, address(settings), kept, version("interlock"), now)
+            except StoreError:
+                kept = None
+        put = partial(restore.restore, silent_s=None if force else settings.times.reassign_s)
+        manifest, uncertain = await asyncio.to_thread(put, address(settings), path, settings.home, start)
+    return Restored(manifest, uncertain, kept)
+
+
+@contextlib.contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Nobody executes an embedded home meanwhile."""
+    lock = HomeLock(settings.home)
+    if settings.is_embedded and not lock.acquire():
+        holder = lock.holder()
+        who = f"process {holder}" if holder else "another process"
+        raise Conflict(f"{who} executes the home `{settings.home}`: stop it first, then restore")
+    with lock:
+        yield
+
+
+def _readable(path: Path) -> None:
+    Archive(path).__exit__()
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Only a backup may be replaced by a backup."""
+    if not path.exists() or path.is_dir():
+        return
+    try:
+        _readable(path)
+    except BadArchive as error:
+        raise UsageError(f"`{path}` is there already and is no backup: name another file") from error
+
+
+def _require_admin(settings: Settings, what: str) -> None:
+    """Lets the person through whose account this is, if they are an admin: of a home that they own, who was never made
+    anything else.
+
+    Raises Refused.
+    """
+    uid = os.getuid()
+    try:
+        role = snapshots.role_of(address(settings), f"local:{uid}")
+    except StoreError:
+        role = None
+    is_owner = not settings.home.exists() or settings.home.stat().st_uid == uid
+    if (role or ("admin" if is_owner else "operator")) != "admin":
+        raise Refused(f"only an admin may {what}: ask one, or who owns `{settings.home}`")

@@ -1,0 +1,124 @@
+"""`interlock db`: bringing the database to this version, backing it up while it is used, restoring a backup."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+if TYPE_CHECKING:
+    from interlock.app.keeping import Restored
+
+BEHIND = 3
+"""Exit code of `upgrade --check` where there is something to do."""
+
+
+def database() -> typer.Typer:
+    """The commands under `db`."""
+    group = typer.Typer(help="Upgrade, back up and restore the database.", no_args_is_help=True)
+    for name, command in (("upgrade", upgrade), ("backup", backup), ("restore", restore)):
+        group.command(name)(command)
+    return group
+
+
+def upgrade(
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; end with 3 if there is something to do.")] = (
+        False
+    ),
+    as_json: Json = False,
+) -> int:
+    """Bring the database to this version's schema; workers may go on meanwhile."""
+    from interlock.app import keeping
+    from interlock.cli import screen
+
+    settings = opening.settings()
+    found = opening.run(keeping.revisions(settings) if check else keeping.upgrade(settings))
+    is_behind = found.found != found.now
+    if as_json:
+        screen.data({"from": found.found, "to": found.now, "changed": is_behind and not check})
+    elif not is_behind:
+        screen.line(f"{settings.database_name} is at revision {found.now}: nothing to do")
+    else:
+        verb = "would go" if check else "went"
+        screen.line(f"{settings.database_name} {verb} from revision {found.found or 'none'} to {found.now}")
+    return BEHIND if check and is_behind else 0
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; there whole or not at all.")],
+    as_json: Json = False,
+) -> None:
+    """Write the whole state to one file, while everything runs."""
+    from interlock.app import keeping
+    from interlock.cli import screen
+
+    settings = opening.settings()
+    manifest = opening.run(keeping.back_up(settings, file))
+    if as_json:
+        return screen.data({"file": str(file), "bytes": file.stat().st_size, **manifest.to_json()})
+    size = f"{file.stat().st_size / 1024:,.0f} KiB"
+    where = f"{settings.database_name} at revision {manifest.revision}"
+    screen.line(f"{file}: {manifest.rows:,} rows of {where}, {size}")
+    screen.note("it holds what people and agents wrote, and no keys: keep it where only you can read it")
+    return None
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="As `interlock db backup` wrote it.")],
+    force: Annotated[bool, typer.Option("--force", help="Shut out workers that are at work on PostgreSQL.")] = False,
+    paused: Annotated[bool, typer.Option("--paused", help="Start nothing before `interlock resume`.")] = False,
+    no_keep: Annotated[bool, typer.Option("--no-keep", help="Keep no backup of what is replaced.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put a backup in the database's place and begin anew from it; nothing is done twice without a person."""
+    from interlock.app import keeping
+    from interlock.cli import screen
+
+    settings = opening.settings()
+    found = opening.run(keeping.begin_anew(settings, file, force=force, paused=paused, keep=not no_keep))
+    if as_json:
+        return screen.data(_as_json(found))
+    when = f"{found.manifest.taken_at:%Y-%m-%d %H:%M} UTC"
+    screen.line(f"{settings.database_name} is as it was at {when}, epoch {found.uncertain.epoch}")
+    if found.replaced is not None:
+        screen.line(f"what it replaced is in {found.replaced}")
+    _tell(found)
+    if paused:
+        screen.note("nothing starts before `interlock resume`")
+    return None
+
+
+def _tell(found: "Restored") -> None:
+    from interlock.cli import screen
+
+    uncertain = found.uncertain
+    screen.heading("What may have been done since")
+    screen.table(
+        ("WHAT", "ID", "~DETAILS"),
+        [
+            *(("call", c.id, f"{c.tool}: repeated where harmless, else you are asked") for c in uncertain.calls),
+            *(("message", m.id, f"{m.surface} {m.channel}: {m.subject or m.kind}") for m in uncertain.messages),
+            *(("request", s.key, f"of {s.identity}: not worked any more, say it again") for s in uncertain.said),
+            *(("question", q.id, f"{q.kind}: asked again, whatever was answered") for q in uncertain.questions),
+            *(("run", r.id, f"{r.kind} of {r.mission_id or 'no mission'}: goes on from there") for r in uncertain.runs),
+        ],
+        empty="nothing was under way",
+    )  # fmt: skip
+    if uncertain.charged_microusd:
+        booked = screen.dollars(uncertain.charged_microusd / 1e6)
+        screen.line(f"{booked} set aside for open model calls was booked in full")
+    if uncertain.messages:
+        screen.note("have a message sent with `interlock outbox retry ID`; it may arrive twice")
+
+
+def _as_json(found: "Restored") -> dict[str, Any]:
+    told = asdict(found.uncertain)
+    for name in ("runs", "calls", "messages", "said", "questions"):
+        told[name] = [row._asdict() for row in getattr(found.uncertain, name)]
+    return {
+        "taken_at": found.manifest.taken_at, "revision": found.manifest.revision, "rows": found.manifest.rows,
+        "replaced": found.replaced, "uncertain": told,
+    }  # fmt: skip
