@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MODULES = ("policy_decision", "durable_run", "command_line", "idle", "mission", "slack_ack", "stop", "tap", "telemetry")
+MODULES = ("policy_decision", "runs", "mailbox_peers", "history", "waiting", "recovery", "command_line", "idle", "mission", "slack_ack", "stop", "tap", "telemetry")
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -25,8 +25,11 @@ def main() -> int:
         module: Any = importlib.import_module(f"bench.{name}")
         print(f"{name}: {module.NAME}", flush=True)
         figures: dict[str, Any] = module.run(options.quick)
-        for key, value in figures.items():
-            print(f"  {key}: {value}", flush=True)
+        if hasattr(module, "table"):
+            print(module.table(figures), flush=True)
+        else:
+            for key, value in figures.items():
+                print(f"  {key}: {value}", flush=True)
         record = {"name": module.NAME, "conditions": conditions(), "figures": figures}
         (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", "utf-8")
     return 0

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from bench.durable_run import OneModel, agent_for, lookup_order, one_run
+from bench.durable_job import OneModel, agent_for, lookup_order, one_run
 from interlock.app.box import Interlock
 from interlock.core.telemetry import SILENT, Fact, Silent, Telemetry
 from interlock.store.tx import observe

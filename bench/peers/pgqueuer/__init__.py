@@ -1,0 +1,1 @@
+"""One peer: what it needs, and its script; see `bench.peers`."""
