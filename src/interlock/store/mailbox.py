@@ -48,28 +48,22 @@ _TAKE = (
     .values(holder=b("worker"), fence=_lane.fence + 1)
     .returning(_lane.agent_id, _lane.fence)
 )
+SUSPECT = 2
+"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along."""
 _HEAD = (
-    sa.select(_run.id)
+    sa.select(RUNS)
     .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
     .order_by(_run.order_at, _run.seq)
     .limit(1)
 )
-SUSPECT = 2
-"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along."""
-_START_ANY = (
+_START = (
     sa.update(RUNS)
-    .where(_run.id == _HEAD.scalar_subquery(), sa.or_(_run.due_at.is_(None), _run.due_at <= b("now", type_=_TIME)))
+    .where(_run.id == b("run"), _run.status == sa.text("'created'"))
     .values(
-        status="running",
-        worker_id=b("worker"),
-        fence=b("lease"),
-        started_at=sa.func.coalesce(_run.started_at, b("now", type_=_TIME)),
-        due_at=None,
-        stop_reason=None,
+        status=sa.text("'running'"), worker_id=b("worker"), fence=b("lease"), started_at=b("begun", type_=_TIME),
+        due_at=None, stop_reason=None,
     )
-    .returning(*(c for c in RUNS.columns))
-)
-_START = _START_ANY.where(_run.crashes < sa.text(str(SUSPECT)))
+)  # fmt: skip
 _SUSPECTS = sa.select(_run.id).where(
     _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.crashes >= sa.text(str(SUSPECT))
 )
@@ -90,6 +84,7 @@ _LET_GO_PARKED = (
     .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
     .values(holder=None, parked_run_id=sa.case((_lane.exclusive, b("run", type_=sa.String())), else_=None))
 )
+_GO_ON = _LET_GO.values(ready_at=_NEXT_READY, due_at=_QUEUE.scalar_subquery())
 REFRESH = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"))
@@ -187,22 +182,37 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
 
     INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
     """
-    claims = []
-    for lane in tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id}):
-        start = {"agent": lane.agent_id, "now": now, "worker": worker_id, "lease": lane.fence}
-        row = tx.one(_START, start)
-        if row is None and tx.one(_SUSPECTS, {"worker": worker_id}) is None:
-            row = tx.one(_START_ANY, start)
-        if row is None:
-            params = {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence}
-            tx.run(_LET_GO, params)
-            tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
+    lanes = tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id})
+    heads = tx.ones(_HEAD, [{"agent": lane.agent_id} for lane in lanes])
+    claims: list[Claim] = []
+    suspects: int | None = None
+    head: Any
+    for lane, head in zip(lanes, heads, strict=True):
+        is_due = head is not None and (head.due_at is None or head.due_at <= now)
+        if is_due and head.crashes >= SUSPECT:
+            if suspects is None:
+                suspects = len(tx.rows(_SUSPECTS, {"worker": worker_id}))
+            is_due, suspects = suspects == 0, suspects + 1
+        if is_due:
+            claims.append(_started(tx, head, worker_id, lane.fence, now))
         else:
-            claims.append(Claim(row, worker_id, lane.fence, row.step_count))
-            is_fresh = row.started_at == now and row.policy_hash is None
-            waited_s = (now - row.order_at).total_seconds() if is_fresh else None
-            observe(tx, "run_claimed", run=row, waited_s=waited_s)
+            tx.run(_LET_GO, {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence})
+            tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
     return claims
+
+
+def _started(tx: Tx, head: Any, worker_id: str, lease: int, now: datetime) -> Claim:
+    """Starts the head of a lane that is locked: nobody else can have changed it."""
+    begun = head.started_at or now
+    start = {"run": head.id, "worker": worker_id, "lease": lease, "begun": begun}
+    tx.must(_START, start, 1, LeaseLost(head.id))
+    row = head._replace(
+        status="running", worker_id=worker_id, fence=lease, started_at=begun, due_at=None, stop_reason=None
+    )  # fmt: skip
+    is_fresh = head.started_at is None and row.policy_hash is None
+    waited_s = (now - row.order_at).total_seconds() if is_fresh else None
+    observe(tx, "run_claimed", run=row, waited_s=waited_s)
+    return Claim(row, worker_id, lease, row.step_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,13 +268,19 @@ def finish(
     error: str | None,
     steps: int | None = None,
 ) -> None:
-    """Ends a run (completed, failed or cancelled) and frees its lane for the next."""
-    tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
+    """Ends a run (completed, failed or cancelled) and frees its lane for the next.
+
+    On PostgreSQL the next is looked for once the lane is locked: one statement would not see what was posted while it
+    waited for the lock. SQLite has one writer.
+    """
+    at_once = tx.dialect == "sqlite"
+    tx.must(_GO_ON if at_once else _LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
     tx.must(_END, end, 1, LeaseLost(claim.run.id))
     observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
-    tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+    if not at_once:
+        tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
     if claim.run.report_to is not None:
         report(tx, claim.run.id, now)
 

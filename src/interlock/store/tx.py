@@ -6,7 +6,7 @@ No statement of any table lives here.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -92,6 +92,9 @@ class Tx(Protocol):
     def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
         """The first row, or None."""
 
+    def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
+        """The first row, or None, for each of several parameters (one round trip on PostgreSQL)."""
+
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         """Inserts a row; columns left out take the model's defaults."""
 
@@ -132,6 +135,9 @@ class SqliteTx:
         s = self.statements.of(core)
         raw = self.connection.execute(s.sql, s.bind(params)).fetchone()
         return None if raw is None else s.row(raw)
+
+    def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
+        return [self.one(core, params) for params in many]
 
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
@@ -189,6 +195,13 @@ class PostgresTx:
         cursor, s = self._heard(core, params)
         raw = cursor.fetchone()
         return None if raw is None else s.row(raw)
+
+    def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
+        asked = [self._execute(core, params) for params in many]
+        if self.pipeline is not None:
+            self.pipeline.sync()
+        found = [(s, cursor.fetchone()) for cursor, s in asked]
+        return [None if raw is None else s.row(raw) for s, raw in found]
 
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
