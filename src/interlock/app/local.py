@@ -61,10 +61,11 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
     Raises StoreError, ConfigError, and InterlockError where the home cannot be made.
     """
     make_home(settings.home)
-    await migrate.upgrade(settings.database_url)
+    direct, pooled = settings.database_direct_url, settings.database_pooler
+    await migrate.upgrade(direct or settings.database_url, pooled=pooled and direct is None)
     telemetry = await telemetry_of(settings)
     try:
-        async with Store(settings.database_url, telemetry) as store:
+        async with Store(settings.database_url, telemetry, pooled=pooled, direct_url=direct) as store:
             yield store
     finally:
         if telemetry.listens:

@@ -29,25 +29,26 @@ LONG_WORK = (
 still and breaks it off."""
 
 
-async def upgrade(url: str) -> str | None:
+async def upgrade(url: str, *, pooled: bool = False) -> str | None:
     """Migrates forward where needed; returns the revision it came from (None: the database was empty).
 
     A database that a newer version has migrated is left as it is where that version says that this one may use it.
+    `pooled` where the URL leads to a transaction pooler.
 
     Raises StoreTooNew for one that it may not, StoreUnavailable where it cannot be reached.
     """
-    found = await asyncio.to_thread(revision, url)
+    found = await asyncio.to_thread(revision, url, pooled=pooled)
     if found is None or (found in KNOWN and found != HEAD):
-        await asyncio.to_thread(migrate_to, url)
+        await asyncio.to_thread(migrate_to, url, pooled=pooled)
     return found
 
 
-def revision(url: str) -> str | None:
+def revision(url: str, *, pooled: bool = False) -> str | None:
     """The revision of a database, None where it is empty or does not exist yet.
 
     Raises StoreTooNew, StoreUnavailable.
     """
-    driver = driver_for(url)
+    driver = driver_for(url, pooled=pooled)
     found, reader = _sqlite_revision(driver) if isinstance(driver, SqliteDriver) else _postgres_revision(driver)
     if found is not None and found not in KNOWN and reader not in KNOWN:
         raise StoreTooNew(found, HEAD)
@@ -91,7 +92,7 @@ def _value(row: Any) -> str | None:
     return None if row is None else str(row[0])
 
 
-def migrate_to(url: str, target: str = "head") -> None:
+def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
     """Migrates forward to a revision in one transaction; whoever else migrates the database is waited for.
 
     Raises StoreUnavailable.
@@ -102,7 +103,7 @@ def migrate_to(url: str, target: str = "head") -> None:
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    driver = driver_for(url)
+    driver = driver_for(url, pooled=pooled)
     engine = _engine(driver)
     try:
         with engine.begin() as connection:

@@ -5,7 +5,7 @@ Nothing here knows a table.
 
 import contextlib
 from collections.abc import Sequence
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy.dialects.postgresql import psycopg as dialect
@@ -24,6 +24,8 @@ MALFORMED = (
 WAKE_CHANNEL = "interlock_wake"
 REPLAYS = 8
 """Tries of a unit whose connection is lost, or that another process was in the way of."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 1.0
+"""Between tries of one whose connection is lost again and again."""
 LOCK_TIMEOUT_MS = 100
 """Short of `deadlock_timeout`, so that two groups that wait for each other are told apart at once."""
 PATIENCE_S = 5.0
@@ -31,6 +33,10 @@ PATIENCE_S = 5.0
 STANDSTILL_MS = 20_000
 """After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
 locks: before anybody could take over what that process had in hand."""
+NO_DEAD_PEERS = {
+    "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000
+}  # fmt: skip
+"""Of connections over a network, in s and ms: a server that is gone without a word is one for 20 s at most."""
 APPLICATION = "interlock"
 _BREAK_OFF = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -49,19 +55,23 @@ class PostgresDriver:
     patience_s = PATIENCE_S
     standstill_ms = STANDSTILL_MS
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, *, pooled: bool = False, direct_url: str | None = None) -> None:
+        self.url, self.pooled = url, pooled
+        """A transaction pooler gives each transaction another session: nothing is prepared, and nothing set to stay."""
+        self.listen_url = direct_url if pooled else direct_url or url
+        """Where news of commits is to be had; None where only looking helps."""
         self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
 
     def connect(self, *, autocommit: bool = True) -> Any:
-        """A connection.
+        """A connection. One that leads nowhere any more is noticed by the kernel, not waited for.
 
         Raises Unreachable, without the password, where there is none to be had.
         """
         import psycopg
         from psycopg.types.json import set_json_dumps
 
+        options = None if self.pooled else " ".join(f"-c {name}={value}" for name, value in self._session.items())
         place = self.url.partition("://")[2].partition("?")[0]
         if set(place.rpartition("@")[0]) & set("/@[]"):
             raise Unreachable(MALFORMED)
@@ -71,15 +81,32 @@ class PostgresDriver:
                 autocommit=autocommit,
                 connect_timeout=10,
                 application_name=APPLICATION,
-                options=f"-c timezone=UTC -c lock_timeout={LOCK_TIMEOUT_MS} "
-                f"-c idle_in_transaction_session_timeout={self.standstill_ms}",
+                options=options,
+                **NO_DEAD_PEERS,
             )
         except (psycopg.ProgrammingError, ValueError) as error:
             raise Unreachable(MALFORMED) from error
         except psycopg.Error as error:
             raise Unreachable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from error
         set_json_dumps(storable_json, connection)
+        if self.pooled:
+            connection.prepare_threshold = None
         return connection
+
+    @property
+    def _session(self) -> dict[str, str]:
+        return {
+            "timezone": "UTC",
+            "lock_timeout": str(LOCK_TIMEOUT_MS),
+            "idle_in_transaction_session_timeout": str(self.standstill_ms),
+        }
+
+    @property
+    def _in_transaction(self) -> str | None:
+        """What each transaction has to set for itself, where sessions are not ours."""
+        if not self.pooled:
+            return None
+        return "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in self._session.items())
 
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
@@ -93,9 +120,7 @@ class PostgresDriver:
 
     def open_reader(self) -> PostgresTx:
         """A transaction object over a connection that cannot write."""
-        connection = self.connect()
-        connection.execute("SET default_transaction_read_only = on")
-        return PostgresTx(connection, self.statements)
+        return PostgresTx(self.connect(), self.statements)
 
     def read(self, tx: PostgresTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`fn(tx, …)` over one snapshot; a lost connection is replaced once.
@@ -108,7 +133,9 @@ class PostgresDriver:
             try:
                 if tx.connection.closed:
                     tx.connection = self.open_reader().connection
-                tx.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                tx.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                if (settings := self._in_transaction) is not None:
+                    tx.connection.execute(settings)
                 try:
                     return fn(tx, *args, **kwargs)
                 finally:
@@ -172,6 +199,8 @@ class PostgresDriver:
                 psycopg.errors.IdleInTransactionSessionTimeout,
             ) as error:
                 failure, tries = error, tries + 1
+                if tries > 1:
+                    sleep(min(FIRST_PAUSE_S * 2.0**tries, LONGEST_PAUSE_S))
             except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()
                 return (None, error), False
@@ -180,7 +209,9 @@ class PostgresDriver:
             return self._alone(work)
         if failure is None or isinstance(failure, psycopg.errors.UniqueViolation):
             return (None, failure), False
-        return (None, StoreUnavailable(f"PostgreSQL did not take the change: {first_line(failure)}: try again")), False
+        is_locked = isinstance(failure, psycopg.errors.LockNotAvailable)
+        fault = StoreUnavailable if is_locked else Unreachable
+        return (None, fault(f"PostgreSQL did not take the change: {first_line(failure)}: try again")), False
 
     def _has_broken_off(self) -> bool:
         """Ends connections of processes that stand still with locks in their hands; whether there were any."""
@@ -213,13 +244,15 @@ class PostgresDriver:
             raise failure
         try:
             connection.execute("COMMIT")
-        except psycopg.OperationalError as error:
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             self.close_writer()
             raise CommitUnknown(f"PostgreSQL went away during a commit: {first_line(error)}") from error
         return results, tx.wake
 
     def _execute(self, tx: PostgresTx, batch: Sequence[Work], results: list[Any]) -> None:
         tx.connection.execute("BEGIN")
+        if (settings := self._in_transaction) is not None:
+            tx.connection.execute(settings)
         if all(is_relaxed(unit) for unit, _, _ in batch):
             tx.connection.execute("SET LOCAL synchronous_commit = off")
         for unit, args, kwargs in batch:
@@ -239,7 +272,7 @@ class PostgresDriver:
 
 
 class Unreachable(StoreUnavailable):
-    """No connection is to be had."""
+    """No connection is to be had, or none that lasts: nothing was written, and it may be tried again."""
 
 
 class CommitUnknown(StoreUnavailable):

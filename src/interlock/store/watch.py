@@ -8,11 +8,13 @@ import sqlite3
 from collections.abc import Callable
 
 from interlock.store.errors import StoreError
-from interlock.store.postgres import WAKE_CHANNEL, PostgresDriver
+from interlock.store.postgres import NO_DEAD_PEERS, WAKE_CHANNEL, PostgresDriver
 from interlock.store.sqlite import SqliteDriver
 
 SQLITE_POLL_S = 0.2
 POSTGRES_POLL_S = 2.0
+POOLED_POLL_S = 0.5
+"""Where nothing can be listened to."""
 RECONNECT_S = 1.0
 
 
@@ -44,9 +46,14 @@ async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> 
 async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object]) -> None:
     import psycopg
 
+    while driver.listen_url is None:
+        await asyncio.sleep(POOLED_POLL_S)
+        changed()
     while True:
         try:
-            connection = await psycopg.AsyncConnection.connect(driver.url, autocommit=True, connect_timeout=10)
+            connection = await psycopg.AsyncConnection.connect(
+                driver.listen_url, autocommit=True, connect_timeout=10, **NO_DEAD_PEERS
+            )
             async with connection:
                 await connection.execute(f"LISTEN {WAKE_CHANNEL}")
                 while True:
