@@ -28,15 +28,17 @@ ROOM = 20_000
 Driver = SqliteDriver | PostgresDriver
 
 
-def driver_for(url: str) -> Driver:
+def driver_for(url: str, *, pooled: bool = False, direct_url: str | None = None) -> Driver:
     """The driver of a database URL: `sqlite:///PATH` or `postgresql://…`.
+
+    `pooled` where the URL leads to a transaction pooler; `direct_url` leads past it, to listen for news.
 
     Raises StoreUnavailable for any other.
     """
     if url.startswith("sqlite:///"):
         return SqliteDriver(Path(url.removeprefix("sqlite:///")))
     if url.startswith(("postgresql://", "postgres://")):
-        return PostgresDriver(url)
+        return PostgresDriver(url, pooled=pooled, direct_url=direct_url)
     scheme = url.partition("://")[0]
     raise StoreUnavailable(f"`{scheme}` is no database interlock knows: use `sqlite:///PATH` or `postgresql://…`")
 
@@ -67,9 +69,11 @@ class Store:
     `telemetry` is told of what transactions have brought about; it stays the caller's to close.
     """
 
-    def __init__(self, url: str, telemetry: Telemetry = SILENT) -> None:
+    def __init__(
+        self, url: str, telemetry: Telemetry = SILENT, *, pooled: bool = False, direct_url: str | None = None
+    ) -> None:
         self.url, self.telemetry = url, telemetry
-        self.driver = driver_for(url)
+        self.driver = driver_for(url, pooled=pooled, direct_url=direct_url)
         self._queue: queue.SimpleQueue[tuple[Work, asyncio.Future[Any]] | None] = queue.SimpleQueue()
         self._room = asyncio.Semaphore(ROOM)
         self._local = threading.local()
