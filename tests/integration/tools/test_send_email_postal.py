@@ -16,7 +16,7 @@ from interlock.tools.contract import ToolContext
 from interlock.tools.errors import OutcomeUnknown, PersonMustSay, ToolError
 from interlock.tools.workspace import Workspaces
 from tests.integration.tools.http_stub import response, serving
-from tests.integration.tools.mailing import SHORT_S, called, carried, delivered, letter, send
+from tests.integration.tools.mailing import called, carried, delivered, letter, put_off, send
 from tests.tool_calls import BOX, NOW, PROJECT, context
 
 KEY = "postal-key-77"
@@ -81,7 +81,7 @@ async def test_server_that_takes_no_more_now_gets_the_letter_when_it_said(tmp_pa
     async with serving(lambda _: answers.pop(0)) as postal:
         ctx = mailing(tmp_path, postal.url, store=store)
         async with carried(ctx) as desk:
-            outcome = await called(ctx, wait_s=SHORT_S, **LETTER)
+            outcome = await put_off(ctx, **LETTER)
             assert "do not send it once more" in outcome.content
             assert "try again in 3 s" in outcome.content
             assert (await letter(ctx)).due_at == NOW + timedelta(seconds=3)
@@ -97,7 +97,7 @@ async def test_letter_waits_while_the_squad_is_stopped(tmp_path: Path, store: St
         ctx = mailing(tmp_path, postal.url, store=store)
         await store.write(controls.set_mode, Mode.STOPPED, "ann", None, NOW)
         async with carried(ctx):
-            assert "queued_for" in (await called(ctx, wait_s=SHORT_S, **LETTER)).content
+            assert "queued_for" in (await called(ctx, wait_s=0, **LETTER)).content
             assert postal.requests == []
             await store.write(controls.set_mode, Mode.RUNNING, "ann", None, NOW)
             await delivered(ctx)
@@ -158,7 +158,8 @@ async def test_unreachable_server_is_tried_again_later(tmp_path: Path, store: St
     async with serving(lambda _: b"") as gone:
         url = gone.url
     ctx = mailing(tmp_path, url, store=store)
-    assert "cannot be reached" in (await send(ctx, wait_s=SHORT_S, **LETTER)).content
+    async with carried(ctx):
+        assert "cannot be reached" in (await put_off(ctx, **LETTER)).content
     assert ((await letter(ctx)).status, (await letter(ctx)).attempts) == ("pending", 1)
 
 

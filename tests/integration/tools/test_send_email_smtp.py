@@ -16,7 +16,7 @@ from interlock.store import migrate, squad
 from interlock.store.engine import Store
 from interlock.tools.contract import ToolContext
 from interlock.tools.errors import OutcomeUnknown, ToolError
-from tests.integration.tools.mailing import SHORT_S, called, carried, delivered, letter, send
+from tests.integration.tools.mailing import called, carried, delivered, letter, put_off, send
 from tests.tool_calls import NOW, PROJECT, context
 
 PASSWORD = "s3cret-pass"
@@ -133,7 +133,7 @@ async def test_message_that_the_server_wants_later_is_sent_later(tmp_path: Path,
     async with mail_server(mailbox) as port:
         ctx = mailing(tmp_path, store, port)
         async with carried(ctx) as desk:
-            assert "451 try later: nobody got it" in (await called(ctx, wait_s=SHORT_S, **LETTER)).content
+            assert "451 try later: nobody got it" in (await put_off(ctx, **LETTER)).content
             mailbox.verdict = "250 OK queued as 43"
             desk.time.advance(1)
             await delivered(ctx)
@@ -159,7 +159,8 @@ async def test_unreachable_server_is_tried_again_later(tmp_path: Path, store: St
     async with mail_server(Mailbox()) as port:
         pass
     ctx = mailing(tmp_path, store, port)
-    told = (await send(ctx, wait_s=SHORT_S, **LETTER)).content
+    async with carried(ctx):
+        told = (await put_off(ctx, **LETTER)).content
     assert re.search(r"the mail server cannot be used: .*: nothing was sent", told)
     assert (await letter(ctx)).status == "pending"
 
@@ -200,7 +201,8 @@ async def test_connection_lost_before_the_message_means_that_it_is_tried_again(
 ) -> None:
     async with breaking_off(at) as port:
         ctx = mailing(tmp_path, store, port)
-        assert "nothing was sent" in (await send(ctx, wait_s=SHORT_S, **LETTER)).content
+        async with carried(ctx):
+            assert "nothing was sent" in (await put_off(ctx, **LETTER)).content
         assert (await letter(ctx)).status == "pending"
 
 
