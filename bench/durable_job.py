@@ -30,6 +30,7 @@ from interlock.tools.decorated import tool
 
 COUNTS = Counts()
 MODEL = "anthropic/claude-haiku-5-5"
+LOOK_S = 0.1
 _RUNS = table(RunRow)
 _STATES = (
     sa.select(_RUNS.c.status, _RUNS.c.result, sa.func.count().label("count"))
@@ -211,5 +212,24 @@ async def direct(database: str, width: int, counts: Counts) -> AsyncIterator[Run
         await runtime.store.read(proved, posted)
 
 
+@contextlib.asynccontextmanager
+async def resume(database: str, width: int, counts: Counts) -> AsyncIterator[Run]:
+    """The worker goes on with what a process left that is no more."""
+    global COUNTS
+    COUNTS = counts
+    async with opened(database, width) as box:
+        await box.start()
+
+        async def run(_: int) -> str:
+            while True:
+                with contextlib.suppress(NotTheJob):
+                    await box.runtime.store.read(proved, 1)
+                    return ANSWER
+                box.check()
+                await asyncio.sleep(LOOK_S)
+
+        yield run
+
+
 if __name__ == "__main__":
-    main(worker=worker, direct=direct)
+    main(worker=worker, direct=direct, resume=resume)

@@ -76,7 +76,7 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
             providers={"anthropic": {"api_key": "local", "base_url": model_url}},
         ) as box:  # fmt: skip
             runtime = box.runtime
-            made = [await agent_for(runtime, number) for number in range(agents)]
+            made = await asyncio.gather(*(agent_for(runtime, number) for number in range(agents)))
             await runtime.models.get(runtime.models.resolve(MODEL))
             gc.collect()
             gc.freeze()

@@ -7,6 +7,8 @@ import argparse
 import asyncio
 import gc
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -30,10 +32,14 @@ class Counts:
 
     model: int = 0
     tool: int = 0
+    die_at: int = 0
+    """The tool call in which the process kills itself; 0 for none."""
 
     def order(self, order_id: str) -> str:
         """The tool."""
         self.tool += 1
+        if self.tool == self.die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
         return f"order {order_id}: shipped"
 
 
@@ -70,7 +76,7 @@ async def measured(run: Run, counts: Counts, numbers: Callable[[], int], seconds
 
 async def serve(opening: Opening, options: argparse.Namespace) -> None:
     """One measurement, or one for each line `SECONDS WIDTH` of the input."""
-    counts, last = Counts(), int(time.time()) * 1_000_000
+    counts, last = Counts(die_at=options.die_at), int(time.time()) * 1_000_000
 
     def numbers() -> int:
         nonlocal last
@@ -81,7 +87,10 @@ async def serve(opening: Opening, options: argparse.Namespace) -> None:
         gc.collect()
         gc.freeze()
         print(json.dumps({"ready": True}), flush=True)
-        if options.serve:
+        if options.once is not None:
+            answer = await run(options.once)
+            print(json.dumps({"answer": answer, "model_calls": counts.model, "tool_calls": counts.tool}), flush=True)
+        elif options.serve:
             while line := await asyncio.to_thread(sys.stdin.readline):
                 seconds, width = line.split()
                 told = await measured(run, counts, numbers, float(seconds), int(width))
@@ -98,6 +107,8 @@ def main(**ways: Opening) -> None:
     parser.add_argument("--width", type=int, default=1, help="runs at once; with --serve the most there will be")
     parser.add_argument("--database", required=True, help="`sqlite:///PATH` or `postgresql://…`; an empty one")
     parser.add_argument("--serve", action="store_true", help="measure as each line of the input says")
+    parser.add_argument("--once", type=int, default=None, help="do one run, with this number, and say what it took")
+    parser.add_argument("--die-at", type=int, default=0, help="the tool call in which the process kills itself")
     parser.add_argument("--way", choices=list(ways), default=next(iter(ways)))
     options = parser.parse_args()
     asyncio.run(serve(ways[options.way], options))

@@ -116,6 +116,19 @@ async def after_many(database: str, _: int, counts: Counts) -> AsyncIterator[Run
         yield run
 
 
+@asynccontextmanager
+async def resume(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
+    """Goes on with what a process left that is no more."""
+    async with saver_for(database) as saver:
+        agent = agent_over(saver, counts)
+
+        async def run(number: int) -> str:
+            told = await agent.ainvoke(None, {"configurable": {"thread_id": str(number)}}, durability="sync")
+            return str(told["messages"][-1].content)
+
+        yield run
+
+
 def earlier(number: int) -> dict[str, str]:
     """A message of a conversation: by turns the person's and the answer."""
     role, content = ("assistant", ANSWER) if number % 2 else ("user", QUESTION)
@@ -129,4 +142,4 @@ async def _asked(agent: Any, thread: int, before: list[dict[str, str]]) -> str:
 
 
 if __name__ == "__main__":
-    main(usual=opening, after_one=after_one, after_many=after_many)
+    main(usual=opening, after_one=after_one, after_many=after_many, resume=resume)

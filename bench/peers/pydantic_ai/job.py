@@ -1,6 +1,6 @@
 """The scripted job by pydantic-ai, made durable by DBOS on SQLite: model calls and tools are steps of a workflow."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,9 +13,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from bench.peers.driver import ANSWER, QUESTION, TOOL_CALLS, Counts, Run, main
 
 
-@asynccontextmanager
-async def opening(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
-    """One workflow for each run."""
+def launched(database: str, counts: Counts) -> Callable[[], Awaitable[str]]:
+    """The workflow of a run, registered; DBOS has begun to go on with those that a dead process left."""
     settings: Any = {"name": "bench", "system_database_url": database, "log_level": "ERROR", "run_admin_server": False}
     DBOS(config=settings)
 
@@ -41,6 +40,13 @@ async def opening(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
         return str((await agent.run(QUESTION)).output)
 
     DBOS.launch()
+    return work
+
+
+@asynccontextmanager
+async def opening(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
+    """One workflow for each run."""
+    work = launched(database, counts)
 
     async def run(number: int) -> str:
         with SetWorkflowID(str(number)):
@@ -50,5 +56,18 @@ async def opening(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
     DBOS.destroy()
 
 
+@asynccontextmanager
+async def resume(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
+    """Goes on with what a process left that is no more."""
+    launched(database, counts)
+
+    async def run(number: int) -> str:
+        handle = await DBOS.retrieve_workflow_async(str(number))
+        return str(await handle.get_result())
+
+    yield run
+    DBOS.destroy()
+
+
 if __name__ == "__main__":
-    main(usual=opening)
+    main(usual=opening, resume=resume)
