@@ -111,6 +111,11 @@ def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
             ("posted", screen.ago(run["created_at"], now)),
         ]
     )
+    if run["forgotten_at"]:
+        screen.line(
+            f"its steps and messages were forgotten on {run['forgotten_at'][:10]}, as `keep` in the settings says"
+        )
+        return
     for message in run["messages"]:
         if message["message_type"] == "system_message" and not prompt:
             continue

@@ -1,5 +1,8 @@
 """`interlock people`: who operates this squad, and by which ids the chats know them."""
 
+import os
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +20,7 @@ RoleHelp = "viewer looks, operator acts, admin also says who is what."
 def people() -> typer.Typer:
     """The commands under `people`."""
     group = typer.Typer(help="Who may operate this squad, and how the chats know them.", no_args_is_help=True)
-    for name, command in (("list", listing), ("add", add), ("link", link), ("unlink", unlink), ("role", role)):
+    for name, command in _COMMANDS:
         group.command(name)(command)
     return group
 
@@ -93,3 +96,71 @@ def role(who: Who, role: Annotated[str, typer.Argument(metavar="ROLE", help=Role
 
 def _a(role: Any) -> str:
     return f"{'a' if role == 'viewer' else 'an'} {role}"
+
+
+def export(
+    who: Who,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Into a file of yours.")] = None,
+) -> None:
+    """Everything on record of somebody, as JSON."""
+    from interlock.cli import screen
+    from interlock.desk import personal
+
+    found = opening.at_desk(lambda office, person: personal.export(office, person, who))
+    if output is None:
+        return screen.data(found)
+    _write_private(output, screen.json_of(found))
+    counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in found.items() if kind != "person" and rows)
+    return screen.line(f"{output}: {found['person']['name']}: {counts or 'nothing but who they are'}")
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Raises UsageError where the file is there already or cannot be written."""
+    from interlock.core.errors import UsageError
+
+    try:
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"`{path}` is there already: name another file") from error
+    except OSError as error:
+        raise UsageError(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}") from error
+
+
+def erase(
+    who: Who,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Erase somebody: their words, name and identities go; what they decided stays under an id."""
+    from interlock.cli import screen
+    from interlock.desk import personal
+
+    if not yes:
+        _confirm(opening.at_desk(lambda office, person: personal.known(office, person, who)))
+    done = opening.at_desk(lambda office, person: personal.erase(office, person, who))
+    if as_json:
+        return screen.data(done)
+    screen.line(f"{done['id']} is erased, and called `{done['name']}` in records: {done['chats']} chats erased")
+    if left := done["open_chats"]:
+        screen.note(
+            f"{len(left)} of their chats are being worked on: `interlock people erase {done['id']}` again later"
+        )
+    return None
+
+
+def _confirm(found: dict[str, Any]) -> None:
+    """Raises UsageError where nobody can be asked, Refused where they say no."""
+    from interlock.core.errors import Refused, UsageError
+
+    if not sys.stdin.isatty():
+        raise UsageError(f"erasing {found['name']} cannot be undone: say so with `--yes`")
+    if not typer.confirm(f"Erase {found['name']} ({found['id']})? This cannot be undone.", err=True):
+        raise Refused("nothing was erased")
+
+
+_COMMANDS = (
+    ("list", listing), ("add", add), ("link", link), ("unlink", unlink), ("role", role), ("export", export),
+    ("erase", erase),
+)  # fmt: skip

@@ -182,7 +182,12 @@ def document(content: bytes) -> None:
 
 def data(value: Any) -> None:
     """Prints a value as JSON."""
-    sys.stdout.write(json.dumps(value, indent=2, default=_jsonable) + "\n")
+    sys.stdout.write(json_of(value))
+
+
+def json_of(value: Any) -> str:
+    """A value as `data` prints it."""
+    return json.dumps(value, indent=2, default=_jsonable) + "\n"
 
 
 def data_line(value: Any) -> None:

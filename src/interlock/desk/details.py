@@ -15,6 +15,7 @@ from interlock.settings import Settings
 from interlock.store import approvals, blobs, ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
+from interlock.store.retention import MARK
 from interlock.store.tx import Tx
 
 
@@ -68,6 +69,8 @@ def _thread(tx: Tx, task_id: str) -> list[View]:
 async def trace(office: Office, ident: str) -> View:
     """A run whole: steps, messages, tool calls with their decisions, questions, ledger lines.
 
+    Of one that is older than `keep` says, `forgotten_at` is when its steps, messages and the calls' bodies went.
+
     Raises Unknown.
     """
     return await office.store.read(_trace, ident)
@@ -80,6 +83,7 @@ def _trace(tx: Tx, ident: str) -> View:
     return view(
         row,
         persona=squad.names(tx, [row.agent_id]).get(row.agent_id),
+        forgotten_at=row.payload.get(MARK),
         steps=views(traces.steps(tx, run_id)),
         messages=views(traces.messages(tx, run_id)),
         tool_calls=views(traces.calls(tx, run_id)),

@@ -50,7 +50,7 @@ async def add(office: Office, person: Person, name: str, *, role: str = "operato
 
     Raises Refused for anybody but an admin, UsageError for a name or role that cannot be.
     """
-    _require_admin(person)
+    require_admin(person)
     return await office.store.write(
         _add, person, new_id("per"), _name(name), _role(role), office.settings.project, office.clock.now()
     )
@@ -72,7 +72,7 @@ async def link(office: Office, person: Person, who: str, identity: str) -> View:
 
     Raises Refused, LastAdmin, Unknown, and UsageError for an identity that cannot be.
     """
-    _require_admin(person)
+    require_admin(person)
     return await office.store.write(
         _link, person, who, identity_of(identity), office.settings.project, office.clock.now()
     )
@@ -80,12 +80,12 @@ async def link(office: Office, person: Person, who: str, identity: str) -> View:
 
 def _link(tx: Tx, actor: Person, who: str, identity: str, project: str, now: datetime) -> View:
     store.lock_admins(tx)
-    row, before, admins = _find(tx, who), store.owner(tx, identity), store.admins(tx)
+    row, before, admins = find_person(tx, who), store.owner(tx, identity), store.admins(tx)
     if before is not None and before.id == row.id:
         return {**_shown(tx, row.id), "moved_from": None, "changed": False}
     store.link(tx, identity, row.id, now)
     if before is not None:
-        _keep_an_admin(tx, before, admins)
+        keep_an_admin(tx, before, admins)
     moved_from = before.name if before is not None else None
     _note(tx, actor, "IDENTITY_LINKED", row.id, project, now, identity=identity, moved_from=before and before.id)
     return {**_shown(tx, row.id), "moved_from": moved_from, "changed": True}
@@ -96,7 +96,7 @@ async def unlink(office: Office, person: Person, identity: str) -> View:
 
     Raises Refused, LastAdmin, and UsageError where it is nobody's.
     """
-    _require_admin(person)
+    require_admin(person)
     return await office.store.write(_unlink, person, identity_of(identity), office.settings.project, office.clock.now())
 
 
@@ -106,7 +106,7 @@ def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -
     if row is None:
         raise UsageError(f"`{identity}` is linked to nobody: `interlock people list` shows who is")
     store.unlink(tx, identity)
-    _keep_an_admin(tx, row, admins)
+    keep_an_admin(tx, row, admins)
     _note(tx, actor, "IDENTITY_UNLINKED", row.id, project, now, identity=identity)
     return _shown(tx, row.id)
 
@@ -116,33 +116,40 @@ async def set_role(office: Office, person: Person, who: str, role: str) -> View:
 
     Raises Refused, LastAdmin, Unknown, and UsageError for a role that is none.
     """
-    _require_admin(person)
+    require_admin(person)
     return await office.store.write(_set_role, person, who, _role(role), office.settings.project, office.clock.now())
 
 
 def _set_role(tx: Tx, actor: Person, who: str, role: str, project: str, now: datetime) -> View:
     store.lock_admins(tx)
-    row, admins = _find(tx, who), store.admins(tx)
+    row, admins = find_person(tx, who), store.admins(tx)
     if row.role != role:
         store.set_role(tx, row.id, role)
-        _keep_an_admin(tx, row, admins)
+        keep_an_admin(tx, row, admins)
         _note(tx, actor, "ROLE_CHANGED", row.id, project, now, role=role, before=row.role)
     return {**_shown(tx, row.id), "before": row.role}
 
 
-def _require_admin(person: Person) -> None:
+def require_admin(person: Person) -> None:
+    """Lets admins pass.
+
+    Raises Refused for anybody else.
+    """
     if person.role != "admin":
         raise Refused(f"{person.name} has the role {person.role} and may not say who is who: ask an admin")
 
 
-def _keep_an_admin(tx: Tx, row: Any, before: set[str]) -> None:
+def keep_an_admin(tx: Tx, row: Any, before: set[str]) -> None:
     """INVARIANT: where some admin could change who is what, one still can."""
     if before and not store.admins(tx):
         raise LastAdmin(row.name)
 
 
-def _find(tx: Tx, who: str) -> Any:
-    """The person of an id, a name or an identity."""
+def find_person(tx: Tx, who: str) -> Any:
+    """The person of an id, a name or an identity.
+
+    Raises Stranger, and UsageError where it could be several.
+    """
     wanted, rows = who.strip(), store.people(tx)
     if (owner := store.owner(tx, wanted)) is not None:
         return owner

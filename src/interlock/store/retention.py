@@ -132,12 +132,15 @@ def mark(tx: Tx, run_id: str, cut: Cut, most: int, now: datetime) -> bool:
     words go: the row stays with its totals and what it came to, but for the reply of a conversation.
     """
     row = _eligible(tx, run_id, cut)
-    if row is None or MARK in row.payload:
-        return True
-    if tx.count(_STRIP, {"run_": run_id, "most": most}) == most:
+    return row is None or MARK in row.payload or let_go(tx, row, most, now)
+
+
+def let_go(tx: Tx, row: Any, most: int, now: datetime) -> bool:
+    """The same for a run that is not open, whatever its age."""
+    if tx.count(_STRIP, {"run_": row.id, "most": most}) == most:
         return False
     kept = {name: value for name, value in row.payload.items() if name not in WORDS}
-    tx.run(_SET, {"run_": run_id, "what": {**kept, MARK: now.astimezone(UTC).isoformat()}})
+    tx.run(_SET, {"run_": row.id, "what": {**kept, MARK: now.astimezone(UTC).isoformat()}})
     return True
 
 

@@ -1,0 +1,113 @@
+"""A person's data: exported whole, and erased but for what the record of decisions needs. Only admins do either.
+
+Who is who is in `people`. Source: row L6.
+"""
+
+from datetime import datetime
+
+from interlock.core.values import Actor
+from interlock.desk.office import Office, Person
+from interlock.desk.people import find_person, keep_an_admin, require_admin
+from interlock.desk.views import View, view
+from interlock.store import audit, personal
+from interlock.store import people as store
+from interlock.store.personal import Known
+from interlock.store.tx import Tx
+
+PAGE = 50
+"""Rows that one transaction erases."""
+
+
+async def known(office: Office, person: Person, who: str) -> View:
+    """Whom `who` names: id, name, role, identities.
+
+    Raises Refused for anybody but an admin, Unknown, UsageError where it could be several.
+    """
+    require_admin(person)
+    return await office.store.read(_known, who)
+
+
+def _known(tx: Tx, who: str) -> View:
+    row = find_person(tx, who)
+    return view(row, identities=store.identities(tx).get(row.id, []))
+
+
+async def export(office: Office, person: Person, who: str) -> View:
+    """Everything on record of somebody: `person`, and by kind what they said and decided and what was said to them.
+
+    Raises as `known`.
+    """
+    require_admin(person)
+    found = await office.store.read(_export, who)
+    await office.store.write(_exported, person, found["person"]["id"], office.settings.project, office.clock.now())
+    return found
+
+
+def _export(tx: Tx, who: str) -> View:
+    found = _known(tx, who)
+    sections = personal.gathered(tx, Known(found["id"], found["name"], tuple(found["identities"])))
+    return {"person": found, **{name: [row._asdict() for row in rows] for name, rows in sections.items()}}
+
+
+def _exported(tx: Tx, actor: Person, ident: str, project: str, now: datetime) -> None:
+    audit.note(tx, "PERSON_EXPORTED", actor.actor, now, project_id=project, subject=ident, surface=actor.surface)
+
+
+async def erase(office: Office, person: Person, who: str) -> View:
+    """Erases somebody: what they said, their name and how surfaces know them; what they decided stays under their id.
+
+    First of all they lose their role, so that they say nothing more meanwhile. A second call goes on where one was cut
+    off. Returns `id`, `name` (what they are called now), `chats` erased, `open_chats` that could not be yet, and
+    how many `activities` were changed.
+
+    Raises Refused, LastAdmin, Unknown, UsageError.
+    """
+    require_admin(person)
+    project = office.settings.project
+    subject = await office.store.write(_begin, person, who, project, office.clock.now())
+    erased, still_open = await _erase_chats(office, subject)
+    await office.store.write(personal.erase_words, subject)
+    changed = await _redact(office, subject, person.actor)
+    await office.store.write(_finish, person, subject, project, office.clock.now())
+    return {
+        "id": subject.id, "name": subject.pseudonym, "chats": erased, "open_chats": still_open, "activities": changed,
+    }  # fmt: skip
+
+
+def _begin(tx: Tx, actor: Person, who: str, project: str, now: datetime) -> Known:
+    store.lock_admins(tx)
+    row, admins = find_person(tx, who), store.admins(tx)
+    if row.role != "viewer":
+        store.set_role(tx, row.id, "viewer")
+        keep_an_admin(tx, row, admins)
+        audit.note(
+            tx, "ROLE_CHANGED", actor.actor, now, project_id=project, subject=row.id, surface=actor.surface,
+            role="viewer", before=row.role,
+        )  # fmt: skip
+    return Known(row.id, row.name, tuple(store.identities(tx).get(row.id, ())))
+
+
+async def _erase_chats(office: Office, subject: Known) -> tuple[int, list[str]]:
+    erased, still_open = 0, []
+    for run_id in await office.store.read(personal.chats, subject):
+        gone: bool | None = False
+        while gone is False:
+            gone = await office.store.write(personal.erase_chat, run_id, PAGE, office.clock.now())
+        erased += gone is True
+        still_open += [run_id] if gone is None else []
+    return erased, still_open
+
+
+async def _redact(office: Office, subject: Known, by: Actor) -> int:
+    changed, after = 0, 0
+    while ids := await office.store.read(personal.about, subject, after, PAGE):
+        changed += await office.store.write(
+            personal.redact, subject, ids, by, office.settings.project, office.clock.now()
+        )
+        after = ids[-1]
+    return changed
+
+
+def _finish(tx: Tx, actor: Person, subject: Known, project: str, now: datetime) -> None:
+    personal.finish(tx, subject)
+    audit.note(tx, "PERSON_ERASED", actor.actor, now, project_id=project, subject=subject.id, surface=actor.surface)

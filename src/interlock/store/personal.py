@@ -1,0 +1,228 @@
+"""What is on record of one person: gathered for an export, and erased where no record of work needs it.
+
+Who may do that is the desk's to judge. What somebody decided stays, under an id that says nothing of them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.values import Actor
+from interlock.store import audit, outbox, retention
+from interlock.store.approvals import APPROVALS
+from interlock.store.audit import ACTIVITIES, ALERTS
+from interlock.store.conversations import CONVERSATIONS
+from interlock.store.inbox import INBOX
+from interlock.store.lesson_versions import VERSIONS
+from interlock.store.people import IDENTITIES, PEOPLE
+from interlock.store.schema import (
+    ApprovalAnswer,
+    Control,
+    Mission,
+    Run,
+    Schedule,
+    Task,
+    TaskMessage,
+    TaskTransition,
+    table,
+)
+from interlock.store.tx import Tx
+
+ERASED = "[erased]"
+REDACTED = "ACTIVITIES_REDACTED"
+SPOKEN = frozenset({"reason", "note", "text", "words", "comment", "goal", "title", "args"})
+"""What in an activity of somebody's own may be in their own words."""
+MISSIONS, TASKS, RUNS, SCHEDULES = table(Mission), table(Task), table(Run), table(Schedule)
+ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
+    table(ApprovalAnswer),
+    table(TaskMessage),
+    table(TaskTransition),
+    table(Control),
+)
+_i, _mi, _r, _s, _an, _tm = INBOX.c, MISSIONS.c, RUNS.c, SCHEDULES.c, ANSWERS.c, COMMENTS.c
+_tr, _ap, _a, _c, _v, _al = TRANSITIONS.c, APPROVALS.c, ACTIVITIES.c, CONVERSATIONS.c, VERSIONS.c, ALERTS.c
+_WHO = b("who", type_=sa.String())
+_THEIR_COMMENTS = sa.and_(_tm.author_kind == "human", _tm.author_id == _WHO)
+_THEIR_MOVES = sa.and_(_tr.actor_kind == "human", _tr.actor_id == _WHO)
+_THEIR_CHATS = sa.and_(_r.kind == "chat", _r.cause_kind == "message", _r.cause_id == _WHO)
+_SECTIONS = {
+    "missions": sa.select(_mi.id, _mi.project_id, _mi.goal, _mi.created_at).where(_mi.requested_by == _WHO),
+    "schedules": sa.select(_s.id, _s.name, _s.kind, _s.text, _s.created_at).where(_s.created_by == _WHO),
+    "comments": sa.select(_tm.id, _tm.task_id, _tm.text, _tm.created_at).where(_THEIR_COMMENTS),
+    "decisions": sa.select(_tr.task_id, _tr.from_status, _tr.to_status, _tr.reason, _tr.created_at).where(_THEIR_MOVES),
+    "answers": sa.select(
+        _an.approval_id, _an.surface, _an.verdict, _an.note, _an.args, _an.created_at, _ap.kind, _ap.risk
+    )
+    .join_from(ANSWERS, APPROVALS, _an.approval_id == _ap.id)
+    .where(_an.person_id == _WHO),
+    "chats": sa.select(_r.id, _r.payload, _r.result, _r.status, _r.created_at).where(_THEIR_CHATS),
+    "activities": sa.select(_a.id, _a.action, _a.subject, _a.data, _a.created_at).where(
+        sa.or_(_a.actor_id == _WHO, _a.subject == _WHO)
+    ),
+}
+_REQUESTS = sa.select(_i.key, _i.surface, _i.payload, _i.created_at).where(_i.identity == b("identity"))
+_REPLY_PLACES = sa.select(_c.id, _c.surface, _c.channel, _c.address).where(_c.role == "reply")
+_SAID_THERE = sa.select(outbox.OUTBOX.c.payload, outbox.OUTBOX.c.created_at).where(
+    outbox.OUTBOX.c.conversation_id == b("place")
+)
+_CHATS = sa.select(_r.id, _r.status, _r.payload).where(_THEIR_CHATS).order_by(_r.id)
+_CHAT = sa.select(_r.id, _r.status, _r.payload).where(_r.id == b("run_"))
+_ABOUT = (
+    sa.select(_a.id)
+    .where(
+        _a.id > b("after"),
+        sa.or_(
+            _a.actor_id == _WHO, _a.subject == _WHO, sa.cast(_a.data, sa.Text).contains(b("identity", type_=sa.Text()))
+        ),
+    )
+    .order_by(_a.id)
+    .limit(b("most"))
+)
+_THESE = sa.select(ACTIVITIES).where(_a.id == b("activity"))
+_REWRITE = sa.update(ACTIVITIES).where(_a.id == b("activity")).values(data=b("what", type_=_a.data.type))
+_FEEDBACK = (
+    sa.update(TASKS)
+    .where(
+        TASKS.c.id.in_(sa.select(_tr.task_id).where(_THEIR_MOVES)),
+        TASKS.c.feedback.in_(sa.select(_tr.reason).where(_THEIR_MOVES)),
+        TASKS.c.status.in_(retention.OVER),
+    )
+    .values(feedback=ERASED)
+)
+_WORDS: tuple[sa.Executable, ...] = (
+    _FEEDBACK,
+    sa.update(ANSWERS).where(_an.person_id == _WHO, _an.note.is_not(None)).values(note=ERASED),
+    sa.update(APPROVALS).where(_ap.decided_by == _WHO, _ap.note.is_not(None)).values(note=ERASED),
+    sa.update(COMMENTS).where(_THEIR_COMMENTS).values(text=ERASED),
+    sa.update(TRANSITIONS).where(_THEIR_MOVES).values(reason=ERASED),
+    sa.update(CONTROLS).where(CONTROLS.c.set_by == _WHO, CONTROLS.c.reason.is_not(None)).values(reason=ERASED),
+    sa.update(VERSIONS).where(_v.author_kind == "human", _v.author_id == _WHO).values(reason=ERASED),
+)
+_DROP_REQUESTS = sa.delete(INBOX).where(_i.identity == b("identity"))
+_DROP_PLACE = sa.delete(CONVERSATIONS).where(_c.id == b("place"))
+_STRANGER = (
+    sa.update(ALERTS)
+    .where(_al.subject == b("identity"))
+    .values(text=ERASED, subject=None, dedup_key=sa.literal("erased:", sa.String()) + _al.id)
+)
+_DECIDED = sa.select(_ap.id).where(_ap.decided_by == _WHO).order_by(_ap.id)
+_RENAME = sa.update(PEOPLE).where(PEOPLE.c.id == _WHO).values(name=b("called"), role="viewer")
+_UNLINK = sa.delete(IDENTITIES).where(IDENTITIES.c.person_id == _WHO)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A person as they are on record."""
+
+    id: str
+    name: str
+    identities: tuple[str, ...]
+
+    @property
+    def pseudonym(self) -> str:
+        """What they are called from then on."""
+        return f"erased {self.id[-6:]}"
+
+
+def gathered(tx: Tx, known: Known) -> dict[str, list[Any]]:
+    """What somebody said and decided, and what was said to them, by kind, oldest first within each."""
+    found = {name: tx.rows(query, {"who": known.id}) for name, query in _SECTIONS.items()}
+    found["requests"] = [row for each in known.identities for row in tx.rows(_REQUESTS, {"identity": each})]
+    found["replies"] = [row for place in places(tx, known) for row in tx.rows(_SAID_THERE, {"place": place})]
+    return found
+
+
+def places(tx: Tx, known: Known) -> list[str]:
+    """Ids of the conversations in which replies were said to this person alone."""
+    return [row.id for row in tx.rows(_REPLY_PLACES) if _is_theirs(row, known.identities)]
+
+
+def _is_theirs(row: Any, identities: Sequence[str]) -> bool:
+    users = {ident.partition(":")[2] for ident in identities if ident.startswith(f"{row.surface}:")}
+    return row.address.get("user") in users or row.channel in users
+
+
+def chats(tx: Tx, known: Known) -> list[str]:
+    """Ids of the runs in which they talked to agents and whose words are still there."""
+    return [row.id for row in tx.rows(_CHATS, {"who": known.id}) if retention.MARK not in row.payload]
+
+
+def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
+    """Erases up to `most` rows of what was said in a run; True once all of it is gone, None while the run is open."""
+    row = tx.one(_CHAT, {"run_": run_id})
+    if row is None or row.status not in retention.ENDED:
+        return None
+    return retention.let_go(tx, row, most, now) and retention.empty(tx, run_id, most) < most
+
+
+def erase_words(tx: Tx, known: Known) -> None:
+    """Replaces what they wrote beside their decisions, and drops their requests and the replies to them."""
+    for statement in _WORDS:
+        tx.run(statement, {"who": known.id})
+    for each in known.identities:
+        tx.run(_DROP_REQUESTS, {"identity": each})
+        tx.run(_STRANGER, {"identity": each})
+    for place in places(tx, known):
+        tx.run(_DROP_PLACE, {"place": place})
+
+
+def about(tx: Tx, known: Known, after: int, most: int) -> list[int]:
+    """Ids of activities that are of this person or name them, in order, after an id."""
+    found = set()
+    for each in known.identities or (known.id,):
+        rows = tx.rows(_ABOUT, {"who": known.id, "identity": each, "after": after, "most": most})
+        found |= {row.id for row in rows}
+    return sorted(found)[:most]
+
+
+def redact(tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str, now: datetime) -> int:
+    """Takes a person out of activities, and notes in one of its own which were changed, with their digests before and
+    after; returns how many were.
+    """
+    before, after = [], []
+    for ident in ids:
+        row = tx.one(_THESE, {"activity": ident})
+        if row is None:
+            continue
+        data = _without(known, row.data, is_own=row.actor_id == known.id)
+        if data != row.data:
+            tx.run(_REWRITE, {"activity": ident, "what": data})
+            before.append(row)
+            after.append(row._replace(data=data))
+    if before:
+        audit.note(
+            tx, REDACTED, by, now, project_id=project_id, subject=known.id, activities=[row.id for row in before],
+            count=len(before), sha256_before=retention.digest_of(before), sha256_after=retention.digest_of(after),
+        )  # fmt: skip
+    return len(before)
+
+
+def _without(known: Known, data: Mapping[str, Any], *, is_own: bool) -> dict[str, Any]:
+    name = re.compile(rf"(?<!\w){re.escape(known.name)}(?!\w)")
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: clean(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [clean(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        for identity in known.identities:
+            value = value.replace(identity, ERASED)
+        return name.sub(known.pseudonym, value)
+
+    spoken = SPOKEN if is_own else ()
+    return {key: ERASED if key in spoken and value else clean(value) for key, value in data.items()}
+
+
+def finish(tx: Tx, known: Known) -> None:
+    """Takes name, role and identities from a person; their id stays, as that of who decided."""
+    tx.run(_UNLINK, {"who": known.id})
+    tx.run(_RENAME, {"who": known.id, "called": known.pseudonym})
+    for row in tx.rows(_DECIDED, {"who": known.id}):
+        outbox.touch(tx, f"approval:{row.id}")
