@@ -3,12 +3,12 @@
 What each key may hold is persona_schema's; how a persona is put before a model is the prompt's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from interlock.agents import persona_schema as schema
 from interlock.agents.tool_names import COMMON_TOOLS
@@ -54,9 +54,23 @@ class Persona(schema.PersonaFields):
         """What changes when anything in the file that counts changes; comments and layout do not."""
         return digest(self.to_json())
 
+    _needs: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The capabilities that its tools need of a worker, in order."""
+        return self._needs
+
+    def needing(self, capabilities: Iterable[str]) -> "Persona":
+        """The same persona, whose tools need so much."""
+        found = self.model_copy()
+        found._needs = tuple(sorted(capabilities))
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """The whole persona for storage, so that a parked run keeps the version it was spawned with."""
-        return self.model_dump(mode="json", exclude_none=True)
+        data = self.model_dump(mode="json", exclude_none=True)
+        return {**data, "needs": list(self._needs)} if self._needs else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Persona":
@@ -64,8 +78,9 @@ class Persona(schema.PersonaFields):
 
         Raises ConfigError where the data is not a persona.
         """
+        rest = {key: value for key, value in data.items() if key != "needs"}
         try:
-            return cls.model_validate(dict(data))
+            return cls.model_validate(rest).needing(data.get("needs", ()))
         except ValidationError as error:
             raise ConfigError([f"stored persona: {problem}" for _, problem in schema.faults_of(error)]) from error
 
@@ -81,6 +96,11 @@ class PersonaSet:
     """The file of each persona."""
     refused: frozenset[str] = frozenset()
     """Names whose file has faults; a built-in of that name does not stand in for it."""
+
+    def with_needs(self, needs: Callable[[Iterable[str]], Iterable[str]]) -> "PersonaSet":
+        """The same, each persona with what its tools need together, as `needs` says of names of tools."""
+        found = {name: each.needing(needs(each.offered_tools)) for name, each in self.personas.items()}
+        return replace(self, personas=found)
 
 
 def builtin_folder() -> Path:

@@ -57,7 +57,7 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     toolbox = Toolbox([*builtin_tools(), *tools])
     policy = _collect(faults, lambda: load_policy(settings.policy))
     prices = _collect(faults, lambda: load_prices(settings.prices))
-    personas = load_all_personas(settings, toolbox)
+    personas = load_all_personas(settings, toolbox).with_needs(toolbox.needs)
     if not personas.personas:
         faults += personas.faults
     if faults or policy is None or prices is None:

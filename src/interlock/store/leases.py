@@ -3,6 +3,7 @@
 Whether a worker is dead is judged in the worker layer.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.store import approvals, dead_letters, ledger, mailbox, traces
+from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, traces
 from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, Worker, table
 from interlock.store.tx import Tx, relaxed
@@ -24,13 +25,26 @@ _BEAT = (
     .where(_w.id == b("worker"), _w.state == "running")
     .values(beat=_w.beat + 1, beat_at=b("now", type_=_TIME))
 )
-_LIVE = sa.select(_w.id, _w.host, _w.pid, _w.process_started, _w.beat, _w.beat_at).where(_w.state == "running")
+_LIVE = (
+    sa.select(
+        _w.id, _w.host, _w.pid, _w.process_started, _w.beat, _w.beat_at, _w.capabilities, _w.concurrency, _w.version,
+        _w.started_at,
+    )
+    .where(_w.state == "running")
+    .order_by(_w.started_at, _w.id)
+)  # fmt: skip
 _GONE = sa.update(WORKERS).where(_w.id == b("worker"), _w.state == "running").values(state="gone")
 _HELD = sa.select(_lane.agent_id).where(_lane.holder == b("worker")).order_by(_lane.agent_id)
 _FREE = (
     sa.update(LANES)
     .where(_lane.holder == b("worker"))
     .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME), due_at=None)
+)
+_FREE_ONE = _FREE.where(_lane.agent_id == b("agent"), _lane.fence == b("lease"))
+_MINE = (
+    sa.select(_run.id, _run.agent_id, _run.fence)
+    .where(_run.worker_id == b("worker"), _run.status == sa.text("'running'"))
+    .order_by(_run.id)
 )
 _LEFT = sa.select(RUNS).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
 _BACK = (
@@ -81,11 +95,24 @@ _UNPARK = (
 )
 
 
-def register(tx: Tx, worker_id: str, host: str, pid: int, process_started: str, now: datetime) -> None:
-    """Enters a worker process."""
+def register(
+    tx: Tx,
+    worker_id: str,
+    host: str,
+    pid: int,
+    process_started: str,
+    now: datetime,
+    *,
+    able: Collection[str] = (),
+    concurrency: int = 0,
+    version: str | None = None,
+) -> int:
+    """Enters a worker process with what it can do; returns what it lacks, for its claims."""
     tx.add(
-        Worker, id=worker_id, host=host, pid=pid, process_started=process_started, started_at=now, beat_at=now
+        Worker, id=worker_id, host=host, pid=pid, process_started=process_started, started_at=now, beat_at=now,
+        capabilities=sorted(able), concurrency=concurrency, version=version,
     )  # fmt: skip
+    return capabilities.lacking(tx, able)
 
 
 class LiveWorker(Protocol):
@@ -96,6 +123,7 @@ class LiveWorker(Protocol):
     pid: int
     process_started: str
     beat: int
+    capabilities: list[str]
 
 
 @relaxed
@@ -166,6 +194,30 @@ def take_back(tx: Tx, worker_id: str, now: datetime, *, crash_limit: int | None 
             ledger.charge_open(tx, run.id, now)
     tx.wake = True
     return [run.id for run in runs]
+
+
+def held(tx: Tx, worker_id: str) -> list[Any]:
+    """The runs that are running for a worker, as the database has it: id, agent and fence."""
+    return tx.rows(_MINE, {"worker": worker_id})
+
+
+def put_back(tx: Tx, worker_id: str, run: Any, now: datetime) -> bool:
+    """Puts one run (as `held` gives it) of a worker that does not have it in hand back to its place.
+
+    False where it has changed hands since. Its open reservations are charged in full and marked estimated.
+    """
+    params = {"agent": run.agent_id, "worker": worker_id, "lease": run.fence, "now": now}
+    if tx.count(_FREE_ONE, params) != 1:
+        return False
+    tx.run(_BACK, {"run": run.id, "crashed": 0})
+    ledger.charge_open(tx, run.id, now)
+    tx.wake = True
+    return True
+
+
+def fates(tx: Tx, run_ids: Collection[str]) -> list[Any]:
+    """What has become of runs: id, agent, kind, status."""
+    return tx.rows(sa.select(_run.id, _run.agent_id, _run.kind, _run.status).where(_run.id.in_(sorted(run_ids))))
 
 
 def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "cancelled") -> str:

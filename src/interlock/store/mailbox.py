@@ -30,6 +30,7 @@ _IS_READY = sa.and_(
     _lane.ready_at.is_not(None),
     sa.or_(_lane.due_at.is_(None), _lane.due_at <= _NOW),
     sa.not_(_lane.paused),
+    _lane.needs.bitwise_and(b("lacks", type_=sa.BigInteger())) == sa.text("0"),
     controls.MAY_START,
 )
 _READY = (
@@ -171,18 +172,20 @@ class Claim:
         return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
 
 
-def has_ready(tx: Tx, now: datetime) -> bool:
+def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
     """Whether a claim would find something; nothing where the squad is not running."""
-    return tx.one(_ANY_READY, {"now": now}) is not None
+    return tx.one(_ANY_READY, {"now": now, "lacks": lacks}) is not None
 
 
 @relaxed
-def claim(tx: Tx, worker_id: str, most: int, now: datetime) -> list[Claim]:
+def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0) -> list[Claim]:
     """Takes up to `most` ready lanes and starts the head of each; none unless the squad is running.
+
+    `lacks` are the bits of what this worker cannot do: lanes that need any of it are left to others.
 
     INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
     """
-    lanes = tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id})
+    lanes = tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id, "lacks": lacks})
     heads = tx.ones(_HEAD, [{"agent": lane.agent_id} for lane in lanes])
     claims: list[Claim] = []
     suspects: int | None = None

@@ -13,6 +13,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_agent_id, new_id
+from interlock.store import capabilities
 from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Task, table
 from interlock.store.tx import Tx
 
@@ -126,7 +127,7 @@ def ensure_member(tx: Tx, project_id: str, persona: str, trust: str, now: dateti
 def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any], trust: str, now: datetime) -> Any:
     """The agent of a descriptor, spawned with its mailbox where there is none yet.
 
-    The persona of an agent is the one it was spawned with.
+    The persona of an agent is the one it was spawned with; what its tools need, its mailbox needs.
     """
     found = tx.one(_BY_KEY, {"key": descriptor.key})
     if found is not None:
@@ -146,7 +147,8 @@ def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any]
         created_at=now,
     )
     tx.add(
-        Lane, agent_id=agent_id, clock_at=now, exclusive=descriptor.kind == "task", paused=owner.state != "ACTIVE"
+        Lane, agent_id=agent_id, clock_at=now, exclusive=descriptor.kind == "task", paused=owner.state != "ACTIVE",
+        needs=capabilities.bits(tx, persona_json.get("needs", ())),
     )  # fmt: skip
     return tx.one(_BY_KEY, {"key": descriptor.key})
 

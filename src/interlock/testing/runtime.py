@@ -61,7 +61,7 @@ def runtime_over(
         clock=clock or FakeClock(),
         store=store,
         policy=policy or Policy.builtin(),
-        personas=load_personas(True, [], known_tools=frozenset(toolbox.names)),
+        personas=load_personas(True, [], known_tools=frozenset(toolbox.names)).with_needs(toolbox.needs),
         models=OneModel(model),
         prices=PriceTable.load(),
         toolbox=toolbox,

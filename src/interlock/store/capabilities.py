@@ -1,0 +1,66 @@
+"""Capabilities: what not every worker can do, as names for people and as bits for the claim.
+
+Which tool needs what is declared by the tool; what a worker can do, it finds out itself.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.errors import InterlockError
+from interlock.store.schema import Capability, Lane, table
+from interlock.store.tx import Tx
+
+CAPABILITIES, LANES = table(Capability), table(Lane)
+MOST = 63
+_lane = LANES.c
+_ALL = sa.select(CAPABILITIES.c.name, CAPABILITIES.c.bit).order_by(CAPABILITIES.c.bit)
+_WAITING = (
+    sa.select(_lane.needs, sa.func.count().label("lanes"))
+    .where(
+        _lane.holder.is_(None), _lane.ready_at.is_not(None), sa.not_(_lane.paused), _lane.needs != sa.text("0"),
+        sa.or_(_lane.due_at.is_(None), _lane.due_at <= b("now", type_=_lane.ready_at.type)),
+    )
+    .group_by(_lane.needs)
+    .order_by(_lane.needs)
+)  # fmt: skip
+
+
+def known(tx: Tx) -> dict[str, int]:
+    """The bit of each capability that was ever named."""
+    return {row.name: int(row.bit) for row in tx.rows(_ALL)}
+
+
+def bits(tx: Tx, names: Collection[str]) -> int:
+    """The bits of capabilities; one that is named for the first time is given the next.
+
+    Raises InterlockError where there are none left.
+    """
+    if not names:
+        return 0
+    given, found = known(tx), 0
+    for name in sorted(names):
+        if name not in given:
+            if len(given) >= MOST:
+                raise InterlockError(f"`{name}` would be one capability more than {MOST}: use fewer names")
+            given[name] = max(given.values(), default=-1) + 1
+            tx.add(Capability, name=name, bit=given[name])
+        found |= 1 << given[name]
+    return found
+
+
+def lacking(tx: Tx, names: Collection[str]) -> int:
+    """The bits of all that a worker with just these capabilities cannot do, those included that are named later."""
+    return ((1 << MOST) - 1) & ~bits(tx, names)
+
+
+def names_of(given: Mapping[str, int], needs: int) -> list[str]:
+    """The names of bits, in order."""
+    return [name for name, bit in sorted(given.items()) if needs >> bit & 1]
+
+
+def waiting(tx: Tx, now: Any) -> list[tuple[int, int]]:
+    """What mailboxes with something ready need, each combination of capabilities once, and how many those are."""
+    return [(int(row.needs), row.lanes) for row in tx.rows(_WAITING, {"now": now})]
