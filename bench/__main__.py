@@ -10,7 +10,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MODULES = ("policy_decision", "runs", "mailbox_peers", "history", "waiting", "recovery", "command_line", "idle", "mission", "slack_ack", "stop", "tap", "telemetry")
+MODULES = (
+    "policy_decision",
+    "runs",
+    "mailbox_peers",
+    "history",
+    "waiting",
+    "recovery",
+    "command_line",
+    "idle",
+    "mission",
+    "slack_ack",
+    "stop",
+    "tap",
+    "telemetry",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

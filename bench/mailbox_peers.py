@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def checked(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
     by_agent: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: int(row[2])):
         by_agent[row[0]].append(row)
-    pairs = [pair for found in by_agent.values() for pair in zip(found, found[1:], strict=False)]
+    pairs = [pair for found in by_agent.values() for pair in pairwise(found)]
     elapsed = (max(row[3] for row in rows) - min(row[2] for row in rows)) / 1e9
     return {
         "jobs": len(rows),

@@ -14,7 +14,7 @@ from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.words import LEADING, NOUNS, VERBS
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
-from scripts import docs_chat, docs_commands
+from scripts import docs_chat, docs_commands, docs_performance
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -92,6 +92,14 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "manifest for socket mode": docs_chat.socket_manifest,
         "manifest for http": docs_chat.http_manifest,
         "scopes": docs_chat.scopes,
+    },
+    "docs/performance.md": {
+        "conditions": docs_performance.conditions,
+        "runs": docs_performance.runs,
+        "ratios": docs_performance.ratios,
+        "history": docs_performance.history,
+        "mailbox": docs_performance.mailbox,
+        "waiting": docs_performance.waiting,
     },
 }
 """For each document its parts, by name."""

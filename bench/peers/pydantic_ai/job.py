@@ -40,7 +40,8 @@ def launched(database: str, counts: Counts) -> Callable[[], Awaitable[str]]:
         return str((await agent.run(QUESTION)).output)
 
     DBOS.launch()
-    return work
+    made: Callable[[], Awaitable[str]] = work
+    return made
 
 
 @asynccontextmanager

@@ -1,0 +1,139 @@
+"""The tables of `docs/performance.md`, from what the benchmarks left in `bench/results`; nothing is measured here."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parent.parent / "bench" / "results"
+NOT_YET = "Not measured yet: run `python -m bench {name}`, then `python -m scripts.generate_docs`."
+RUNS = {
+    "langchain_sqlite": "langchain `create_agent`, SQLite checkpointer, sync",
+    "langchain_postgresql": "the same, PostgreSQL checkpointer",
+    "pydantic_ai_dbos_sqlite": "pydantic-ai on DBOS, SQLite",
+    "agno_sqlite": "agno, SQLite",
+    "agent_framework": "agent-framework-core, nothing stored",
+    "floor_full": "floor: the same rows by hand, SQLite FULL",
+    "floor_group": "floor: the same with group commit",
+    "interlock_direct_sqlite": "Interlock, SQLite, each task claims for itself, without the worker",
+    "interlock_sqlite": "**Interlock, SQLite**",
+    "interlock_postgresql": "**Interlock, PostgreSQL**",
+}
+QUEUES = {
+    "procrastinate": "procrastinate, PostgreSQL, a lock for each agent",
+    "pgqueuer": "pgqueuer, PostgreSQL, no order",
+    "dbos": "dbos queue, SQLite, partitioned by agent",
+}
+
+
+def figures(name: str) -> dict[str, Any] | None:
+    """The record that a benchmark left; None where it was not run."""
+    path = RESULTS / f"{name}.json"
+    record: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
+    return record
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def conditions() -> str:
+    """What the runs were measured on and with."""
+    record = figures("runs")
+    if record is None:
+        return NOT_YET.format(name="runs")
+    on, found = record["conditions"], record["figures"]
+    server = ", ".join(f"{name} {value}" for name, value in found["postgresql"].items())
+    rows = [
+        ["machine", f"{on['system']}, {on['processors']} processors, load before {found['load_before'][0]:g}"],
+        ["Python, SQLite", f"{on['python']}, {on['sqlite']} with synchronous FULL"],
+        ["PostgreSQL", server],
+        ["rounds", f"{found['rounds']} alternating, {found['seconds_each']:g} s each; median and range"],
+        *([peer, ", ".join(pinned)] for peer, pinned in found["peers"].items()),
+    ]
+    return table(["", ""], rows)
+
+
+def runs() -> str:
+    """Runs a second of every variant, and what is left of one after SIGKILL."""
+    record, recovery = figures("runs"), figures("recovery")
+    if record is None:
+        return NOT_YET.format(name="runs")
+    left = recovery["figures"]["left"] if recovery else {}
+    rows = []
+    for key, label in RUNS.items():
+        found = record["figures"]["runs_per_s"].get(key) or {}
+        why = record["figures"]["left_out"].get(key)
+        cells = [_spread(found.get(width)) for width in ("1", "16", "64")] if found else [f"left out: {why}", "", ""]
+        rows.append([label, *cells, _left(key, left.get(key, {}))])
+    return table(["runs a second", "one by one", "16 at once", "64 at once", "left after kill -9"], rows)
+
+
+def _left(key: str, told: Mapping[str, Any]) -> str:
+    return str(told.get("left", "all steps" if key.startswith(("floor", "interlock")) else "-"))
+
+
+def _spread(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    low, high = found["range"]
+    return f"{found['median']:,.0f} ({low:,.0f}-{high:,.0f})"
+
+
+def ratios() -> str:
+    """The ratios that were promised, and the others."""
+    record = figures("runs")
+    if record is None:
+        return NOT_YET.format(name="runs")
+    rows = [
+        [label, f"{found['median']:g}", "-".join(f"{each:g}" for each in found["range"]), f"{found['promised'] or ''}"]
+        for label, found in record["figures"]["ratios"].items()
+    ]
+    return table(["Interlock, as many times as", "median", "range", "at least"], rows)
+
+
+def history() -> str:
+    """What earlier messages cost."""
+    record = figures("history")
+    if record is None:
+        return NOT_YET.format(name="history")
+    found, rows = record["figures"], []
+    for side, ratio in found["ratios"].items():
+        one, many = (found["ms_a_run"][f"{side} {way}"]["median"] for way in ("after_one", "after_many"))
+        low, high = ratio["range"]
+        rows.append([side, f"{one:g} ms", f"{many:g} ms", f"{ratio['median']:g} ({low:g}-{high:g})"])
+    return table(["a run", "after one message", f"after {found['earlier_messages']:,}", "ratio"], rows)
+
+
+def mailbox() -> str:
+    """Jobs that do nothing, through the queues of others."""
+    record = figures("mailbox_peers")
+    if record is None:
+        return NOT_YET.format(name="mailbox_peers")
+    rows = []
+    for key, label in QUEUES.items():
+        found = record["figures"]["queues"][key]
+        if "left_out" in found:
+            rows.append([label, "", f"left out: {found['left_out']}", "", ""])
+        else:
+            counts = [f"{found['per_s']:,.0f}", str(found["out_of_order"]), str(found["overlapping"])]
+            rows.append([label, str(found["workers"]), *counts])
+    ours = record["figures"]["ours"]
+    told = "\n".join(f"- {key}: {json.dumps(value)}" for key, value in ours.items())
+    shown = table(["", "workers", "jobs a second", "out of order", "overlapping"], rows)
+    return f"{shown}\n\nOurs, in the same invocation:\n\n{told}" if told else shown
+
+
+def waiting() -> str:
+    """A thousand agents that wait."""
+    record = figures("waiting")
+    if record is None:
+        return NOT_YET.format(name="waiting")
+    found = record["figures"]
+    engines = [engine for engine in ("sqlite", "postgresql") if engine in found]
+    keys = [key for key in found[engines[0]] if key != "ended"]
+    rows = [[key.replace("_", " "), *(f"{found[engine][key]:g}" for engine in engines)] for key in keys]
+    ends = [", ".join(f"{count} {status}" for status, count in found[engine]["ended"].items()) for engine in engines]
+    return table(["", *engines], [["ended", *ends], *rows])
