@@ -8,9 +8,6 @@ from typing import Any, Self
 
 from aiohttp import web
 
-Moment = Callable[[str], Awaitable[None]]
-"""Told `before` and `after` each request that is to have an effect."""
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -19,10 +16,12 @@ class Asked:
     tool: str
     token: str
     args: dict[str, Any]
+    process: int
+    """Who asked."""
 
 
 class Effects:
-    """The server; an async context manager. `at` is awaited before and after each effect, and may fail."""
+    """The server; an async context manager. What `at` holds for `before` and `after` is awaited then, and may raise."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -55,7 +54,8 @@ class Effects:
 
     async def _do(self, request: web.Request) -> web.Response:
         tool, token = request.match_info["tool"], request.headers["idempotency-key"]
-        asked = Asked(tool, token, json.loads(await request.read()))
+        process = int(request.headers["process"])
+        asked = Asked(tool, token, json.loads(await request.read()), process)
         self.asked.append(asked)
         await self._moment("before", asked)
         if tool != "set_stock" or all((one.tool, one.token) != (tool, token) for one in self.done):

@@ -33,6 +33,8 @@ async def test_mission_survives_the_death_of_its_process_at_every_point(database
     async def endure(siege: Siege) -> None:
         async with room:
             await siege.endure()
+            sys.stdout.write(f"{siege.folder.name}: {siege.hits}\n")
+            sys.stdout.flush()
 
     async with asyncio.TaskGroup() as group:
         for siege in sieges:

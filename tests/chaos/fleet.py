@@ -1,4 +1,4 @@
-"""Workers on one database that are killed and replaced, and runs that write their order number: `python -m` is a worker.
+"""Workers on one database, killed and replaced, and runs that write their order number: `python -m` is a worker.
 
 What must hold of what they have written the tests say.
 """

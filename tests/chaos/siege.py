@@ -4,10 +4,13 @@ At which points it is killed the tests decide.
 """
 
 import asyncio
+import contextlib
 import json
+import os
 import signal
+import subprocess
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,16 +75,21 @@ class Siege:
 
     async def endure(self) -> "Siege":
         """Runs the mission to its end through all its deaths and checks what must hold; returns itself."""
-        self.folder.mkdir(parents=True)
-        (self.folder / "personas").mkdir()
-        (self.folder / "personas" / f"{ORDERS}.yaml").write_text(PERSONA)
-        self.effects.at = {"before": self._effect("before"), "after": self._effect("after")}
-        async with MessagesApi(self._model) as api, self.effects, asyncio.TaskGroup() as tasks:
-            self._api, self._tasks = api, tasks
-            while not await self._life(api):
+        async with self.outside():
+            while not await self._life():
                 self.deaths += 1
         await self._check()
         return self
+
+    @contextlib.asynccontextmanager
+    async def outside(self) -> "AsyncIterator[None]":
+        """The servers that the mission talks to, and the persona that it needs."""
+        (self.folder / "personas").mkdir(parents=True)
+        (self.folder / "personas" / f"{ORDERS}.yaml").write_text(PERSONA)
+        for moment in ("before", "after"):
+            self.effects.at.setdefault(moment, self._effect(moment))
+        async with MessagesApi(self._model) as self._api, self.effects, asyncio.TaskGroup() as self._tasks:
+            yield
 
     @property
     def unit_count(self) -> int:
@@ -93,42 +101,57 @@ class Siege:
         """How many requests there were outside, by server."""
         return dict(self._seen)
 
-    async def _life(self, api: MessagesApi) -> bool:
+    async def _life(self) -> bool:
         """One process; whether it came to the end of the mission."""
         number = len(self.lives)
-        journal, errors = self.folder / f"{number}.journal", self.folder / f"{number}.err"
-        journal.touch()
-        orders = {
-            "overrides": self._overrides(api.base_url), "journal": str(journal), "effects_port": self.effects.port,
-            "dooms": self._dooms_of_life(),
-        }  # fmt: skip
-        with errors.open("wb") as said:
-            self._process = processes.start(
-                ["-m", "tests.chaos.victim", json.dumps(orders)], folder=self.folder,
-                environment={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "ANTHROPIC_API_KEY": "test"},
-                stdin=-3, stdout=said, stderr=said,
-            )  # fmt: skip
-        try:
-            code = await asyncio.wait_for(self._process.ended(), LONGEST_S)
-        except TimeoutError:
-            raise AssertionError(f"the mission does not end: {errors.read_text()}\n{self.hits}") from None
-        finally:
-            processes.close(self._process)
-        entries = [json.loads(line) for line in journal.read_text().splitlines()]
+        self._process = self.launch(str(number), self._dooms_of_life())
+        code = await self.end_of(self._process, str(number))
+        entries = [json.loads(line) for line in (self.folder / f"{number}.journal").read_text().splitlines()]
         self.lives.append([entry["unit"] for entry in entries if "number" in entry])
         for entry in entries:
             if "doom" in entry:
                 self.dooms.remove(entry["doom"])
                 self.hits.append(("commit", entry["doom"]["when"], entry["unit"]))
-        assert code in (0, -signal.SIGKILL), errors.read_text()
+        assert code in (0, -signal.SIGKILL), self.said(str(number))
         return code == 0
+
+    def launch(
+        self, name: str, dooms: Sequence[Mapping[str, Any]] = (), *, with_clerk: bool = True, **overrides: Any
+    ) -> processes.Process:
+        """A process that executes the mission; `overrides` are settings of its own."""
+        (self.folder / f"{name}.journal").touch()
+        orders = {
+            "overrides": {**self.overrides(), **overrides}, "journal": str(self.folder / f"{name}.journal"),
+            "effects_port": self.effects.port, "dooms": list(dooms), "with_clerk": with_clerk,
+        }  # fmt: skip
+        with (self.folder / f"{name}.err").open("wb") as said:
+            return processes.start(
+                ["-m", "tests.chaos.victim", json.dumps(orders)], folder=self.folder,
+                environment={"PATH": os.defpath, "HOME": str(self.folder), "ANTHROPIC_API_KEY": "test"},
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+            )  # fmt: skip
+
+    def said(self, name: str) -> str:
+        """What a process has said on its outputs."""
+        return (self.folder / f"{name}.err").read_text()
+
+    async def end_of(self, process: processes.Process, name: str) -> int:
+        """How a process ended; one that does not is killed and fails the test with what it said."""
+        try:
+            return await asyncio.wait_for(process.ended(), LONGEST_S)
+        except TimeoutError:
+            raise AssertionError(f"the mission does not end: {self.hits}\n{self.said(name)}") from None
+        finally:
+            processes.close(process)
 
     def _dooms_of_life(self) -> list[dict[str, Any]]:
         """Of the dooms by number only the first: the numbers begin anew with each process."""
         numbers = [doom for doom in self.dooms if "number" in doom]
         return [doom for doom in self.dooms if "unit" in doom] + numbers[:1]
 
-    def _overrides(self, model_url: str) -> dict[str, Any]:
+    def overrides(self) -> dict[str, Any]:
+        """What its processes are set to."""
+        model_url = self._api.base_url if self._api is not None else "http://127.0.0.1:1"
         return {
             "home": str(self.folder / "home"), "database_url": self.url, "model": f"anthropic/{MODEL}",
             "personas": [str(self.folder / "personas")], "providers": {"anthropic": {"base_url": model_url}},
@@ -173,12 +196,9 @@ class Siege:
         return True
 
     async def _check(self) -> None:
-        settings = load_settings(self.folder, {}, self._overrides("http://127.0.0.1:1"))
+        settings = load_settings(self.folder, {}, self.overrides())
         async with open_office(settings, surface="cli") as (office, _):
-            (mission,) = await rows(office, Mission)
-            found = await deliverable(office, mission.id)
-            assert found.content.decode() == DELIVERABLE
-            assert [row.status for row in await rows(office, Task)] == ["DONE"] * 6
+            await check_result(office)
             await check_rest(office)
             await check_books(office)
             await self._check_bill(office)
@@ -206,6 +226,14 @@ class Siege:
         runs = [(run.kind, run.task_id or run.payload.get("purpose")) for run in await rows(office, Run)]
         work = [run for run in runs if run[0] in ("task", "think")]
         assert len(work) == len(set(work)) == 7, runs
+
+
+async def check_result(office: Office) -> None:
+    """The mission is done and has come to what it must come to."""
+    (mission,) = await rows(office, Mission)
+    found = await deliverable(office, mission.id)
+    assert found.content.decode() == DELIVERABLE
+    assert [row.status for row in await rows(office, Task)] == ["DONE"] * 6
 
 
 _NO_CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}

@@ -20,6 +20,7 @@ from interlock.desk import signing
 from interlock.desk.progress import progress
 from interlock.settings import load_settings
 from interlock.store import migrate, squad, traces
+from interlock.store.errors import StoreUnavailable
 from interlock.tools.contract import ToolContext
 from interlock.tools.decorated import tool
 from interlock.tools.registry import OutcomeUnknown
@@ -38,6 +39,7 @@ class Orders:
     journal: str
     effects_port: int
     dooms: list[dict[str, Any]]
+    with_clerk: bool
 
 
 def tools(port: int) -> list[Any]:
@@ -46,7 +48,8 @@ def tools(port: int) -> list[Any]:
     def ask(method: str, path: str, token: str = "", **args: Any) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         try:
-            connection.request(method, path, json.dumps(args), {"idempotency-key": token})
+            headers = {"idempotency-key": token, "process": str(os.getpid())}
+            connection.request(method, path, json.dumps(args), headers)
             answer = connection.getresponse()
             if answer.status != http.HTTPStatus.OK:
                 raise OutcomeUnknown(f"the service said {answer.status}")
@@ -115,8 +118,12 @@ async def live(orders: Orders) -> None:
         changed = store.listener()
         while True:
             box.check()
-            await clerk(box, orders.effects_port)
-            found = await progress(runtime, mission)
+            try:
+                if orders.with_clerk:
+                    await clerk(box, orders.effects_port)
+                found = await progress(runtime, mission)
+            except StoreUnavailable:
+                continue
             if found.status == "DONE" and not found.busy and not any("number" in doom for doom in orders.dooms):
                 break
             await changed.wait(LOOK_S)

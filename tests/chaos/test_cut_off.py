@@ -1,0 +1,62 @@
+"""A worker that is cut off from the database and comes back after its lease is gone: it writes nothing, causes nothing.
+
+Source: row E10.
+"""
+
+import asyncio
+from pathlib import Path
+
+from aiohttp import web
+
+from interlock.app.local import open_office
+from interlock.settings import load_settings
+from interlock.store.schema import Deliverable, Run, Task
+from tests.chaos.conftest import Databases
+from tests.chaos.effects import Asked
+from tests.chaos.siege import Siege, check_result
+from tests.chaos.wire import Wire
+from tests.e2e.books import check_books, rows
+
+TIMES = {
+    "heartbeat_s": 0.2, "stuck_s": 0.6, "graceful_stop_s": 0.9, "reassign_s": 1.2, "leader_takeover_s": 1.0,
+}  # fmt: skip
+
+
+async def test_worker_that_was_cut_off_writes_nothing_and_causes_no_effect_once_its_lease_is_gone(
+    postgresql_databases: Databases, postgres_server: str, tmp_path: Path
+) -> None:
+    url = postgresql_databases()
+    siege = Siege(tmp_path / "siege", url)
+    held, fenced = asyncio.Event(), asyncio.Event()
+
+    async def hold(asked: Asked) -> None:
+        """The first effect is done, but its answer comes only when another worker has done all the work."""
+        if not held.is_set():
+            held.set()
+            await fenced.wait()
+            raise web.HTTPServiceUnavailable
+
+    siege.effects.at = {"after": hold}
+    async with siege.outside(), Wire(postgres_server) as wire:
+        through = url.replace("postgres@/", f"postgres@127.0.0.1:{wire.port}/").partition("?")[0]
+        lost = siege.launch("lost", with_clerk=False, database_url=through, times=TIMES)
+        await held.wait()
+        wire.cut()
+        other = siege.launch("other", times=TIMES)
+        assert await siege.end_of(other, "other") == 0, siege.said("other")
+        asked = len(siege.effects.asked)
+        fenced.set()
+        wire.mend()
+        assert await siege.end_of(lost, "lost") == 0, siege.said("lost")
+        assert len(siege.effects.asked) == asked
+    assert [one.tool for one in siege.effects.asked if one.process == lost.pid] == ["set_stock"]
+    assert {name: siege.effects.calls(name) for name in ("pay", "ship")} == {"pay": 1, "ship": 1}
+    settings = load_settings(siege.folder, {}, siege.overrides())
+    async with open_office(settings, surface="cli") as (office, _):
+        await check_result(office)
+        await check_books(office, killed=False)
+        handed_in = [row.task_id for row in await rows(office, Deliverable)]
+        assert len(handed_in) == len(set(handed_in)) == len(await rows(office, Task))
+        runs = await rows(office, Run)
+        assert {run.status for run in runs if run.stop_reason != "lost"} == {"completed"}
+        assert any(run.stop_reason == "lost" for run in runs)

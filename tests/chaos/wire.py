@@ -1,0 +1,71 @@
+"""A TCP proxy before a PostgreSQL that can cease to forward, both ways, and go on later with what it held back."""
+
+import asyncio
+from typing import Self
+
+PIECE = 65_536
+
+
+class Wire:
+    """The proxy; an async context manager. Nothing is lost while it is cut: it arrives when the wire is mended."""
+
+    def __init__(self, socket_folder: str, *, port: int = 5432) -> None:
+        self._path = f"{socket_folder}/.s.PGSQL.{port}"
+        self._whole = asyncio.Event()
+        self._whole.set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
+        self.port = 0
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Forwards nothing from now on, in either direction; connections stay open."""
+        self._whole.clear()
+
+    def mend(self) -> None:
+        """Goes on, beginning with what was held back."""
+        self._whole.set()
+
+    def break_off(self) -> None:
+        """Ends all connections."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._join(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._whole.wait()
+        try:
+            their_reader, their_writer = await asyncio.open_unix_connection(self._path)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._writers += [writer, their_writer]
+        try:
+            await asyncio.gather(self._forward(reader, their_writer), self._forward(their_reader, writer))
+        finally:
+            for end in (writer, their_writer):
+                end.transport.abort()
+
+    async def _forward(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while piece := await source.read(PIECE):
+                await self._whole.wait()
+                target.write(piece)
+                await target.drain()
+        except ConnectionError:
+            pass
+        target.transport.abort()
