@@ -1,0 +1,95 @@
+"""Fills a database as a release would have left it in the middle of its work; run under that release's own sources.
+
+`PYTHONPATH=<its src> python filling.py <home>`; the rows are then kept with `interlock db backup` of this version as
+`releases/<revision>.rows`. No test is here.
+"""
+
+import asyncio
+import os
+import sqlite3
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from interlock.app.box import Interlock
+from interlock.desk import controls, signing
+from interlock.store import leases, ledger, mailbox
+
+GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
+MODEL = "rehearsal/offline"
+NOW = datetime.now(UTC)
+
+
+async def fill(home: Path) -> None:
+    async with Interlock.open(cwd=home, env={}, home=home, model=MODEL) as box:
+        await box.chat("research", "What is a session store?")
+        done = await box.submit(GOAL)
+        await box.start()
+        async for found in box.follow(done):
+            if found.status == "DONE":
+                break
+            for ident in found.approvals:
+                await signing.approve(box.runtime, box.person, ident, note="signed at the time")
+        half = (await box.run(GOAL, idempotency_key="half")).mission_id
+        canceled = (await box.run(GOAL, idempotency_key="canceled")).mission_id
+        await controls.cancel(box.runtime, box.person, canceled)
+        await box.settled(canceled)
+    async with Interlock.open(cwd=home, env={}, home=home, model=MODEL) as box:
+        store = box.runtime.store
+        running = await box.submit(GOAL, idempotency_key="running")
+        await store.write(leases.register, "wrk_gone", "a machine", 4_000_000, "1", NOW)
+        claims = await store.write(mailbox.claim, "wrk_gone", 16, NOW)
+        (claim,) = [each for each in claims if each.run.mission_id == running]
+        await store.write(_spend, claim, NOW)
+        created = await box.submit(GOAL, idempotency_key="created")
+    print({"done": done, "half": half, "canceled": canceled, "running": running, "created": created})
+
+
+def _spend(tx: object, claim: mailbox.Claim, now: datetime) -> None:
+    run = claim.run
+    spender = ledger.Spender(run.id, run.agent_id, None, run.mission_id, run.project_id, (f"mission:{run.mission_id}",))
+    ledger.reserve(tx, spender, step=1, attempt=1, model=MODEL, worst_microusd=70_000, now=now)  # type: ignore[arg-type]
+
+
+def enrich(home: Path) -> None:
+    """What takes long to come about by itself, by SQL."""
+    with sqlite3.connect(home / "interlock.db") as db:
+        now = NOW.strftime("%Y-%m-%d %H:%M:%S.%f")
+        db.execute(
+            "UPDATE runs SET status = 'failed', stop_reason = 'error', error = 'no answer' WHERE id ="
+            " (SELECT min(id) FROM runs WHERE status = 'completed' AND kind = 'chat')"
+        )
+        db.execute(
+            "INSERT INTO alerts VALUES"
+            " ('alt_1', 'default', 'warning', 'BUDGET', 'x', 'a\u00fcber \U0001f600 text', 'k', ?, NULL, NULL)",
+            [now],
+        )
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if "outbox" in tables:
+            _chats(db, now)
+
+
+def _chats(db: sqlite3.Connection, now: str) -> None:
+    room = ["slack:C1", "slack", "room", "C1", "{}", "default", None, now]
+    db.execute(f"INSERT INTO conversations VALUES ({', '.join('?' * len(room))})", room)
+    for number, status in enumerate(("delivered", "pending", "sending", "dead"), 1):
+        db.execute(
+            "INSERT INTO outbox (key, surface, conversation_id, kind, subject, payload, revision, delivered, status,"
+            " attempts, holder, created_at)"
+            " VALUES (?, 'slack', 'slack:C1', 'alert', 'alert:alt_1', '{}', 1, ?, ?, 1, ?, ?)",
+            [f"k{number}", int(status == "delivered"), status, "p" if status == "sending" else None, now],
+        )
+    for key, status in (("slack:1", "done"), ("slack:2", "new")):
+        db.execute(
+            "INSERT INTO inbox (key, surface, identity, payload, status, created_at)"
+            " VALUES (?, 'slack', 'slack:U1', ?, ?, ?)",
+            [key, '{"text": "status", "identity": "slack:U1"}', status, now],
+        )
+    db.execute("INSERT INTO controls VALUES ('squad', 'running', 3, 'a test', NULL, ?)", [now])
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    os.makedirs(folder, exist_ok=True)
+    asyncio.run(fill(folder))
+    enrich(folder)
