@@ -4,7 +4,6 @@ What the units do is in the modules beside this one; how a database is driven, i
 """
 
 import asyncio
-import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,16 +15,15 @@ from weakref import WeakSet
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.store.errors import StoreUnavailable
 from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import SqliteDriver, Work
+from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import Observed, Tx
 from interlock.store.watch import watch
+from interlock.store.writer import Driver, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
 READERS = 2
 ROOM = 20_000
-
-Driver = SqliteDriver | PostgresDriver
 
 
 def driver_for(url: str, *, pooled: bool = False, direct_url: str | None = None) -> Driver:
@@ -74,7 +72,7 @@ class Store:
     ) -> None:
         self.url, self.telemetry = url, telemetry
         self.driver = driver_for(url, pooled=pooled, direct_url=direct_url)
-        self._queue: queue.SimpleQueue[tuple[Work, asyncio.Future[Any]] | None] = queue.SimpleQueue()
+        self._writer = Writer(self.driver, self.wake)
         self._room = asyncio.Semaphore(ROOM)
         self._local = threading.local()
         self._readers: list[Any] = []
@@ -93,19 +91,13 @@ class Store:
         Raises StoreUnavailable where the database cannot be reached or used.
         """
         self._loop = asyncio.get_running_loop()
-        ready: asyncio.Future[None] = self._loop.create_future()
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
-        self._thread = threading.Thread(target=self._writer, args=(ready,), name="store-write")
-        self._closed = False
-        self._thread.start()
         try:
-            await ready
+            await self._writer.open()
         except BaseException:
-            self._closed = True
-            self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
             self._pool.shutdown()
             raise
+        self._closed = False
         self._watcher = asyncio.create_task(watch(self.driver, self.wake), name="store-watch")
         return self
 
@@ -116,8 +108,7 @@ class Store:
         self._closed = True
         self._watcher.cancel()
         await asyncio.gather(self._watcher, return_exceptions=True)
-        self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await self._writer.close()
         await asyncio.to_thread(self._pool.shutdown)
         for reader in self._readers:
             reader.connection.close()
@@ -142,14 +133,15 @@ class Store:
         if self._closed:
             self._room.release()
             raise StoreUnavailable("the store is closed")
-        done: asyncio.Future[Any] = self._loop.create_future()
-        done.add_done_callback(self._release)
         if not self.telemetry.listens:
-            self._queue.put(((unit, args, kwargs), done))
+            done = self._writer.submit((unit, args, kwargs))
+            done.add_done_callback(self._release)
             result: T = await asyncio.shield(done)
             return result
-        done.add_done_callback(self._telling(monotonic()))
-        self._queue.put(((Observed(unit, self.telemetry.place()), args, kwargs), done))
+        begun = monotonic()
+        done = self._writer.submit((Observed(unit, self.telemetry.place()), args, kwargs))
+        done.add_done_callback(self._release)
+        done.add_done_callback(self._telling(begun))
         result, _ = await asyncio.shield(done)
         return result
 
@@ -199,49 +191,3 @@ class Store:
             tx = self._local.tx = self.driver.open_reader()
             self._readers.append(tx)
         return self.driver.read(tx, fn, args, kwargs)
-
-    def _writer(self, ready: "asyncio.Future[None]") -> None:
-        try:
-            self.driver.open_writer()
-        except BaseException as error:  # noqa: BLE001 (handed to whoever waits for the unit)
-            self._loop.call_soon_threadsafe(self._resolve, [ready], [(None, error)], False)
-            return
-        self._loop.call_soon_threadsafe(self._resolve, [ready], [(None, None)], False)
-        while batch := self._next_batch():
-            works = [work for work, _ in batch]
-            try:
-                outcomes, wake = self.driver.commit(works)
-            except BaseException as error:  # noqa: BLE001 (handed to whoever waits for the unit)
-                outcomes, wake = [(None, error) for _ in batch], False
-            futures = [done for _, done in batch]
-            self._loop.call_soon_threadsafe(self._resolve, futures, outcomes, wake)
-            if wake and isinstance(self.driver, PostgresDriver):
-                self.driver.notify()
-        self.driver.close_writer()
-
-    def _next_batch(self) -> list[tuple[Work, "asyncio.Future[Any]"]]:
-        first = self._queue.get()
-        if first is None:
-            return []
-        batch = [first]
-        while len(batch) < self.driver.batch_limit:
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if item is None:
-                self._queue.put(None)
-                break
-            batch.append(item)
-        return batch
-
-    def _resolve(self, futures: list["asyncio.Future[Any]"], outcomes: list[Any], wake: bool) -> None:
-        for done, (result, error) in zip(futures, outcomes, strict=True):
-            if done.done():
-                continue
-            if error is None:
-                done.set_result(result)
-            else:
-                done.set_exception(error)
-        if wake:
-            self.wake()

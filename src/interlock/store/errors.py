@@ -39,11 +39,16 @@ class LeaseLost(Conflict):
         super().__init__(f"run `{run_id}` is no longer this worker's")
 
 
+def locked(path: str) -> str:
+    """What is said where another process writes to a database for too long."""
+    return f"the database `{path}` is locked by another process: try again when it is done"
+
+
 def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
     """The clear form of an operational SQLite error, or None where it is a fault of ours."""
     text = str(error).lower()
     if "locked" in text or "busy" in text:
-        return StoreUnavailable(f"the database `{path}` is locked by another process: try again when it is done")
+        return StoreUnavailable(locked(path))
     if "full" in text:
         return StoreUnavailable(f"no space left for the database `{path}`: free some and start again, nothing is lost")
     if "readonly" in text or "read-only" in text:

@@ -199,7 +199,7 @@ class PostgresDriver:
                 psycopg.errors.IdleInTransactionSessionTimeout,
             ) as error:
                 failure, tries = error, tries + 1
-                if tries > 1:
+                if tries > 1 and not isinstance(error, psycopg.errors.UniqueViolation):
                     sleep(min(FIRST_PAUSE_S * 2.0**tries, LONGEST_PAUSE_S))
             except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()

@@ -3,22 +3,34 @@
 Nothing here knows a table.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy.dialects import sqlite as dialect
 
 from interlock.core.text import storable_json
-from interlock.store.errors import StoreGone, StoreUnavailable, of_sqlite
+from interlock.store.errors import StoreGone, StoreUnavailable, locked, of_sqlite
 from interlock.store.statements import Statements
 from interlock.store.tx import SqliteTx, is_relaxed
 
 Unit = Callable[..., Any]
 Work = tuple[Unit, tuple[Any, ...], dict[str, Any]]
 Outcome = tuple[Any, BaseException | None]
+Committed = tuple[list[Outcome], bool]
 BUSY_S = 10.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.05
+"""Between looks whether another process has let go of the database."""
+CACHE_KIB = 32 * 1024
+UNITS_A_LOG = 256
+"""After so many, the log is copied into the file; pages that are written again and again, once."""
+QUICK_S = 0.005
+"""A disk that takes longer for a commit is waited for by a thread."""
+CAREFUL_BATCHES = 64
+"""After a unit has failed, units have savepoints of their own for so many batches."""
 
 
 class SqliteDriver:
@@ -33,8 +45,11 @@ class SqliteDriver:
         self._writer: sqlite3.Connection | None = None
         self._is_relaxed = False
         self._file: tuple[int, int] | None = None
+        self._commit_s = 0.0
+        self._careful = 0
+        self._logged = 0
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *, patience_s: float = BUSY_S) -> sqlite3.Connection:
         try:
             connection = sqlite3.connect(
                 self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=512
@@ -43,6 +58,9 @@ class SqliteDriver:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("PRAGMA foreign_keys=ON")
+                connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+                connection.execute("PRAGMA wal_autocheckpoint=0")
+                connection.execute(f"PRAGMA busy_timeout={patience_s * 1000:.0f}")
             except BaseException:
                 connection.close()
                 raise
@@ -52,7 +70,7 @@ class SqliteDriver:
 
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
-        self._writer = self._connect()
+        self._writer = self._connect(patience_s=0)
         self._file = self._identity()
 
     def check(self) -> None:
@@ -92,30 +110,90 @@ class SqliteDriver:
             self.check()
             raise of_sqlite(error, str(self.path)) or error from error
 
-    def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
+    @property
+    def is_quick(self) -> bool:
+        """Whether commits have been too short lately to be worth a change of threads."""
+        return self._commit_s < QUICK_S
+
+    @property
+    def wants_tidying(self) -> bool:
+        """Whether the log is to be copied into the file, which takes longer than a commit."""
+        return self._logged >= UNITS_A_LOG
+
+    def commit_at_once(self, batch: Sequence[Work]) -> Committed | None:
+        """As `commit`, but without waiting: None where another process writes to the database."""
+        return self._commit(batch, patience_s=0.0)
+
+    def commit(self, batch: Sequence[Work]) -> Committed:
         """Commits the units of a batch together; a unit that fails takes nothing else with it.
 
         Returns each unit's result or error, and whether waiting workers should be told.
         """
+        done = self._commit(batch, patience_s=BUSY_S)
+        if done is None:
+            told = StoreUnavailable(locked(str(self.path)))
+            return [(None, told) for _ in batch], False
+        if self.wants_tidying:
+            self._tidy()
+        return done
+
+    def _commit(self, batch: Sequence[Work], patience_s: float) -> Committed | None:
         writer = self._writer
         if writer is None:
             raise StoreUnavailable("the store is closed")
         try:
-            return self._together(writer, batch)
+            self._relax(writer, all(is_relaxed(unit) for unit, _, _ in batch))
+            if not self._begin(writer, patience_s):
+                return None
+            self._logged += len(batch)
+            return self._together(writer, batch, patience_s)
         except sqlite3.Error as error:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             told = of_sqlite(error, str(self.path)) or error
             return [(None, told) for _ in batch], False
 
-    def _together(self, writer: sqlite3.Connection, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
+    def _begin(self, writer: sqlite3.Connection, patience_s: float) -> bool:
+        """Begins a transaction; False where another process writes for longer than `patience_s`."""
+        wait_s, give_up_at = FIRST_WAIT_S, monotonic() + patience_s
+        while True:
+            try:
+                writer.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+            else:
+                return True
+            if monotonic() >= give_up_at:
+                return False
+            sleep(wait_s)
+            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    def _together(self, writer: sqlite3.Connection, batch: Sequence[Work], patience_s: float) -> Committed | None:
+        """Tries without savepoints first, since units hardly ever fail; they bear to be run twice."""
         tx = SqliteTx(writer, self.statements)
+        if self._careful or len(batch) == 1:
+            self._careful = max(0, self._careful - 1)
+            return self._each(writer, tx, batch)
         outcomes: list[Outcome] = []
-        wake = False
-        self._relax(writer, all(is_relaxed(unit) for unit, _, _ in batch))
-        writer.execute("BEGIN IMMEDIATE")
+        try:
+            for unit, args, kwargs in batch:
+                outcomes.append((unit(tx, *args, **kwargs), None))
+        except Exception:  # noqa: BLE001 (whose fault it was is found out below)
+            self._careful = CAREFUL_BATCHES
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            if not self._begin(writer, patience_s):
+                return None
+            return self._each(writer, SqliteTx(writer, self.statements), batch)
+        self._end(writer)
+        return outcomes, tx.wake
+
+    def _each(self, writer: sqlite3.Connection, tx: SqliteTx, batch: Sequence[Work]) -> Committed:
         if len(batch) == 1:
             return self._alone(writer, tx, batch[0])
+        outcomes: list[Outcome] = []
+        wake = False
         for unit, args, kwargs in batch:
             writer.execute("SAVEPOINT unit")
             tx.wake = False
@@ -128,10 +206,10 @@ class SqliteDriver:
                 writer.execute("ROLLBACK TO unit")
                 outcomes.append((None, self._told(error)))
             writer.execute("RELEASE unit")
-        writer.execute("COMMIT")
+        self._end(writer)
         return outcomes, wake
 
-    def _alone(self, writer: sqlite3.Connection, tx: SqliteTx, work: Work) -> tuple[list[Outcome], bool]:
+    def _alone(self, writer: sqlite3.Connection, tx: SqliteTx, work: Work) -> Committed:
         unit, args, kwargs = work
         try:
             result = unit(tx, *args, **kwargs)
@@ -139,8 +217,22 @@ class SqliteDriver:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             return [(None, self._told(error))], False
-        writer.execute("COMMIT")
+        self._end(writer)
         return [(result, None)], tx.wake
+
+    def _end(self, writer: sqlite3.Connection) -> None:
+        """Commits, and remembers how long it took: that the disk is slow at once, that it is quick little by little."""
+        begun = monotonic()
+        writer.execute("COMMIT")
+        took_s = monotonic() - begun
+        self._commit_s = max(took_s, 0.9 * self._commit_s + 0.1 * took_s)
+
+    def _tidy(self) -> None:
+        """Copies the log into the file as far as readers let it; from its start again where it is done with."""
+        self._logged = 0
+        if self._writer is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _told(self, error: Exception) -> Exception:
         if isinstance(error, sqlite3.OperationalError):

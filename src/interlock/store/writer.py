@@ -1,0 +1,148 @@
+"""How the units of one process come to be committed: gathered, in groups, in order, by one hand at a time.
+
+What a unit does is not known here, nor how a database commits; that is the driver's.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from interlock.store.postgres import PostgresDriver
+from interlock.store.sqlite import Outcome, SqliteDriver, Work
+from interlock.store.tx import Tx
+
+Driver = SqliteDriver | PostgresDriver
+Waiting = tuple[Work, "asyncio.Future[Any]"]
+AT_ONCE = 32
+"""Units that are committed at most while the event loop waits; about ten milliseconds of it."""
+
+
+class Writer:
+    """Commits what is handed in during one round of the event loop as one group.
+
+    On an embedded database whose disk answers quickly the loop commits by itself: two changes of thread would cost more
+    than the commit. A slow disk, a database that another process has locked, and any server are waited for by a thread.
+    INVARIANT: the loop commits only while the thread has nothing in hand.
+    """
+
+    def __init__(self, driver: Driver, wake: Callable[[], None]) -> None:
+        self.driver, self.wake = driver, wake
+        self._gathered: list[Waiting] = []
+        self._in_hand = 0
+        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+
+    async def open(self) -> None:
+        """Connects.
+
+        Raises StoreUnavailable where the database cannot be reached or used.
+        """
+        self._loop = asyncio.get_running_loop()
+        ready: asyncio.Future[Any] = self._loop.create_future()
+        self._thread = threading.Thread(target=self._work, args=(ready,), name="store-write")
+        self._thread.start()
+        try:
+            await ready
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Commits what was handed in, then disconnects."""
+        self._hand_over()
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def submit(self, work: Work) -> "asyncio.Future[Any]":
+        """What will have its result, or its error, once it is committed."""
+        done: asyncio.Future[Any] = self._loop.create_future()
+        if not self._gathered:
+            self._loop.call_soon(self._flush)
+        self._gathered.append((work, done))
+        return done
+
+    def _flush(self) -> None:
+        if not self._gathered:
+            return
+        if self._in_hand or not isinstance(self.driver, SqliteDriver) or not self.driver.is_quick:
+            self._hand_over()
+            return
+        group, self._gathered = self._gathered[:AT_ONCE], self._gathered[AT_ONCE:]
+        committed = self.driver.commit_at_once([work for work, _ in group])
+        if committed is None:
+            self._gathered = group + self._gathered
+            self._hand_over()
+            return
+        self._resolve(group, *committed)
+        if self._gathered:
+            self._loop.call_soon(self._flush)
+        elif self.driver.wants_tidying:
+            self.submit((_tidy, (), {}))
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        group, self._gathered = self._gathered, []
+        self._in_hand += len(group)
+        for waiting in group:
+            self._queue.put(waiting)
+
+    def _work(self, ready: "asyncio.Future[Any]") -> None:
+        try:
+            self.driver.open_writer()
+        except BaseException as error:  # noqa: BLE001 (handed to whoever waits for it)
+            self._loop.call_soon_threadsafe(_settle, ready, None, error)
+            return
+        self._loop.call_soon_threadsafe(_settle, ready, None, None)
+        while batch := self._next_batch():
+            outcomes, wake = self._committed(batch)
+            self._loop.call_soon_threadsafe(self._ended, batch, outcomes, wake)
+            if wake and isinstance(self.driver, PostgresDriver):
+                self.driver.notify()
+        self.driver.close_writer()
+
+    def _next_batch(self) -> list[Waiting]:
+        first = self._queue.get()
+        if first is None:
+            return []
+        batch = [first]
+        while len(batch) < self.driver.batch_limit:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                self._queue.put(None)
+                break
+            batch.append(item)
+        return batch
+
+    def _committed(self, batch: list[Waiting]) -> tuple[list[Outcome], bool]:
+        try:
+            done = self.driver.commit([work for work, _ in batch])
+        except BaseException as error:  # noqa: BLE001 (handed to whoever waits for the unit)
+            return [(None, error) for _ in batch], False
+        return done
+
+    def _ended(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
+        self._in_hand -= len(batch)
+        self._resolve(batch, outcomes, wake)
+
+    def _resolve(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
+        for (_, done), (result, error) in zip(batch, outcomes, strict=True):
+            _settle(done, result, error)
+        if wake:
+            self.wake()
+
+
+def _settle(done: "asyncio.Future[Any]", result: Any, error: BaseException | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(result)
+    else:
+        done.set_exception(error)
+
+
+def _tidy(_: Tx) -> None:
+    """Nothing: who commits it tidies up after each commit that asks for it."""
