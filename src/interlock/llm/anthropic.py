@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from interlock.core.errors import UsageError
@@ -18,15 +19,27 @@ from interlock.llm.messages import ModelError, ModelFault, ModelRequest, StreamI
 from interlock.llm.tokens import estimate_prompt_tokens
 
 if TYPE_CHECKING:
-    from anthropic import APIConnectionError, APIStatusError, AsyncStream
+    from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
     from anthropic._streaming import ServerSentEvent
     from anthropic.types import RawMessageStreamEvent
 
 _DRAIN_S = 0.25
 """How long a finished answer may take to end its HTTP body, so that the connection can be used again."""
 
+_AT_ONCE = 32
+"""Calls that share a pool of connections. A pool goes through all it has at the start and the end of each call: with a
+thousand of them the event loop stood still for seconds."""
+
 _KEY_CHARS = 8
 """Shorter keys, such as `local`, are words and no secrets."""
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Connections of their own, and how many calls are made over them now."""
+
+    client: "AsyncAnthropic"
+    calls: int = 0
 
 
 class AnthropicModel:
@@ -57,17 +70,33 @@ class AnthropicModel:
         self._connect_timeout_s = connect_timeout_s
         if not self._key.isascii() or not self._key.isprintable() or not self._key or " " in self._key:
             raise UsageError(f"{key_variable} does not hold a key: copy it again, without quotes or line breaks")
+        self._trust = httpx2.create_ssl_context()
         try:
-            self._client = anthropic.AsyncAnthropic(api_key=self._key, base_url=base_url, max_retries=0)
+            self._client = anthropic.AsyncAnthropic(
+                api_key=self._key, base_url=base_url, max_retries=0, http_client=self._connections()
+            )  # fmt: skip
         except httpx2.InvalidURL as error:
             raise UsageError(f"`{base_url}` is not a base URL for {name}: write `https://host`") from error
         if self._client.base_url.host != "api.anthropic.com":
             # The SDK sends the key as a bearer token; what stands in for the API may look only at x-api-key.
             self._client = self._client.with_options(default_headers={"x-api-key": self._key})
+        self._pools = [_Pool(self._client)]
 
     async def close(self) -> None:
         """Closes connections."""
-        await self._client.close()
+        for pool in self._pools:
+            await pool.client.close()
+
+    def _pool(self) -> "_Pool":
+        """The first pool with room, so that few calls use few connections, again and again."""
+        for pool in self._pools:
+            if pool.calls < _AT_ONCE:
+                return pool
+        self._pools.append(_Pool(self._client.with_options(http_client=self._connections())))
+        return self._pools[-1]
+
+    def _connections(self) -> "DefaultAsyncHttpxClient":
+        return self._sdk.DefaultAsyncHttpxClient(verify=self._trust)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """Deltas, then exactly one `Reply`.
@@ -78,9 +107,11 @@ class AnthropicModel:
         deadline = asyncio.get_running_loop().time() + request.timeout_s
         assembly = MessageAssembly(self.provider)
         stream: AsyncStream[RawMessageStreamEvent] | None = None
+        pool = self._pool()
+        pool.calls += 1
         try:
             async with asyncio.timeout_at(deadline):
-                stream = await self._open(request)
+                stream = await self._open(request, pool.client)
             async with aclosing(self._events(stream)) as events:
                 while not assembly.finished:
                     async with asyncio.timeout_at(deadline):
@@ -109,12 +140,17 @@ class AnthropicModel:
             detail = f"the answer stopped making sense ({type(error).__name__})"
             raise self._error(ModelFault.DROPPED, detail, assembly, request) from error
         finally:
-            if stream is not None:
-                await stream.close()
+            try:
+                if stream is not None:
+                    await stream.close()
+            finally:
+                pool.calls -= 1
 
-    async def _open(self, request: ModelRequest) -> "AsyncStream[RawMessageStreamEvent]":
+    async def _open(
+        self, request: ModelRequest, client: "AsyncAnthropic"
+    ) -> "AsyncStream[RawMessageStreamEvent]":  # fmt: skip
         connect_s = min(self._connect_timeout_s, request.timeout_s)
-        stream: AsyncStream[RawMessageStreamEvent] = await self._client.messages.create(
+        stream: AsyncStream[RawMessageStreamEvent] = await client.messages.create(
             **request_body(request, self.provider),
             stream=True,
             timeout=self._httpx.Timeout(request.timeout_s, connect=connect_s),
