@@ -123,7 +123,7 @@ class CronClock:
 
     def after(self, moment: datetime) -> datetime:
         """The first moment after another one at which it is due."""
-        wall = moment.astimezone(self.zone).replace(tzinfo=None)
+        wall = moment.astimezone(self.zone).replace(tzinfo=None, fold=0)
         return self._by_elapsed_time(moment, wall) if self.cron.every_hour else self._by_the_wall(moment, wall)
 
     def _by_the_wall(self, moment: datetime, wall: datetime) -> datetime:
@@ -147,7 +147,7 @@ class CronClock:
         at = start.replace(tzinfo=UTC)
         while True:
             found = min(trigger.get_next_fire_time(None, at) for trigger in self._triggers)
-            yield found.replace(tzinfo=None)
+            yield found.replace(tzinfo=None, fold=0)
             at = found + _TICK
 
     def _moments(self, wall: datetime) -> tuple[datetime, datetime]:
