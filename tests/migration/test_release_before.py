@@ -1,0 +1,90 @@
+"""The release before and this version work on one PostgreSQL database at once, and the older one goes on alone."""
+
+import asyncio
+import os
+import sys
+import tarfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from interlock.app.box import Interlock
+from interlock.store import migrate
+from interlock.store.schema import Run, Worker, table
+from interlock.store.tx import Tx
+from tests.migration import release_before
+from tests.migration.released import RELEASED, SOURCES
+
+_WORKERS = sa.select(table(Worker).c.id, table(Worker).c.version)
+_BY = sa.select(table(Run).c.worker_id).where(
+    table(Run).c.mission_id == sa.bindparam("mission"), table(Run).c.status == "completed"
+)
+
+
+class Before:
+    """A process of the release before."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def __call__(self, *words: str) -> str:
+        """Tells it something; returns what it says."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{' '.join(words)}\n".encode())
+        return await self.said()
+
+    async def said(self) -> str:
+        """The next line of it."""
+        assert self._process.stdout is not None
+        return (await self._process.stdout.readline()).decode().strip()
+
+
+@asynccontextmanager
+async def release(url: str, folder: Path) -> AsyncIterator[Before]:
+    """The release before, at work."""
+    with tarfile.open(SOURCES) as sources:
+        sources.extractall(folder, filter="data")
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, release_before.__file__, url, str(folder),
+        env={**kept, "PYTHONPATH": str(folder / "src")}, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        before = Before(process)
+        assert await before.said() == f"ready {folder / 'src' / 'interlock'}"
+        yield before
+        process.stdin.close()  # type: ignore[union-attr]
+        assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def workers_of(tx: Tx, *missions: str) -> set[str]:
+    """Who executed the runs of missions."""
+    return {row.worker_id for mission in missions for row in tx.rows(_BY, {"mission": mission})}
+
+
+async def test_release_before_works_beside_this_version_while_it_migrates_and_after(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with release(postgres_url, tmp_path / "before") as before:
+        assert migrate.revision(postgres_url) == list(RELEASED)[-1]
+        first = await before("submit")
+        assert await migrate.upgrade(postgres_url) == list(RELEASED)[-1]
+        assert migrate.revision(postgres_url) == migrate.HEAD
+        async with Interlock.open(
+            cwd=tmp_path, env={}, home=tmp_path, database_url=postgres_url, model="rehearsal/offline"
+        ) as box:
+            await box.start()
+            second = await box.submit(release_before.GOAL)
+            assert await before("end", first) == "DONE"
+            assert await release_before.end(box, second) == "DONE"
+            versions = {row.id: row.version for row in await box.runtime.store.read(lambda tx: tx.rows(_WORKERS))}
+            assert len(versions) == 2
+            assert await box.runtime.store.read(workers_of, first, second) == set(versions)
+        third = await before("submit")
+        assert await before("end", third) == "DONE"
