@@ -10,6 +10,8 @@ class Interruption(Enum):
 
     SHUTDOWN = auto()
     """The process ends; the run goes on at the next start."""
+    SILENCE = auto()
+    """The worker could not show for long that it is alive: others may be given the run."""
     STOP = auto()
     """A person stopped the squad or quarantined the agent; the run goes on where it was once that is lifted."""
     CONTROL = auto()

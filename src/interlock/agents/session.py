@@ -3,6 +3,8 @@
 What happens next is the runner's matter.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,6 +17,7 @@ from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona
 from interlock.agents.steps import Reservation, Results, StepRecord, commit_results
+from interlock.core.complaint import Complaint
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
 from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
@@ -22,12 +25,15 @@ from interlock.policy.risk import Risk
 from interlock.store.errors import LeaseLost
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim
+from interlock.store.postgres import Unreachable
 from interlock.store.tx import Tx
 from interlock.tools.execute import ENDED, CallStatus, Done, Gate, Proposal
 
 P = ParamSpec("P")
 T = TypeVar("T")
 HANDS_IN = "submit_deliverable"
+STORE_RETRY_S = 1.0
+_log = logging.getLogger(__name__)
 NUDGE = (
     "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
     "if you cannot do the task, hand in what you have and say what is missing."
@@ -165,8 +171,18 @@ class Session:
         return self.runtime.prices.cost(self.ref, cut).microusd
 
     async def write(self, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """A unit of the store."""
-        return await self.runtime.store.write(unit, *args, **kwargs)
+        """A unit of the store; while the database is out of reach it is waited for, so that nothing done is lost.
+
+        A worker that cannot be heard for too long lets go of the run meanwhile.
+        """
+        complaint: Complaint | None = None
+        while True:
+            try:
+                return await self.runtime.store.write(unit, *args, **kwargs)
+            except Unreachable as error:
+                complaint = complaint or Complaint(_log)
+                complaint.say("run %s waits for the database: %s", self.claim.run.id, error)
+                await asyncio.sleep(STORE_RETRY_S)
 
     async def record(self, results: Results, reservation: Reservation | None = None) -> None:
         """Transaction B.

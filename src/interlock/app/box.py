@@ -27,7 +27,7 @@ from interlock.settings import load_settings
 from interlock.store import squad
 from interlock.tools.registry import Tool
 from interlock.worker.home import HomeLock
-from interlock.worker.loop import Worker
+from interlock.worker.loop import HandedBack, Worker
 
 STOP_S = 4.6
 """How long the worker has to hand its runs back when the box is closed."""
@@ -61,6 +61,8 @@ class Interlock:
         self.outlets: list[Sender] = senders(runtime)
         """By what messages leave from `start` on; whoever runs a chat in this process adds its sender before."""
         self._beside: list[asyncio.Task[None]] = []
+        self.handed_back: tuple[HandedBack, ...] = ()
+        """The runs that `stop` has put back before their end."""
         self._ends = Ends(runtime.store, self.check)
 
     @classmethod
@@ -115,15 +117,32 @@ class Interlock:
         ]
         return True
 
-    async def stop(self) -> None:
-        """Ends executing: what is not done is taken up at the next start."""
+    @property
+    def in_hand(self) -> int:
+        """How many runs this process works on."""
+        return len(self._worker.in_hand) if self._worker is not None else 0
+
+    async def drain(self, patience_s: float) -> None:
+        """Begins no run any more, and waits `patience_s` at most until each in hand has ended its step, or itself."""
+        if self._worker is None or self._working is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._worker.drain()
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Ends executing: what is not done is taken up at the next start, or by another worker; see `handed_back`.
+
+        Calls of tools get a moment to end by themselves, unless it is to be `at_once`.
+        """
         for duty in self._beside:
             duty.cancel()
         if self._working is not None and self._worker is not None:
-            self._worker.stop()
+            self._worker.stop(at_once=at_once)
             await asyncio.wait({self._working}, timeout=STOP_S)
             self._working.cancel()
             await asyncio.gather(self._working, return_exceptions=True)
+            self.handed_back = self._worker.handed_back
             self._working = self._worker = None
         await asyncio.gather(*self._beside, return_exceptions=True)
         self._beside = []

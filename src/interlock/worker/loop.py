@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from interlock.agents import current, runner, steps
 from interlock.agents.context import Runtime
@@ -17,12 +18,13 @@ from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
-from interlock.store import controls, leases, mailbox, processes
+from interlock.store import controls, leases, mailbox, processes, squad
 from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
-from interlock.worker.watchkeeping import Watchkeeper
+from interlock.worker import abilities
+from interlock.worker.watchkeeping import Hands, Watchkeeper
 
 IDLE_POLL_S = 1.0
 """How often delayed runs are looked for when nothing else happens."""
@@ -30,6 +32,8 @@ HEED_S = 0.25
 """How often controls are looked for while there are runs at work, whatever else happens."""
 STOP_S = 4.0
 """How long runs may take to hand themselves back when the process stops."""
+AT_ONCE_S = 1.5
+"""The same where somebody wants it at once."""
 STORE_RETRY_S = 1.0
 LONGEST_BACKOFF_S = 300.0
 """Between tries of a run whose end could not be recorded."""
@@ -45,6 +49,15 @@ class _Work:
     interrupt: Interrupt
 
 
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """A run that a worker had in hand when it stopped, and that goes on elsewhere."""
+
+    id: str
+    kind: str
+    persona: str | None
+
+
 class Worker:
     """Executes the runs of a database in this process, `concurrency` at a time."""
 
@@ -52,17 +65,23 @@ class Worker:
         self.runtime = runtime
         self.concurrency = concurrency or runtime.settings.concurrency
         self.id = new_id("wrk")
+        self.handed_back: tuple[HandedBack, ...] = ()
+        """What was cut off when it stopped, and waits for another worker, or the next start."""
+        self._able: frozenset[str] = frozenset()
         self._runs: dict[str, _Work] = {}
-        self._stopping = False
+        self._stopping = self._draining = self._at_once = False
+        self._drained: list[str] = []
+        self._lacks = 0
+        self._keeper: Watchkeeper | None = None
 
     async def run(self) -> None:
         """Works until `stop` is called; then hands running runs back, to go on at the next start.
 
         Raises StoreError where the database cannot be used at the start, StoreGone where it is taken away.
         """
-        await self._enter()
+        self._keeper = await self._enter()
         beside = (
-            asyncio.create_task(Watchkeeper(self.runtime, self.id, self._lost).run(), name="watchkeeper"),
+            asyncio.create_task(self._keeper.run(), name="watchkeeper"),
             asyncio.create_task(self._heed(), name="controls"),
         )
         try:
@@ -78,44 +97,80 @@ class Worker:
             await asyncio.gather(*beside, return_exceptions=True)
             await self._leave()
 
-    def stop(self) -> None:
-        """Makes `run` end."""
-        self._stopping = True
+    def stop(self, *, at_once: bool = False) -> None:
+        """Makes `run` end, and calls of tools without a moment to end by themselves where it is to be `at_once`."""
+        self._stopping, self._at_once = True, at_once or self._at_once
         self.runtime.store.wake()
 
-    async def _enter(self) -> None:
+    async def drain(self) -> None:
+        """Begins nothing any more; returns once each run in hand was put back after its current step, or has ended."""
+        self._draining, self._drained = True, list(self._runs)
+        for work in self._runs.values():
+            work.interrupt.pause(wanted=True)
+        while self._runs:
+            await asyncio.wait([work.task for work in self._runs.values()])
+
+    @property
+    def in_hand(self) -> tuple[str, ...]:
+        """The runs that it works on."""
+        return tuple(self._runs)
+
+    async def _enter(self) -> Watchkeeper:
         runtime = self.runtime
+        self._able = await abilities.detected() | frozenset(runtime.settings.capabilities)
         await self._register(self.id)
-        await Watchkeeper(runtime, self.id, self._lost).take_back_from_the_dead(at_start=True)
+        keeper = Watchkeeper(runtime, self.id, Hands(self._lost, self._silent, lambda: self._runs))
+        await keeper.take_back_from_the_dead(at_start=True)
+        await keeper.end_orphans()
         live = await runtime.store.read(leases.running_runs)
         await runtime.workspaces.sweep(live)
         await runtime.store.write(leases.retry_now, runtime.clock.now())
+        return keeper
 
     async def _register(self, worker_id: str) -> None:
         pid, now = os.getpid(), self.runtime.clock.now()
         process_started = processes.started(pid) or "unknown"
-        await self.runtime.store.write(leases.register, worker_id, processes.host(), pid, process_started, now)
+        self._lacks = await self.runtime.store.write(
+            leases.register, worker_id, processes.host(), pid, process_started, now, able=self._able,
+            concurrency=self.concurrency, version=version("interlock"),
+        )  # fmt: skip
 
     async def _round(self) -> None:
         store, clock = self.runtime.store, self.runtime.clock
         await self._heed_controls()
-        free = self.concurrency - len(self._runs)
-        if free > 0 and await store.read(mailbox.has_ready, clock.now()):
-            for claim in await store.write(mailbox.claim, self.id, free, clock.now()):
+        free = self.concurrency - len(self._runs) if self._may_claim else 0
+        if free > 0 and await self._is_worth_a_claim() and self._may_claim:
+            for claim in await store.write(mailbox.claim, self.id, free, clock.now(), self._lacks):
                 self._start(claim)
             if len(self._runs) < self.concurrency:
                 await asyncio.sleep(0)
         if not self._stopping:
             await store.wait_for_work(IDLE_POLL_S)
 
+    async def _is_worth_a_claim(self) -> bool:
+        """Whether something is ready. PostgreSQL is not asked: a claim that finds nothing costs less than to ask."""
+        store = self.runtime.store
+        if store.dialect == "postgresql":
+            return True
+        return await store.read(mailbox.has_ready, self.runtime.clock.now(), self._lacks)
+
+    @property
+    def _may_claim(self) -> bool:
+        return not (self._draining or self._stopping or self._keeper is None or self._keeper.is_silent)
+
     def _start(self, claim: Claim) -> None:
         interrupt = Interrupt()
+        if self._draining:
+            self._drained.append(claim.run.id)
+            interrupt.pause(wanted=True)
         task = asyncio.create_task(self._work(claim, interrupt), name=f"run {claim.run.id}")
         self._runs[claim.run.id] = _Work(claim.run.kind, task, interrupt)
-        task.add_done_callback(lambda _: self._ended(claim.run.id))
+        task.add_done_callback(lambda ended: self._ended(claim.run.id, ended))
 
-    def _ended(self, run_id: str) -> None:
-        self._runs.pop(run_id, None)
+    def _ended(self, run_id: str, ended: "asyncio.Task[None]") -> None:
+        found = self._runs.get(run_id)
+        if found is not None and found.task is ended:
+            del self._runs[run_id]
         self.runtime.store.wake()
 
     async def _work(self, claim: Claim, interrupt: Interrupt) -> None:
@@ -170,7 +225,7 @@ class Worker:
         mode, asked = await self.runtime.store.read(_orders, self.id)
         for run_id, work in list(self._runs.items()):
             control = asked.get(run_id)
-            work.interrupt.pause(wanted=mode is Mode.PAUSED or control == "pause")
+            work.interrupt.pause(wanted=self._draining or mode is Mode.PAUSED or control == "pause")
             if control == "cancel":
                 self._interrupt(run_id, Interruption.CONTROL)
             elif (mode is Mode.STOPPED or control == "stop") and work.kind != "mission":
@@ -192,14 +247,31 @@ class Worker:
         self.id = fresh
         return fresh
 
-    async def _leave(self) -> None:
-        tasks = [work.task for work in self._runs.values()]
+    def _silent(self) -> None:
+        """It could not be heard for long: nothing that it has in hand may go on, since others may be given it.
+
+        Source: row E10.
+        """
+        if self._runs:
+            _log.warning("this worker cannot be heard: it lets go of its %d runs", len(self._runs))
         for run_id in list(self._runs):
-            self._interrupt(run_id, Interruption.SHUTDOWN)
-        if tasks:
-            await asyncio.wait(tasks, timeout=STOP_S)
+            self._interrupt(run_id, Interruption.SILENCE)
+
+    async def _leave(self) -> None:
+        held = {run_id: work.task for run_id, work in self._runs.items()}
+        for run_id in held:
+            self._interrupt(run_id, Interruption.STOP if self._at_once else Interruption.SHUTDOWN)
+        if held:
+            await asyncio.wait(held.values(), timeout=AT_ONCE_S if self._at_once else STOP_S)
         with contextlib.suppress(StoreError):
             await self.runtime.store.write(leases.leave, self.id, self.runtime.clock.now())
+            self.handed_back = await self.runtime.store.read(_handed_back, (*self._drained, *held))
+
+
+def _handed_back(tx: Tx, run_ids: tuple[str, ...]) -> tuple[HandedBack, ...]:
+    rows = [row for row in leases.fates(tx, frozenset(run_ids)) if row.status == "created"] if run_ids else []
+    names = squad.names(tx, [row.agent_id for row in rows])
+    return tuple(HandedBack(row.id, row.kind, names.get(row.agent_id)) for row in rows)
 
 
 def _orders(tx: Tx, worker_id: str) -> tuple[Mode, dict[str, str]]:

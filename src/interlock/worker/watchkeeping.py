@@ -1,52 +1,94 @@
-"""What a worker does beside its runs: its own beat, and an eye on processes of its machine that died.
+"""What a worker does beside its runs: its own beat, and an eye on what died or got lost on its machine.
 
 Workers of other machines, and those that hang, are judged in `oversight.heartbeat`.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 from interlock.agents.context import Runtime
-from interlock.store import leases, processes
+from interlock.core.complaint import Complaint
+from interlock.core.values import SYSTEM
+from interlock.store import audit, leases, processes
 from interlock.store.leases import LiveWorker
+from interlock.tools import orphans
+from interlock.tools.contract import CHILD_ENDED
 
 ROUND_S = 5.0
+GUARD_S = 1.0
+SILENT_AT = 0.9
+"""Of `reassign_s`: after so much of it without a beat on record, what a worker has in hand may soon be another's."""
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """The worker, as its watchkeeper needs it."""
+
+    lost: Callable[[], Awaitable[str]]
+    """Called where this worker was taken for dead; gives the id under which it goes on."""
+    silent: Callable[[], object] = lambda: None
+    """Called again and again while no beat was put on record for so long that others may take the worker's runs."""
+    in_hand: Callable[[], Collection[str]] = lambda: ()
+    """The runs that the worker works on."""
 
 
 class Watchkeeper:
     """Runs beside a worker until it is cancelled.
 
-    A worker of this machine is dead when its process is: its runs go on at once, at their places. `lost` is called
-    where this worker itself was taken for dead, and gives the id under which it goes on.
+    A worker of this machine is dead when its process is: its runs go on at once, at their places, and child processes
+    that it left are ended. A run that is this worker's on record and not in its hands is put back.
     """
 
-    def __init__(self, runtime: Runtime, worker_id: str, lost: Callable[[], Awaitable[str]]) -> None:
-        self.runtime, self.worker_id, self.lost = runtime, worker_id, lost
+    def __init__(self, runtime: Runtime, worker_id: str, hands: Hands) -> None:
+        self.runtime, self.worker_id, self.hands = runtime, worker_id, hands
         self._beaten_at = runtime.clock.monotonic()
+        self._missing: frozenset[tuple[str, int]] = frozenset()
+        self._complaints = {duty: Complaint(_log) for duty in self._duties}
 
     async def run(self) -> None:
-        """Keeps watch until it is cancelled."""
-        while True:
-            await asyncio.sleep(min(ROUND_S, self.runtime.settings.times.heartbeat_s))
-            await self.look()
+        """Keeps watch until it is cancelled. How long the database takes for a beat keeps nothing else waiting."""
+        guarding = asyncio.create_task(self._guard(), name="guard")
+        try:
+            while True:
+                await asyncio.sleep(min(ROUND_S, self.runtime.settings.times.heartbeat_s))
+                await self.look()
+        finally:
+            guarding.cancel()
+            await asyncio.gather(guarding, return_exceptions=True)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether others may be about to take this worker for dead. Source: row E10, numbers, "Time"."""
+        silent_s = self.runtime.clock.monotonic() - self._beaten_at
+        return silent_s >= SILENT_AT * self.runtime.settings.times.reassign_s
 
     async def look(self) -> None:
         """One round. What fails is tried again in the next one, and keeps nothing else from being done."""
-        for duty in (self._beat, self.take_back_from_the_dead):
+        for name, duty in self._duties.items():
             try:
-                await duty()
+                await duty(self)
+                self._complaints[name].over()
             except Exception as error:  # noqa: BLE001 (a worker without a beat loses its runs)
-                _log.warning("watchkeeping failed: %s", error)
+                self._complaints[name].say("watchkeeping failed: %s: %s", name, error)
+
+    async def _guard(self) -> None:
+        """INVARIANT: a worker that cannot be heard lets go of its runs before others take them."""
+        while True:
+            await asyncio.sleep(min(GUARD_S, self.runtime.settings.times.reassign_s / 20))
+            if self.is_silent:
+                self.hands.silent()
 
     async def _beat(self) -> None:
-        now = self.runtime.clock.monotonic()
-        if now - self._beaten_at < self.runtime.settings.times.heartbeat_s:
+        began = self.runtime.clock.monotonic()
+        if began - self._beaten_at < self.runtime.settings.times.heartbeat_s:
             return
         if not await self.runtime.store.write(leases.beat, self.worker_id, self.runtime.clock.now()):
-            self.worker_id = await self.lost()
-        self._beaten_at = now
+            self.worker_id = await self.hands.lost()
+        self._beaten_at = began
 
     async def take_back_from_the_dead(self, *, at_start: bool = False) -> list[str]:
         """Puts the runs of dead workers back into their queues; returns the workers' ids."""
@@ -62,3 +104,35 @@ class Watchkeeper:
         if at_start and self.runtime.settings.is_embedded:
             return True
         return processes.is_dead(worker.host, worker.pid, worker.process_started)
+
+    async def put_back_what_is_lost(self) -> list[str]:
+        """Puts back what is this worker's on record and was in its hands in neither of two looks; returns the runs.
+
+        So it is after a claim whose commit was not answered.
+        """
+        rows = await self.runtime.store.read(leases.held, self.worker_id)
+        mine = set(self.hands.in_hand())
+        missing = {(row.id, row.fence): row for row in rows if row.id not in mine}
+        lost = [row for key, row in missing.items() if key in self._missing]
+        self._missing = frozenset(missing)
+        for row in lost:
+            if await self.runtime.store.write(leases.put_back, self.worker_id, row, self.runtime.clock.now()):
+                _log.warning("run %s was this worker's and nobody worked on it: it is put back", row.id)
+        return [row.id for row in lost]
+
+    async def end_orphans(self) -> None:
+        """Ends child processes that dead workers of this machine have left behind; each is on record."""
+        runtime = self.runtime
+        for child in await orphans.end_orphans(runtime.settings.home):
+            _log.warning("a child process of a dead worker was ended: %s of call %s", child.program, child.call_id)
+            await runtime.store.write(
+                audit.note, CHILD_ENDED, SYSTEM, runtime.clock.now(), project_id=runtime.settings.project,
+                run_id=child.run_id, subject=child.call_id, program=child.program, pid=child.pid, orphan=True,
+            )  # fmt: skip
+
+    _duties: ClassVar[Mapping[str, Callable[["Watchkeeper"], Awaitable[object]]]] = {
+        "beat": _beat,
+        "the dead": take_back_from_the_dead,
+        "lost runs": put_back_what_is_lost,
+        "orphans": end_orphans,
+    }

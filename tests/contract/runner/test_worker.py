@@ -16,7 +16,7 @@ from interlock.store.errors import StoreUnavailable
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import tool
 from interlock.worker.loop import Worker
-from interlock.worker.watchkeeping import Watchkeeper
+from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
 
 
@@ -124,7 +124,7 @@ async def test_run_whose_end_could_not_be_recorded_comes_back(migrated_url: str,
             store.down = False
 
             async def back() -> bool:
-                stage.clock.advance(1)
+                stage.clock.advance(0.01)
                 store.wake()
                 return (await stage.run(run)).completed_at is not None
 
@@ -159,7 +159,7 @@ async def test_process_of_this_machine_is_known_to_be_dead(
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     run = await held_by(stage, "other", host=processes.host(), pid=pid, started=started)
-    gone = await Watchkeeper(stage.runtime, "me", nobody).take_back_from_the_dead()
+    gone = await Watchkeeper(stage.runtime, "me", Hands(nobody)).take_back_from_the_dead()
     assert (gone, (await stage.run(run)).status) == ((["other"], "created") if taken else ([], "running"))
 
 
@@ -184,7 +184,7 @@ async def test_worker_taken_for_dead_goes_on_under_a_new_name(store: CountingSto
         return fresh
 
     await store.write(leases.register, "first", "here", 1, "1", stage.clock.now())
-    keeper = Watchkeeper(stage.runtime, "first", lost)
+    keeper = Watchkeeper(stage.runtime, "first", Hands(lost))
     await store.write(leases.take_back, "first", stage.clock.now())
     for _ in range(3):
         stage.clock.advance(31)
@@ -198,7 +198,7 @@ async def test_worker_beats_again_as_soon_as_the_database_takes_it(migrated_url:
         store: Any = opened
         stage = await staged(store, tmp_path, ScriptedModel())
         await store.write(leases.register, "me", "here", 1, "1", stage.clock.now())
-        keeper = Watchkeeper(stage.runtime, "me", nobody)
+        keeper = Watchkeeper(stage.runtime, "me", Hands(nobody))
         stage.clock.advance(31)
         store.down = True
         await keeper.look()
