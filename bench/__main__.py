@@ -13,6 +13,8 @@ from typing import Any
 MODULES = (
     "policy_decision",
     "runs",
+    "mailbox",
+    "claims",
     "mailbox_peers",
     "history",
     "waiting",

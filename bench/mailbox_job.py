@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -16,9 +17,8 @@ from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 
 PROJECT = "bench"
-WIDTH = int(os.environ.get("BENCH_WIDTH", "64"))
-"""Runs that a worker has in hand at once."""
-AT_ONCE, POLL_S = 500, 0.05
+WIDTH, POSTED_AT_ONCE, POLL_S = 25, 500, 0.05
+"""Runs that a worker has in hand at once; and posts that are on their way."""
 
 
 def now() -> datetime:
@@ -49,8 +49,8 @@ async def post(database: str, jobs: list[Job]) -> None:
     await upgrade(database)
     async with Store(database) as store:
         ids = await store.write(agents, sorted({agent for agent, _ in jobs}))
-        for first in range(0, len(jobs), AT_ONCE):
-            some = jobs[first : first + AT_ONCE]
+        for first in range(0, len(jobs), POSTED_AT_ONCE):
+            some = jobs[first : first + POSTED_AT_ONCE]
             await asyncio.gather(
                 *(store.write(mailbox.post, message(ids[agent], agent, number), now()) for agent, number in some)
             )
@@ -91,4 +91,8 @@ async def work(store: Store, log: Log, worker_id: str, width: int) -> None:
 
 
 if __name__ == "__main__":
+    if "--width" in sys.argv:
+        at = sys.argv.index("--width")
+        WIDTH = int(sys.argv[at + 1])
+        del sys.argv[at : at + 2]
     main(post, opening)

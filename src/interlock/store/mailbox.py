@@ -19,7 +19,7 @@ from interlock.store.posting import RUNS as RUNS
 from interlock.store.posting import Post as Post
 from interlock.store.posting import post as post
 from interlock.store.posting import report
-from interlock.store.tx import Tx, observe, relaxed
+from interlock.store.tx import Tx, observe, relaxed, small
 
 _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
@@ -42,7 +42,7 @@ _READY = (
     .cte("ready")
 )
 """A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once."""
-_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).limit(1)
+_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).order_by(_lane.ready_at).limit(1)
 _TAKE = (
     sa.update(LANES)
     .where(_lane.agent_id.in_(sa.select(_READY.c.agent_id)))
@@ -172,6 +172,7 @@ class Claim:
         return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
 
 
+@small
 def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
     """Whether a claim would find something; nothing where the squad is not running."""
     return tx.one(_ANY_READY, {"now": now, "lacks": lacks}) is not None
