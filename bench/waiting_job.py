@@ -17,6 +17,7 @@ import psutil
 import sqlalchemy as sa
 
 from bench.durable_job import MODEL, agent_for, lookup_order, post_to
+from bench.peers.driver import NotTheJob
 from interlock.app.box import Interlock
 from interlock.store import mailbox
 from interlock.store.schema import Run, table
@@ -25,7 +26,10 @@ from interlock.store.tx import Tx
 BEAT_S, LOOK_S = 0.005, 0.1
 LONGEST_S = 100.0
 _RUNS = table(Run)
-_STATES = sa.select(_RUNS.c.status, sa.func.count().label("count")).group_by(_RUNS.c.status)
+_STATES = (
+    sa.select(_RUNS.c.status, sa.func.count().label("count"), sa.func.max(_RUNS.c.error).label("error"))
+    .group_by(_RUNS.c.status)
+)  # fmt: skip
 
 
 class Watch:
@@ -63,8 +67,14 @@ class Watch:
 
 
 def states(tx: Tx) -> dict[str, int]:
-    """How many runs are in each status."""
-    return {row.status: row.count for row in tx.rows(_STATES, {})}
+    """How many runs are in each status.
+
+    Raises NotTheJob where a run has failed.
+    """
+    found = {row.status: row for row in tx.rows(_STATES, {})}
+    if "failed" in found:
+        raise NotTheJob(f"{found['failed'].count} runs failed: {found['failed'].error}")
+    return {status: row.count for status, row in found.items()}
 
 
 async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]:
@@ -89,7 +99,7 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
                 while time.perf_counter() - begun < LONGEST_S:
                     found = await runtime.store.read(states)
                     most = max(most, found.get("running", 0))
-                    if found.get("completed", 0) + found.get("failed", 0) == agents:
+                    if found.get("completed", 0) == agents:
                         break
                     await asyncio.sleep(0.25)
             return {

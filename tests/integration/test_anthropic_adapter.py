@@ -156,6 +156,21 @@ async def test_calls_one_after_the_other_share_a_connection() -> None:
         assert api.connection_count == 1
 
 
+async def test_many_calls_at_once_have_a_connection_each_and_leave_them_to_those_that_follow() -> None:
+    many, all_asked = 100, asyncio.Event()
+
+    async def answer(_: Any, number: int) -> Scripted:
+        if number == many:
+            all_asked.set()
+        await all_asked.wait()
+        return Answer([text("so")])
+
+    async with served(script=answer) as (api, model):
+        await asyncio.gather(*(reply_of(model) for _ in range(many)))
+        await asyncio.gather(*(reply_of(model) for _ in range(many)))
+        assert api.connection_count == many
+
+
 async def test_calls_at_once_do_not_mix() -> None:
     def echo(body: dict[str, Any], _: int) -> Scripted:
         return Answer([text(body["messages"][0]["content"][0]["text"] * 50)])
