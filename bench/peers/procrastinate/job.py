@@ -8,7 +8,7 @@ from procrastinate.jobs import Job as Row
 
 from bench.peers.queue_driver import Job, Log, Working, main
 
-CONCURRENCY, BATCH = 16, 1000
+CONCURRENCY, BATCH = 25, 1000
 
 
 def app_over(database: str, log: Log) -> App:
