@@ -39,6 +39,8 @@ WORK_S = 30.0
 TAKEOVER_S = 60.0
 """After this a request whose holder cannot be asked is worked by somebody else."""
 RETRY_S = 1.0
+AGAIN_S = 0.2
+"""Between tries to keep a request that somebody waits to hear of."""
 MOST_BYTES = 100_000
 """Of a request; what is said in a larger one is not kept, and refused."""
 MOST_STRANGERS = 20
@@ -59,15 +61,24 @@ class Reception:
         self._wake = asyncio.Event()
         self._latest = ""
 
-    async def accept(self, request: Request) -> bool:
+    async def accept(self, request: Request, *, patience_s: float = 0.0) -> bool:
         """Keeps a request; when this returns it will be worked, whatever happens to this process.
 
-        False where its key was accepted before, and where somebody unknown was refused before.
+        False where its key was accepted before, and where somebody unknown was refused before. A database that cannot
+        be reached is tried again for `patience_s` seconds.
 
         Raises StoreError.
         """
-        payload = storable_value(_bounded(request).to_json())
-        is_new = await self.runtime.store.write(_take_in, request, payload, self.runtime.clock.now())
+        payload, clock = storable_value(_bounded(request).to_json()), self.runtime.clock
+        give_up_at = clock.monotonic() + patience_s
+        while True:
+            try:
+                is_new = await self.runtime.store.write(_take_in, request, payload, clock.now())
+                break
+            except StoreError:
+                if clock.monotonic() + AGAIN_S > give_up_at:
+                    raise
+                await asyncio.sleep(AGAIN_S)
         if is_new:
             self._wake.set()
         return is_new

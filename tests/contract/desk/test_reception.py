@@ -15,8 +15,10 @@ from interlock.desk import controls, emergency, listings, people
 from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, SIDE_BY_SIDE, TAKEOVER_S, Reception
 from interlock.llm.messages import ModelRef
 from interlock.llm.providers import Models
+from interlock.scheduler.fencing import FencedStore
 from interlock.store import audit, inbox, outbox, processes, pruning
 from interlock.store.engine import Store
+from interlock.store.errors import StoreUnavailable
 from interlock.store.tx import Tx
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
 
@@ -289,3 +291,26 @@ async def test_people_are_heard_again_after_something_unexpected(box: Interlock)
     async with worked(Reception(replace(box.runtime, store=store))) as reception, asyncio.timeout(20):
         assert text_of(await Front(box, reception).say("status")).startswith("How things stand")
     assert store.spoiled == 1
+
+
+class AwayAtFirst(FencedStore):
+    """A store whose database cannot be reached for its first writes."""
+
+    def __init__(self, store: Store, tries: int) -> None:
+        super().__init__(store, "none", 0)
+        self.behind, self.tries = store, tries
+
+    async def write(self, unit: Any, *args: Any, **kwargs: Any) -> Any:
+        self.tries -= 1
+        if self.tries >= 0:
+            raise StoreUnavailable("the database is away")
+        return await self.behind.write(unit, *args, **kwargs)
+
+
+async def test_a_short_outage_is_waited_for_where_there_is_time_and_told_where_there_is_none(front: Front) -> None:
+    away = AwayAtFirst(front.box.runtime.store, 3)
+    reception = Reception(replace(front.box.runtime, store=away))
+    with pytest.raises(StoreUnavailable):
+        await reception.accept(request("help", "now"))
+    assert await reception.accept(request("help", "soon"), patience_s=2.0)
+    assert away.tries < 0

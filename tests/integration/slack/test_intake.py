@@ -159,7 +159,7 @@ class Stalled(Reception):
         super().__init__(*given)  # type: ignore[arg-type]
         self.goes_on, self.fails = asyncio.Event(), False
 
-    async def accept(self, request: Request) -> bool:
+    async def accept(self, request: Request, *, patience_s: float = 0.0) -> bool:
         """Waits, or fails."""
         if self.fails:
             raise InterlockError("the database is away")

@@ -7,7 +7,7 @@ import pytest
 
 from interlock.desk.cards import Action, Card, Passage
 from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
-from interlock.integrations.slack.api import Api, vendor_log
+from interlock.integrations.slack.api import REFUSED_S, Api, vendor_log
 from interlock.integrations.slack.sender import SlackSender
 from interlock.testing.slack_api import Fault, SlackApi
 
@@ -148,8 +148,6 @@ async def test_what_is_looked_for_is_found_on_later_pages(api: SlackApi, sender:
         (Fault(error="channel_not_found"), Undeliverable, "/invite @Interlock"),
         (Fault(error="not_in_channel"), Undeliverable, "/invite @Interlock"),
         (Fault(error="is_archived"), Undeliverable, "unarchive"),
-        (Fault(error="invalid_auth"), Undeliverable, "SLACK_BOT_TOKEN"),
-        (Fault(error="token_revoked"), Undeliverable, "SLACK_BOT_TOKEN"),
         (Fault(error="an_error_of_next_year"), Undeliverable, "an_error_of_next_year"),
     ],
 )
@@ -166,9 +164,19 @@ async def test_what_slack_answers_tells_the_outbox_what_to_do(
 
 async def test_a_wrong_token_is_said_to_be_one(api: SlackApi) -> None:
     sender = SlackSender(Api(api.base_url, "xoxb-wrong"))
-    with pytest.raises(Undeliverable, match="set `SLACK_BOT_TOKEN` anew"):
+    with pytest.raises(Later, match="set `SLACK_BOT_TOKEN` anew"):
         await sender.post(message())
     await sender.close()
+
+
+@pytest.mark.parametrize("error", ["invalid_auth", "token_revoked", "account_inactive"])
+async def test_what_is_said_waits_while_the_token_is_refused_and_a_person_is_to_act(
+    api: SlackApi, sender: SlackSender, error: str
+) -> None:
+    api.fail("chat.postMessage", Fault(error=error))
+    with pytest.raises(Later, match="SLACK_BOT_TOKEN") as raised:
+        await sender.post(message())
+    assert (raised.value.needs_person, raised.value.seconds) == (True, REFUSED_S)
 
 
 async def test_a_slack_that_cannot_be_reached_has_certainly_not_got_it(api: SlackApi) -> None:

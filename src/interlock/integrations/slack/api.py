@@ -16,6 +16,8 @@ from interlock.policy.secrets import scrub
 
 TIMEOUT_S = 10.0
 """Of one call; a message whose fate is not known by then is looked for."""
+REFUSED_S = 60.0
+"""How long is waited where the bot token is refused: somebody has to set another."""
 _HOOKS = frozenset(("https", host) for host in ("hooks.slack.com", "hooks.slack-gov.com"))
 """Where a `response_url` leads. Source: https://docs.slack.dev/interactivity/handling-user-interaction."""
 _QUERY = re.compile(r"(\b(?:wss?|https?)://[^\s?\"'<>)]+)\?[^\s\"'<>)]+")
@@ -133,7 +135,10 @@ def _meaning(error: SlackApiError, token: str) -> Later | Undeliverable | Unhear
         return Later("Slack wants fewer calls", retry_after(getattr(response, "headers", None) or {}))
     if status >= 500 or code in _UNHEARD or not code:
         return Unheard(f"Slack answered with status {status}" + (f" (`{code}`)" if code else ""))
-    return Failure(code, _detail(data), token)
+    refused = Failure(code, _detail(data), token)
+    if code in _TOKEN and token == BOT_TOKEN:
+        return Later(str(refused), REFUSED_S, needs_person=True)
+    return refused
 
 
 def _detail(data: Mapping[str, Any]) -> str:

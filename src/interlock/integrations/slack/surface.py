@@ -151,7 +151,7 @@ class Slack:
 
     async def _kept(self, request: Request) -> bool:
         """Whether a request will be worked, now or as one that is known already. What takes longer goes on."""
-        keeping = self._begin(self._reception.accept(request))
+        keeping = self._begin(self._reception.accept(request, patience_s=self._keep_s))
         done, _ = await asyncio.wait({keeping}, timeout=self._keep_s)
         return bool(done) and not keeping.cancelled() and keeping.exception() is None
 
