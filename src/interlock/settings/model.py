@@ -143,7 +143,10 @@ class Retention(Part):
 
 
 class Keep(Part):
-    """For how many days what has ended is kept, by kind; nothing is forgotten where no number is set."""
+    """For how many days what has ended is kept, by kind; where no number is set, for ever.
+
+    Working records, such as requests that were answered, go by themselves: `oversight.retention`.
+    """
 
     runs_days: Days | None = None
     """Steps, messages and calls of runs that have ended; what they came to stays."""
