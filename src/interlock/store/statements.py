@@ -3,10 +3,10 @@
 No connection is touched here; `tx` executes what this makes.
 """
 
-import contextlib
-from collections import OrderedDict, namedtuple
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import Dialect
@@ -16,9 +16,6 @@ from interlock.core.text import storable
 from interlock.store.schema import table
 
 Convert = Callable[[Any], Any]
-CACHE_SIZE = 2048
-NEW_SIZE = 64
-"""Of those that were used once: most of them were put together for one question, and are not used again."""
 
 
 class Statement:
@@ -79,45 +76,39 @@ class Statement:
         return self._make(values)
 
 
-class Statements:
-    """The compiled statements of one dialect, made on first use; those used longest ago are forgotten.
+Made = WeakKeyDictionary[Any, Statement]
+_MADE: dict[tuple[object, ...], Made] = {}
+"""By what a dialect makes of statements. Compiling is pure, and takes a millisecond for each of hundreds."""
 
-    What has been used once is forgotten soon: a listing's statements, kept, would be a weight on each look for garbage,
-    which stands everything still.
+
+class Statements:
+    """The compiled statements of one dialect, made on first use, each for as long as there is what it was made of.
+
+    A statement of a module is compiled once in a process, whichever stores it is used on. One that was put together
+    for a single question is let go with the question: kept, it would be a weight on each look for garbage, which stands
+    everything still.
     """
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
-        self._compiled: OrderedDict[Any, Statement] = OrderedDict()
-        self._new: OrderedDict[Any, Statement] = OrderedDict()
+        alike = (type(dialect), dialect.paramstyle, getattr(dialect, "_json_serializer", None))
+        self._made = _MADE.setdefault(alike, WeakKeyDictionary())
 
     def of(self, core: sa.Executable) -> Statement:
         """The compiled form of a statement; module-level statements are compiled once."""
-        return self._cached(core, lambda: Statement(core, self.dialect))
+        found = self._made.get(core)
+        if found is None:
+            found = self._made[core] = Statement(core, self.dialect)
+        return found
 
     def insert(self, model: type[SQLModel]) -> Statement:
         """The insert of a whole row of a model."""
-
-        def build() -> Statement:
+        found = self._made.get(model)
+        if found is None:
             target = table(model)
             keys = [c.name for c in target.columns if not _generated(c)]
-            return Statement(sa.insert(target).inline(), self.dialect, keys)
-
-        return self._cached(model, build)
-
-    def _cached(self, key: Any, build: Callable[[], Statement]) -> Statement:
-        found = self._compiled.get(key)
-        if found is not None:
-            with contextlib.suppress(KeyError):
-                self._compiled.move_to_end(key)
-            return found
-        used = self._new.pop(key, None)
-        kept, most = (self._new, NEW_SIZE) if used is None else (self._compiled, CACHE_SIZE)
-        kept[key] = made = build() if used is None else used
-        with contextlib.suppress(KeyError):
-            if len(kept) > most:
-                kept.popitem(last=False)
-        return made
+            found = self._made[model] = Statement(sa.insert(target).inline(), self.dialect, keys)
+        return found
 
 
 def _to_database(kind: Any, dialect: Dialect) -> Convert | None:
