@@ -22,9 +22,13 @@ import time
 import types
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 import interlock
+from interlock.store.sqlite import SqliteDriver
 
 LENGTH, NUMBER = struct.Struct("!I"), struct.Struct("!i")
 STRICT = ("error", None, Warning, None, 0)
@@ -168,12 +172,17 @@ def _open_standard_files(*, at_once: bool) -> None:
 
 
 def load() -> None:
-    """Imports the product and what it imports later."""
+    """Imports the product and what it imports later, and has its statements compiled."""
     for module in pkgutil.walk_packages(interlock.__path__, "interlock."):
         if not {"__main__", "migrations", "testing"} & set(module.name.split(".")):
             importlib.import_module(module.name)
     for name in VENDORS:
         importlib.import_module(name)
+    compiled = SqliteDriver(Path(os.devnull)).statements
+    for each in [each for name, each in sys.modules.items() if name.startswith("interlock.store.")]:
+        for value in vars(each).values():
+            if isinstance(value, sa.Select | sa.Insert | sa.Update | sa.Delete):
+                compiled.of(value)
 
 
 def main() -> None:
