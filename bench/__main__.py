@@ -22,6 +22,7 @@ MODULES = (
     "command_line",
     "idle",
     "mission",
+    "outbox",
     "slack_ack",
     "stop",
     "tap",

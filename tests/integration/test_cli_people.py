@@ -28,7 +28,7 @@ def test_the_last_admin_is_not_lost_from_the_command_line(cli: Cli) -> None:
 def test_somebodys_data_is_exported_into_a_private_file_and_erased_once_that_is_meant(cli: Cli) -> None:
     cli("people", "add", "Ana")
     assert "ana.json: Ana: " in cli("people", "export", "Ana", "-o", "ana.json").out
-    assert ((cli.home.parent / "ana.json").stat().st_mode & 0o777) == 0o600
+    assert ((cli.folder / "ana.json").stat().st_mode & 0o777) == 0o600
     refused = cli("people", "erase", "Ana")
     assert (refused.code, refused.err) == (2, "interlock: erasing Ana cannot be undone: say so with `--yes`\n")
     assert "in records: 0 chats erased" in cli("people", "erase", "Ana", "--yes").out
