@@ -180,6 +180,8 @@ class Session:
             try:
                 return await self.runtime.store.write(unit, *args, **kwargs)
             except Unreachable as error:
+                if error.is_final:
+                    raise
                 complaint = complaint or Complaint(_log)
                 complaint.say("run %s waits for the database: %s", self.claim.run.id, error)
                 await asyncio.sleep(STORE_RETRY_S)

@@ -118,6 +118,11 @@ class Interlock:
         return True
 
     @property
+    def executes(self) -> bool:
+        """Whether this process executes the home."""
+        return self._working is not None
+
+    @property
     def in_hand(self) -> int:
         """How many runs this process works on."""
         return len(self._worker.in_hand) if self._worker is not None else 0

@@ -69,17 +69,28 @@ def at_desk(work: Callable[["Office", "Person"], Awaitable[T]], *, anew: bool = 
     return run(whole())
 
 
+class Stopping(asyncio.Event):
+    """Set by the first Ctrl-C or SIGTERM.
+
+    A second one ends the process at once; or, where the command `is_patient`, sets `again`, and a third one does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.again, self.is_patient = asyncio.Event(), False
+
+
 @contextlib.contextmanager
-def stopping() -> Iterator[asyncio.Event]:
+def stopping() -> Iterator[Stopping]:
     """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
-    asked = asyncio.Event()
+    asked = Stopping()
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        if asked.is_set():
+        if asked.again.is_set() or (asked.is_set() and not asked.is_patient):
             sys.stderr.flush()
             os._exit(AT_ONCE)
-        asked.set()
+        (asked.again if asked.is_set() else asked).set()
 
     for each in STOP_SIGNALS:
         loop.add_signal_handler(each, stop)

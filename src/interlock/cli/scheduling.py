@@ -29,13 +29,13 @@ def scheduler(
 
 
 async def _scheduling() -> None:
-    from interlock.app.box import Interlock
     from interlock.cli import screen
+    from interlock.cli.serving import opened
     from interlock.desk import duty
     from interlock.scheduler.runner import Scheduler
 
     with opening.stopping() as asked:
-        async with Interlock.open(surface="cli") as box:
+        async with opened(asked) as box:
             changes: asyncio.Queue[bool] = asyncio.Queue()
             firing = asyncio.create_task(Scheduler(box.runtime).run(told=changes.put_nowait))
             telling = asyncio.create_task(_tell(box.runtime, changes))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from interlock.app.box import Interlock
     from interlock.app.serving import Served
 
+REACH_S = 2.0
+"""How often a server that cannot be reached is tried."""
 ALERTS_S = 2.0
 """How often `up` looks for what a person should know."""
 Host = Annotated[str | None, typer.Option("--host", metavar="H", help="Listen on this address; 127.0.0.1 by default.")]
@@ -48,7 +50,6 @@ def worker(
 async def _up(host: str | None, port: int | None) -> int:
     from interlock.app.box import Interlock
     from interlock.app.serving import served
-    from interlock.cli import screen
 
     with opening.stopping() as asked:
         async with Interlock.open(surface="cli") as box:
@@ -57,18 +58,18 @@ async def _up(host: str | None, port: int | None) -> int:
                 await _execute(box)
                 _tell(door)
                 await _until_stopped(box, asked, door)
-    screen.line("stopped; what was running goes on at the next start")
+                await _drained(box, asked, 0)
+    _tell_end(box)
     return 0
 
 
 async def _serve(host: str | None, port: int | None) -> int:
-    from interlock.app.box import Interlock
     from interlock.app.serving import delivering, served
     from interlock.cli import screen
 
     with opening.stopping() as asked:
         async with (
-            Interlock.open(surface="cli") as box,
+            opened(asked) as box,
             served(box, *_address(box, host, port), always=True) as door,
             delivering(box),
         ):
@@ -79,15 +80,67 @@ async def _serve(host: str | None, port: int | None) -> int:
 
 
 async def _worker(concurrency: int | None) -> int:
-    from interlock.app.box import Interlock
-    from interlock.cli import screen
 
     with opening.stopping() as asked:
-        async with Interlock.open(surface="cli", concurrency=concurrency) as box:
+        async with opened(asked, concurrency=concurrency) as box:
             await _execute(box)
             await _until_stopped(box, asked)
-    screen.line("stopped; what was running goes on at the next start")
+            await _drained(box, asked, box.runtime.settings.times.drain_s)
+    _tell_end(box)
     return 0
+
+
+@contextlib.asynccontextmanager
+async def opened(asked: asyncio.Event, **overrides: Any) -> AsyncIterator["Interlock"]:
+    """A box of a part of a fleet: it waits for a server that cannot be reached, since they start in any order.
+
+    Raises typer.Exit where it is told to stop meanwhile, and what opening a box raises.
+    """
+    from interlock.app.box import Interlock
+    from interlock.cli import screen
+    from interlock.store.postgres import Unreachable
+
+    async with contextlib.AsyncExitStack() as stack:
+        told = None
+        while True:
+            try:
+                box = await stack.enter_async_context(Interlock.open(surface="cli", **overrides))
+                break
+            except Unreachable as error:
+                if error.is_final:
+                    raise
+                if str(error) != told:
+                    screen.line(f"{error}; waiting for it")
+                told = str(error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asked.wait(), REACH_S)
+                raise typer.Exit(0)
+        yield box
+
+
+async def _drained(box: "Interlock", asked: "opening.Stopping", patience_s: float) -> None:
+    """Lets what is in hand end its step for a while, unless one more signal comes; then hands it back.
+
+    A worker has that time, since others go on meanwhile; `up` has none, since somebody waits at the terminal.
+    """
+    from interlock.cli import screen
+
+    if box.in_hand and not asked.again.is_set():
+        what = f"{box.in_hand} run{'s' if box.in_hand > 1 else ''}"
+        how = f"may end the step within {patience_s:g} s" if patience_s else "handed back once its calls of tools end"
+        screen.line(f"stopping: {what} {how}; once more stops at once")
+    async with _side_by_side(box.drain(patience_s), asked.again.wait()) as tasks:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    await box.stop(at_once=asked.again.is_set())
+
+
+def _tell_end(box: "Interlock") -> None:
+    """Says what was handed back, and that it goes on."""
+    from interlock.cli import screen
+
+    for run in box.handed_back:
+        screen.line(f"handed back: {run.id} ({run.persona or run.kind})")
+    screen.line("stopped; what was running goes on at the next start")
 
 
 async def _execute(box: "Interlock") -> None:
@@ -114,12 +167,13 @@ def _address(box: "Interlock", host: str | None, port: int | None) -> tuple[str,
     return host or http.host, http.port if port is None else port
 
 
-async def _until_stopped(box: "Interlock", asked: asyncio.Event, door: "Served | None" = None) -> None:
+async def _until_stopped(box: "Interlock", asked: "opening.Stopping", door: "Served | None" = None) -> None:
     """Waits for Ctrl-C, SIGTERM, or the end of what is to run; prints alerts meanwhile.
 
     Raises what ended the worker or the HTTP door.
     """
     opening.loaded()
+    asked.is_patient = box.executes
     serving = door.task if door is not None else None
     async with _side_by_side(box.executed(), asked.wait(), _tell_alerts(box)) as tasks:
         await asyncio.wait([*tasks, serving] if serving else tasks, return_when=asyncio.FIRST_COMPLETED)

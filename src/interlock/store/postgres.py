@@ -4,7 +4,7 @@ Nothing here knows a table.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic, sleep
 from typing import Any
 
@@ -33,10 +33,12 @@ PATIENCE_S = 5.0
 STANDSTILL_MS = 20_000
 """After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
 locks: before anybody could take over what that process had in hand."""
-NO_DEAD_PEERS = {
+NO_DEAD_PEERS: Mapping[str, Any] = {
     "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000
 }  # fmt: skip
 """Of connections over a network, in s and ms: a server that is gone without a word is one for 20 s at most."""
+REFUSED = ("password authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
+"""What a server says that could be reached and will not have it."""
 APPLICATION = "interlock"
 _BREAK_OFF = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -74,7 +76,7 @@ class PostgresDriver:
         options = None if self.pooled else " ".join(f"-c {name}={value}" for name, value in self._session.items())
         place = self.url.partition("://")[2].partition("?")[0]
         if set(place.rpartition("@")[0]) & set("/@[]"):
-            raise Unreachable(MALFORMED)
+            raise Unreachable(MALFORMED, is_final=True)
         try:
             connection = psycopg.connect(
                 self.url,
@@ -85,9 +87,10 @@ class PostgresDriver:
                 **NO_DEAD_PEERS,
             )
         except (psycopg.ProgrammingError, ValueError) as error:
-            raise Unreachable(MALFORMED) from error
+            raise Unreachable(MALFORMED, is_final=True) from error
         except psycopg.Error as error:
-            raise Unreachable(f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL") from error
+            told = f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL"
+            raise Unreachable(told, is_final=any(each in str(error) for each in REFUSED)) from error
         set_json_dumps(storable_json, connection)
         if self.pooled:
             connection.prepare_threshold = None
@@ -272,7 +275,14 @@ class PostgresDriver:
 
 
 class Unreachable(StoreUnavailable):
-    """No connection is to be had, or none that lasts: nothing was written, and it may be tried again."""
+    """No connection is to be had, or none that lasts: nothing was written, and it may be tried again.
+
+    `is_final` where trying again would not help: the URL itself is wrong, or the server refuses who asks.
+    """
+
+    def __init__(self, told: str, *, is_final: bool = False) -> None:
+        self.is_final = is_final
+        super().__init__(told)
 
 
 class CommitUnknown(StoreUnavailable):
