@@ -11,7 +11,7 @@ from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
 from interlock.store import approvals, blobs, ledger, lessons, missions, squad, tasks, traces
 from interlock.store.ledger import Opening
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, small
 
 HISTORY_ROWS = 120
 KINDS_WITH_HISTORY = ("task", "chat")
@@ -55,6 +55,7 @@ class Brief:
     """Of a look of the Learner: the account that bounds it."""
 
 
+@small
 def load(tx: Tx, run_id: str) -> Brief:
     """Reads a run and everything around it."""
     run = traces.run(tx, run_id)

@@ -13,7 +13,7 @@ from interlock.agents import brief as briefs
 from interlock.agents import conversation, learning, scheduled, spending, steps
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
-from interlock.agents.persona import Persona
+from interlock.agents.persona import Persona, restored
 from interlock.agents.prompt import LessonNote, PromptData, build_prompt
 from interlock.agents.quoting import one_line
 from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
@@ -60,7 +60,7 @@ def model_of(runtime: Runtime, brief: Brief, persona: Persona) -> ModelRef:
 
 async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     run = claim.run
-    persona = Persona.from_json(brief.agent.persona_json)
+    persona = restored(brief.agent.id, brief.agent.persona_json)
     ref = model_of(runtime, brief, persona)
     model = await runtime.models.get(ref)
     chat = run.kind == "chat"
@@ -164,8 +164,8 @@ def _first_message(brief: Brief) -> Message:
         return brief.look.message
     payload = brief.run.payload
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
-    told = (*map(_waiting, brief.unfinished), *scheduled.notice(payload))
-    return Message("user", (*told, words, *_attached(payload.get("attachments") or ())))
+    more = (*_attached(payload.get("attachments") or ()), *scheduled.notice(payload))
+    return Message("user", (*map(_waiting, brief.unfinished), words, *more))
 
 
 def _attached(files: Sequence[Mapping[str, Any]]) -> tuple[Text, ...]:

@@ -85,6 +85,25 @@ class Persona(schema.PersonaFields):
             raise ConfigError([f"stored persona: {problem}" for _, problem in schema.faults_of(error)]) from error
 
 
+def restored(agent_id: str, stored: Mapping[str, Any]) -> Persona:
+    """The persona of an agent as it was stored when the agent was spawned; it is built once while it stays the same.
+
+    Raises ConfigError where the data is not a persona.
+    """
+    known = _restored.get(agent_id)
+    if known is not None and known[0] == stored:
+        return known[1]
+    if len(_restored) >= MOST_RESTORED:
+        _restored.clear()
+    persona = Persona.from_json(stored)
+    _restored[agent_id] = (stored, persona)
+    return persona
+
+
+MOST_RESTORED = 2048
+_restored: dict[str, tuple[Mapping[str, Any], Persona]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class PersonaSet:
     """The personas that loaded, by name, and what was wrong with the files that did not."""

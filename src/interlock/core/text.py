@@ -13,6 +13,7 @@ _ESCAPED = re.compile(
     |\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}""",
     re.VERBOSE,
 )
+_encoded = json.JSONEncoder(allow_nan=False).encode
 _STEERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
@@ -50,7 +51,7 @@ def storable_json(value: Any) -> str:
 
     Raises ValueError for NaN and infinities, TypeError for anything that is not JSON.
     """
-    text = json.dumps(value, allow_nan=False)
+    text = _encoded(value)
     if "\\u0000" in text or "\\ud" in text:
         text = _ESCAPED.sub(lambda match: match["kept"] or "\\ufffd", text)
     return text

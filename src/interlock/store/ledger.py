@@ -52,8 +52,11 @@ class OverBudget(InterlockError):
     exit_code = 4
 
     def __init__(self, accounts: Sequence[str], need_microusd: int) -> None:
+        super().__init__()
         self.accounts, self.need_microusd = tuple(accounts), need_microusd
-        super().__init__(f"{usd(need_microusd)} does not fit under the limits of {', '.join(accounts)}")
+
+    def __str__(self) -> str:
+        return f"{usd(self.need_microusd)} does not fit under the limits of {', '.join(self.accounts)}"
 
 
 @dataclass(frozen=True, slots=True)
