@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-APART = ("contract/store", "contract/tools")
+APART = ("contract/store", "contract/tools", "contract/desk", "contract/scheduler")
 SHARES: dict[str, tuple[str, ...]] = {
-    "pure parts and doors": ("unit", "migration", *APART),
+    "pure parts and doors": ("unit", "migration", "contract/store", "contract/tools"),
     "layers above the doors": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
-    "from outside": ("integration",),
-    "whole processes": ("e2e", "chaos"),
+    "from outside": ("integration", "contract/scheduler"),
+    "whole processes": ("e2e", "chaos", "contract/desk"),
 }
-"""What each process is told, fast ones first. Most of them wait for a disk or a process most of the time."""
+"""What each process is told. Most of them wait for a disk or a process most of the time. Where processes are started,
+one is that forks them, and has to import the product first."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 

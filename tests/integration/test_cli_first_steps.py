@@ -1,6 +1,5 @@
 """The first minutes: init, doctor, demo."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from interlock.agents.persona import load_personas
@@ -80,8 +79,7 @@ def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> No
 
 def test_the_demo_goes_from_goal_to_signed_deliverable(cli: Cli, tmp_path: Path) -> None:
     home = tmp_path / "demo"
-    first = replace(cli, anew=True)
-    done = first("demo", "--home", str(home), INTERLOCK_MODEL="nobody/x", ANTHROPIC_API_KEY="unused")
+    done = cli("demo", "--home", str(home), INTERLOCK_MODEL="nobody/x", ANTHROPIC_API_KEY="unused")
     assert done.code == 0
     for words in ("A person must sign", "send_email", "board@example.com", "approved by", "The plan, done", "DONE"):
         assert words in done.out
