@@ -6,7 +6,7 @@ from pathlib import Path
 
 from interlock.core.errors import InterlockError
 
-NAMES = ("interlock.yaml", "policy.yaml")
+NAMES = ("interlock.yaml", "policy.yaml", "HEARTBEAT.md")
 IGNORED = ".interlock/\n"
 
 

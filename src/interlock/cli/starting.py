@@ -24,6 +24,7 @@ def init(
     screen.line()
     screen.line("policy.yaml     what agents may do by themselves, and what a person must approve")
     screen.line("personas/       who they are; a file here replaces the built-in one of the same name")
+    screen.line("HEARTBEAT.md    what is to be looked at every half hour")
     screen.line("interlock.yaml  everything else: model, budgets, e-mail, search")
     screen.line()
     at = "" if folder == Path() else f"cd {folder} && "

@@ -216,7 +216,7 @@ def _local(at: datetime, row: Any) -> str:
 
 def _last(tx: Tx, row: Any) -> View | None:
     """Its last firing, and how what it has started stands now."""
-    found = firings.last(tx, schedules.job(row.id))
+    found = None if row.last_at is None else firings.firing(tx, schedules.job(row.id), row.last_at)
     if found is None:
         return None
     key = schedules.start_key(row.id, found.fire_at)

@@ -18,6 +18,7 @@ FIRINGS = table(Firing)
 _f = FIRINGS.c
 _TIME = UTCDateTime()
 _SLOT = sa.select(_f.id).where(_f.job == b("name"), _f.fire_at == b("at", type_=_TIME))
+_AT = sa.select(FIRINGS).where(_f.job == b("name"), _f.fire_at == b("at", type_=_TIME))
 _LAST = sa.select(FIRINGS).where(_f.job == b("name")).order_by(_f.fire_at.desc()).limit(1)
 _CUT_OFF = (
     sa.update(FIRINGS)
@@ -75,6 +76,11 @@ def record(
 def is_known(tx: Tx, job: str, fire_at: datetime) -> bool:
     """Whether a firing is on record."""
     return tx.one(_SLOT, {"name": job, "at": fire_at}) is not None
+
+
+def firing(tx: Tx, job: str, fire_at: datetime) -> Any | None:
+    """A job's firing for a time."""
+    return tx.one(_AT, {"name": job, "at": fire_at})
 
 
 def last(tx: Tx, job: str) -> Any | None:
