@@ -96,7 +96,9 @@ def _show_flight(done: dict[str, Any], fate: str) -> None:
     late = set(done.get("still_running", ()))
     for run in done["runs"]:
         what = "its worker has not answered yet" if run["id"] in late else fate
-        screen.line(f"  {run['id']}  {run['persona'] or run['kind']}  {what}")
+        screen.line(f"  {run['id']}  {run['persona'] or run['kind']}  {', '.join(run['doing'])}  {what}")
+    for child in done.get("children", ()):
+        screen.line(f"  child process ended: {child['program']} (process {child['pid']}) of {child['run_id']}")
     for call in done.get("uncertain", ()):
         screen.line(f"  uncertain: {call['risk']} {call['tool']} {call['args']} of {call['run_id']}")
     if done.get("uncertain"):

@@ -11,8 +11,9 @@ from interlock.core.values import canonical_json
 from interlock.desk.office import Office
 from interlock.desk.views import View
 from interlock.policy.secrets import scrub
-from interlock.store import leases, squad, traces
+from interlock.store import audit, leases, squad, traces
 from interlock.store.tx import Tx
+from interlock.tools.contract import CHILD_ENDED
 
 PROOF_S = 3.0
 """How long one who stops something waits for the workers to have ended it."""
@@ -28,19 +29,23 @@ def at_work(tx: Tx) -> list[View]:
 
 
 def shown(tx: Tx, runs: Sequence[Any]) -> list[View]:
-    """Runs, as `leases.at_work` gives them: {id, persona, kind, mission_id, task_id, started_at}."""
+    """Runs, as `leases.at_work` gives them: {id, persona, kind, mission_id, task_id, started_at, doing}.
+
+    `doing` names the tools whose calls are open; `model` where none is: it is asked then, or about to be.
+    """
     names = squad.names(tx, [run.agent_id for run in runs])
     return [
         {
             "id": run.id, "persona": names.get(run.agent_id), "kind": run.kind, "mission_id": run.mission_id,
-            "task_id": run.task_id, "started_at": run.started_at,
+            "task_id": run.task_id, "started_at": run.started_at, "doing": _doing(tx, run.id),
         }
         for run in runs
     ]  # fmt: skip
 
 
 async def proof(office: Office, runs: Sequence[View], wait_s: float) -> View:
-    """{still_running, uncertain} of runs that were in flight, once no worker has any of them, or after `wait_s`.
+    """{still_running, uncertain, children} of runs that were in flight, once no worker has any of them, or after
+    `wait_s`; `children` are processes of their tools that were ended.
 
     Source: row I8.
     """
@@ -50,7 +55,7 @@ async def proof(office: Office, runs: Sequence[View], wait_s: float) -> View:
     while True:
         found = await office.store.read(_fate, wanted)
         if not found["still_running"] or loop.time() >= give_up_at:
-            return found
+            return {**found, "children": await office.store.read(_children, wanted)}
         await asyncio.sleep(LOOK_S)
 
 
@@ -62,6 +67,18 @@ def _fate(tx: Tx, wanted: frozenset[str]) -> View:
             {"id": c.id, "run_id": c.run_id, "tool": c.tool, "args": _short(c.args), "risk": c.risk} for c in uncertain
         ],
     }
+
+
+def _children(tx: Tx, wanted: frozenset[str]) -> list[View]:
+    return [
+        {"run_id": row.run_id, "call_id": row.subject, "program": row.data["program"], "pid": row.data["pid"]}
+        for row in audit.recent(tx, CHILD_ENDED)
+        if row.run_id in wanted
+    ]
+
+
+def _doing(tx: Tx, run_id: str) -> list[str]:
+    return [call.tool for call in traces.calls(tx, run_id) if call.status in ("ready", "started")] or ["model"]
 
 
 def _short(args: Any) -> str:

@@ -191,8 +191,9 @@ def mode_card(surface: str, view: View) -> Card:
     running = view.get("still_running", [])
     passages = [
         ("" if view.get("changed", True) else "It was so before, or something stricter holds.", None),
-        (listed([f"{r['id']} · {r['persona'] or '–'} · {r['kind']}" for r in view["runs"]]), "Was in flight"),
+        (_in_flight(view), "Was in flight"),
         (listed(running), "Has not stopped yet"),
+        (_children(view), "Child processes that were ended"),
         (_uncertain(view), "Nobody knows whether these took effect"),
     ]
     back = f"`{spelled(surface, 'resume')}` lets it go on" if mode != "running" else ""
@@ -204,6 +205,14 @@ def mode_card(surface: str, view: View) -> Card:
     )
 
 
+def _in_flight(view: View) -> str:
+    return listed([f"{r['id']} · {r['persona'] or '–'} · {', '.join(r['doing'])}" for r in view.get("runs", [])])
+
+
+def _children(view: View) -> str:
+    return listed([f"{c['program']} (process {c['pid']}) of {c['run_id']}" for c in view.get("children", [])])
+
+
 def _uncertain(view: View) -> str:
     return listed([f"{c['id']} · {c['tool']} {line(c['args'], SHORT)}" for c in view.get("uncertain", [])])
 
@@ -213,8 +222,9 @@ def member_card(surface: str, view: View) -> Card:
     shut = view["state"] == "QUARANTINED"
     passages = [
         ("" if view["changed"] else "It was so before.", None),
-        (listed([f"{r['id']} · {r['kind']}" for r in view.get("runs", [])]), "Was in flight"),
+        (_in_flight(view), "Was in flight"),
         (listed(view.get("still_running", [])), "Has not stopped yet"),
+        (_children(view), "Child processes that were ended"),
         (_uncertain(view), "Nobody knows whether these took effect"),
         (listed(view["tasks"]), "Blocked by it" if shut else "Goes on"),
     ]

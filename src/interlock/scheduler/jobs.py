@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from interlock.agents.context import Runtime
-from interlock.oversight import learner, loops, reconciliation, reminders, retention, waiting
+from interlock.oversight import learner, loops, reconciliation, reminders, retention, tidying, waiting
+from interlock.oversight.capacity import Capacity
 from interlock.oversight.heartbeat import Heartbeat
 from interlock.scheduler.schedules import Schedules
 from interlock.settings import Settings
@@ -43,6 +44,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
     times = settings.times
     return (
         Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
+        Job("capacity", 15.0, Capacity().sweep, "tells of work that no worker there is can do"),
         Job("schedules", 1.0, Schedules().sweep, "starts what people have scheduled, once each time", on_record=False),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
         Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
@@ -82,7 +84,8 @@ async def prune(runtime: Runtime) -> str:
     forgotten += await store.write(firings.prune_schedules, now - timedelta(seconds=KEPT_SCHEDULED_S))
     gone = await retention.prune(runtime)
     await store.write(conversations.prune, now - timedelta(seconds=KEPT_PLACES_S))
-    return ", ".join([f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]) + " forgotten"
+    told = [f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]
+    return f"{', '.join(told)} forgotten, {await tidying.tidy(runtime)} leftovers removed"
 
 
 def slot_at(moment: datetime, every_s: float) -> datetime:

@@ -22,6 +22,8 @@ _OPEN_ABOUT = (
     sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None)).order_by(_al.id)
 )
 _ONE = sa.select(ALERTS).where(_al.id == b("alert"))
+_LAST = sa.select(_a.id, _a.action, _a.run_id, _a.subject, _a.data).order_by(_a.id.desc()).limit(1000).subquery()
+_RECENT = sa.select(_LAST).where(_LAST.c.action == b("what")).order_by(_LAST.c.id)
 _COUNT_OPEN = sa.select(sa.func.count().label("n")).where(_al.kind == b("sort"), _al.acked_at.is_(None))
 _ACK = (
     sa.update(ALERTS)
@@ -102,6 +104,11 @@ def alerts(tx: Tx, *, open_only: bool = True, most: int = 100) -> list[Any]:
     """Alerts, newest first."""
     query = sa.select(ALERTS).order_by(_al.created_at.desc()).limit(most)
     return tx.rows(query.where(_al.acked_at.is_(None)) if open_only else query)
+
+
+def recent(tx: Tx, action: str) -> list[Any]:
+    """What of a kind is among the last thousand activities, in order."""
+    return tx.rows(_RECENT, {"what": action})
 
 
 def activities(

@@ -1,0 +1,1 @@
+"""Workers: what they take, let go of, and leave behind."""

@@ -1,0 +1,181 @@
+"""A worker from its entry to its end: what it may claim, how it drains, what it lets go of, what it proves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from interlock.desk import emergency
+from interlock.oversight.capacity import Capacity
+from interlock.store import audit, leases, mailbox, processes
+from interlock.store.mailbox import Claim
+from interlock.testing.scripted import ScriptedModel, Stream, calls
+from interlock.tools.registry import ToolContext, tool
+from interlock.worker.loop import Worker
+from interlock.worker.watchkeeping import Hands, Watchkeeper
+from tests.contract.runner.stage import CountingStore, Stage, staged, until
+
+
+@tool(risk="GREEN", idempotent=True, outside=False, needs=["gpu"])
+async def render(what: str) -> str:
+    """Renders something."""
+    return f"rendered: {what}"
+
+
+@tool(risk="GREEN", idempotent=True, outside=False)
+async def rest(ctx: ToolContext) -> str:
+    """Sleeps in a process of its own."""
+    return (await ctx.child(["sh", "-c", "sleep 60"])).output
+
+
+@asynccontextmanager
+async def working(stage: Stage) -> AsyncIterator[Worker]:
+    """A worker at work, stopped at the end."""
+    worker = Worker(stage.runtime, concurrency=4)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await running
+
+
+async def becomes(stage: Stage, run: str, status: str) -> None:
+    """Waits until a run is in a state."""
+
+    async def is_so() -> bool:
+        return bool((await stage.run(run)).status == status)
+
+    await until(is_so)
+
+
+async def nobody() -> str:
+    """What is called where a worker was taken for dead."""
+    raise AssertionError("this worker is alive")
+
+
+async def needy(stage: Stage) -> str:
+    """A run of an agent whose tools need a `gpu`."""
+    return await stage.think(name="needy", needs=["gpu"])
+
+
+async def test_agent_is_served_only_by_a_worker_that_has_what_its_tools_need(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"), [render])
+    run, other = await needy(stage), await stage.think(name="other")
+    async with working(stage):
+        await becomes(stage, other, "completed")
+        assert (await stage.run(run)).status == "created"
+    able = await staged(store, tmp_path, stage.model, [render], capabilities=("gpu",))
+    async with working(able) as worker:
+        await becomes(stage, run, "completed")
+        [row] = [each for each in await store.read(leases.live) if each.id == worker.id]
+    assert "gpu" in row.capabilities
+
+
+async def test_work_that_nobody_can_do_is_told_of_once_and_no_longer_when_somebody_can(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel())
+    await needy(stage)
+    capacity = Capacity()
+    said = []
+    for _ in range(4):
+        said.append(await capacity.sweep(stage.runtime))
+        stage.clock.advance(31)
+    assert said == [None, None, "nobody can do what needs gpu", "nobody can do what needs gpu"]
+    [alert] = await store.read(audit.alerts)
+    assert alert.text.startswith("1 agent waits for a worker with `gpu`, and none that runs has it: start one")
+    await store.write(leases.register, "able", "here", 1, "1", stage.clock.now(), able=["gpu"])
+    assert await capacity.sweep(stage.runtime) is None
+    assert await store.read(audit.alerts) == []
+
+
+async def test_draining_worker_begins_nothing_and_lets_the_step_end(store: CountingStore, tmp_path: Path) -> None:
+    goes_on = asyncio.Event()
+    model = ScriptedModel(Stream(goes_on, calls("recall", "1", query="a")), otherwise=lambda _: "done")
+    stage = await staged(store, tmp_path, model)
+    run = await stage.think()
+    async with working(stage) as worker:
+        await until(lambda: len(model.requests) == 1)
+        draining = asyncio.create_task(worker.drain())
+        late = await stage.think(name="late")
+        await asyncio.sleep(0)
+        assert not draining.done()
+        goes_on.set()
+        await draining
+        row = await stage.run(run)
+        assert (row.status, row.step_count, row.worker_id) == ("created", 1, None)
+    assert [each.id for each in worker.handed_back] == [run]
+    assert (await stage.run(late)).step_count == 0
+    async with working(stage):
+        await becomes(stage, run, "completed")
+        await becomes(stage, late, "completed")
+
+
+async def test_run_that_waits_for_its_model_is_handed_back_at_once_where_that_is_wanted_and_is_charged(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(Stream(asyncio.Event())))
+    run = await stage.think()
+    async with working(stage) as worker:
+        await until(lambda: len(stage.model.requests) == 1)
+        worker.stop(at_once=True)
+    assert [each.id for each in worker.handed_back] == [run]
+    account = await stage.account(f"run:{run}")
+    assert (account.reserved_microusd, account.settled_microusd > 0) == (0, True)
+
+
+async def test_run_that_nobody_works_on_is_put_back_at_the_second_look(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
+    run, held = await stage.think(), await stage.think(name="held")
+    await store.write(leases.register, "me", processes.host(), 1, "1", stage.clock.now())
+    claims: list[Claim] = await stage.claim("me")
+    keeper = Watchkeeper(stage.runtime, "me", Hands(nobody, in_hand=lambda: [held]))
+    assert await keeper.put_back_what_is_lost() == []
+    assert await keeper.put_back_what_is_lost() == [run]
+    assert [(await stage.run(each)).status for each in (run, held)] == ["created", "running"]
+    assert [again.run.id for again in await stage.claim("other")] == [run]
+    assert {claim.run.id for claim in claims} == {run, held}
+
+
+async def test_worker_that_cannot_be_heard_lets_go_of_its_runs_before_others_take_them(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(
+        store, tmp_path, ScriptedModel(Stream(asyncio.Event()), "done"), times={"reassign_s": 2, "heartbeat_s": 30}
+    )
+    run = await stage.think()
+    async with working(stage):
+        await until(lambda: len(stage.model.requests) == 1)
+        stage.clock.advance(1.9)
+        await becomes(stage, run, "created")
+        assert await store.read(leases.running_runs) == [], "it takes nothing before it was heard"
+        stage.clock.advance(30)
+        await becomes(stage, run, "completed")
+
+
+async def test_stop_proves_what_was_in_flight_and_that_child_processes_ended(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(calls("rest", "1")), [rest])
+    run = await stage.think()
+    records = stage.runtime.settings.home / "children"
+    async with working(stage):
+        await until(lambda: records.is_dir() and '"pid": ' in "".join(p.read_text() for p in records.glob("kid_*")))
+        view: dict[str, Any] = await emergency.stop(stage.runtime, stage.ada, wait_s=10)
+    assert [(each["id"], each["doing"]) for each in view["runs"]] == [(run, ["rest"])]
+    [child] = view["children"]
+    assert (child["run_id"], child["program"], view["still_running"]) == (run, "sh", [])
+    assert processes.started(child["pid"]) is None
+
+
+async def test_second_claimer_sees_nothing_of_what_it_lacks(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel())
+    await needy(stage)
+    lacks = await store.write(leases.register, "plain", "here", 1, "1", stage.clock.now())
+    assert not await store.read(mailbox.has_ready, stage.clock.now(), lacks)
+    assert await store.write(mailbox.claim, "plain", 9, stage.clock.now(), lacks) == []
+    assert await store.read(mailbox.has_ready, stage.clock.now())
