@@ -177,7 +177,7 @@ async def test_the_thread_of_a_mission_goes_once_it_has_long_ended_and_nothing_m
     left = await store.read(lambda tx: {row.id for row in tx.rows(table(Conversation).select())})
     assert (over in left, going_on in left) == (False, True)
     mission_id = over.partition("/")[2]
-    about = {"now": T0, "project_id": PROJECT, "mission_id": mission_id}
+    about: dict[str, Any] = {"now": T0, "project_id": PROJECT, "mission_id": mission_id}
     await store.write(lambda tx: outbox.tell(tx, "mission", f"mission:{mission_id}", **about))
     said = await store.read(lambda tx: [row.conversation_id for row in tx.rows(table(Outgoing).select())])
     assert said == [going_on]
