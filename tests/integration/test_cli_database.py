@@ -1,0 +1,137 @@
+"""Upgrading, backing up and restoring from the command line; a mission goes on from one database in another."""
+
+import asyncio
+import os
+import resource
+import stat
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from interlock.app.box import Interlock
+from interlock.core.values import SYSTEM
+from interlock.store import archive, controls, migrate, restore
+from interlock.store.controls import Mode
+from interlock.store.engine import Store
+from interlock.store.epochs import Beginning
+from interlock.store.restore import SCRATCH
+from interlock.worker.home import HomeLock
+from tests.integration.cli_process import Cli
+from tests.migration.released import FOLDER, GOAL, build
+from tests.migration.test_released import signed_to_the_end
+
+
+async def mode_of(url: str) -> Mode:
+    async with Store(url) as store:
+        return await store.read(controls.mode)
+
+
+def database(cli: Cli) -> str:
+    return f"sqlite:///{cli.folder / '.interlock' / 'interlock.db'}"
+
+
+def test_database_of_an_earlier_release_is_upgraded_when_told(cli: Cli) -> None:
+    (cli.folder / ".interlock").mkdir()
+    build(database(cli), "0002")
+    where = database(cli)
+    checked = cli("db", "upgrade", "--check")
+    assert (checked.code, checked.out) == (3, f"{where} would go from revision 0002 to {migrate.HEAD}\n")
+    assert migrate.revision(where) == "0002"
+    assert cli("db", "upgrade", "--json").json() == {"from": "0002", "to": migrate.HEAD, "changed": True}
+    again = cli("db", "upgrade", "--check")
+    assert (again.code, again.out) == (0, f"{where} is at revision {migrate.HEAD}: nothing to do\n")
+
+
+def test_backup_of_an_earlier_release_is_made_without_touching_it_and_restored(cli: Cli) -> None:
+    (cli.folder / ".interlock").mkdir()
+    build(database(cli), "0002")
+    made = cli("db", "backup", "a.backup", "--json").json()
+    assert (made["revision"], migrate.revision(database(cli))) == ("0002", "0002")
+    assert stat.S_IMODE((cli.folder / "a.backup").stat().st_mode) == 0o600
+    restored = cli("db", "restore", "a.backup", "--paused")
+    assert restored.code == 0
+    assert "epoch 1" in restored.out
+    for uncertain in ("slack:2", "slack:U1: not worked any more", "asked again", "goes on from there", "$0.07"):
+        assert uncertain in restored.out
+    assert asyncio.run(mode_of(database(cli))) is Mode.PAUSED
+    (replaced,) = (cli.folder / ".interlock").glob("replaced-*.backup")
+    with archive.Archive(replaced) as kept:
+        assert kept.manifest.revision == "0002"
+    assert not list((cli.folder / ".interlock").glob(f"{SCRATCH}*"))
+
+
+def test_restore_waits_for_nobody_who_executes_the_home(cli: Cli) -> None:
+    (cli.folder / ".interlock").mkdir()
+    with HomeLock(cli.folder / ".interlock") as lock:
+        assert lock.acquire()
+        refused = cli("db", "restore", str(FOLDER / "0002.rows"))
+    assert refused.code == 1
+    who = f"process {os.getpid()} executes the home `{cli.folder / '.interlock'}`"
+    assert refused.err == f"interlock: {who}: stop it first, then restore\n"
+    assert not (cli.folder / ".interlock" / "interlock.db").exists()
+
+
+def test_what_is_no_backup_is_told_in_one_line(cli: Cli) -> None:
+    (cli.folder / "notes.txt").write_text("some words")
+    for args, code, words in (
+        (("restore", "notes.txt"), 1, "`notes.txt` is no backup of interlock, or is damaged: nothing was changed"),
+        (("restore", "nothing"), 2, "there is no `nothing`: name a file that `interlock db backup` wrote"),
+        (("backup", "x"), 1, "there is nothing to back up"),
+    ):
+        ended = cli("db", *args)
+        assert ended.code == code
+        assert words in ended.err
+        assert ended.err.count("\n") == 1
+    assert cli("db", "restore", str(FOLDER / "0001.rows")).code == 0
+    refused = cli("db", "backup", "notes.txt")
+    assert (refused.code, refused.err) == (
+        2, "interlock: `notes.txt` is there already and is no backup: name another file\n"
+    )  # fmt: skip
+    assert (cli.folder / "notes.txt").read_text() == "some words"
+
+
+def test_disk_that_is_full_leaves_no_half_backup(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'interlock.db'}"
+    build(url, "0002")
+    code = (
+        "import sys; from datetime import UTC, datetime; from pathlib import Path\n"
+        "from interlock.core.errors import InterlockError; from interlock.store import archive\n"
+        "try: archive.back_up(sys.argv[1], Path(sys.argv[2]), '1', datetime.now(UTC))\n"
+        "except InterlockError as error: print(error)"
+    )
+    (tmp_path / "out").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, url, str(tmp_path / "out" / "x.backup")],
+        capture_output=True, text=True, check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+    )  # fmt: skip
+    assert "cannot write the backup" in done.stdout
+    assert "nothing was left there" in done.stdout
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+async def test_mission_of_a_running_home_goes_on_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    taken = tmp_path / "taken.backup"
+    async with Interlock.open(cwd=tmp_path, env={}, home=tmp_path, model="rehearsal/offline") as box:
+        mission_id = await box.submit(GOAL)
+        await box.start()
+        async for found in box.follow(mission_id):
+            if found.status == "IN_PROGRESS":
+                break
+        now = datetime.now(UTC)
+        await asyncio.to_thread(archive.back_up, box.runtime.settings.database_url, taken, "1", now)
+        assert await signed_to_the_end(box, mission_id) == "DONE"
+        ended = await box.result(await box.settled(mission_id))
+    await asyncio.to_thread(
+        restore.restore, postgres_url, taken, tmp_path,
+        lambda manifest: Beginning(now, manifest.taken_at, SYSTEM, "default", False), silent_s=None,
+    )  # fmt: skip
+    async with Interlock.open(
+        cwd=tmp_path, env={}, home=tmp_path, database_url=postgres_url, model="rehearsal/offline"
+    ) as box:
+        await box.start()
+        assert await signed_to_the_end(box, mission_id) == "DONE"
+        again = await box.result(await box.settled(mission_id))
+    assert again.deliverable == ended.deliverable
