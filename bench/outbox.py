@@ -217,7 +217,14 @@ class Fleet:
 
 
 async def round_of(
-    database_url: str, home: str, service: Service, messages: int, channels: int, *, kills: bool
+    database_url: str,
+    home: str,
+    service: Service,
+    messages: int,
+    channels: int,
+    *,
+    kills: bool,
+    kill_count: int = KILLS,
 ) -> dict[str, Any]:
     """Delivers everything, and says how that went.
 
@@ -229,7 +236,7 @@ async def round_of(
             await store.write(pile_up, first, min(500, messages - first), channels, datetime.now(UTC))
         fleet = Fleet((sys.executable, "-m", "bench.outbox", database_url, url, home))
         chance = random.Random(11)
-        due = sorted(chance.sample(range(1, messages), KILLS), reverse=True) if kills else []
+        due = sorted(chance.sample(range(1, messages), kill_count), reverse=True) if kills else []
         await fleet.begin()
         try:
             while not service.posted:
