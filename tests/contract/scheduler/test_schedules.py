@@ -221,6 +221,19 @@ async def test_clock_that_was_far_ahead_for_a_moment_puts_nothing_off(post: Post
     assert (await post.listed("every"))["next_at"] == right + timedelta(minutes=10)
 
 
+async def test_schedules_of_a_restored_database_go_on_from_now(post: Post) -> None:
+    await post.add("cron", cron="0 9 * * *")
+    await post.add("every", every="10m")
+    await post.look()
+    forget = sa.update(SCHEDULES).values(next_at=None)
+    await post.stage.store.write(lambda tx: tx.run(forget))
+    await post.look(timedelta(days=2))
+    assert await post.fired() == []
+    assert (await post.listed("cron"))["next_times"][0] == "2026-11-22T09:00:00+00:00"
+    await post.look(HOUR)
+    assert len(await post.fired()) == 2
+
+
 async def test_change_by_another_process_counts_at_the_next_look(post: Post, migrated_url: str) -> None:
     await post.add()
     async with Store(migrated_url) as another:

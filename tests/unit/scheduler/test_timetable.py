@@ -78,8 +78,9 @@ EXPRESSIONS = st.tuples(
 ).map(" ".join)  # fmt: skip
 
 
-@hypothesis_settings(max_examples=30)
+@hypothesis_settings(max_examples=12)
 @example(text="*/7 * * * *", zone="Australia/Lord_Howe", somewhere=[0])
+@example(text="30 2 * * *", zone="Europe/Berlin", somewhere=[0])
 @example(text="* 1-2 * * *", zone="Europe/Berlin", somewhere=[0])
 @example(text="0-59/11 2 8-14 3,10-11 0", zone="America/New_York", somewhere=[0])
 @given(
