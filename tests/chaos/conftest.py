@@ -41,22 +41,24 @@ def sqlite_databases(tmp_path: Path) -> Databases:
 @pytest.fixture
 def postgresql_databases(postgres_server: str) -> Iterator[Databases]:
     """Databases of the session's PostgreSQL."""
-    prefix, numbers, made = f"chaos_{os.urandom(4).hex()}", itertools.count(), []
+    prefix, numbers = f"chaos_{os.urandom(4).hex()}", itertools.count()
+    made: list[str] = []
 
     def url(name: str) -> str:
         return f"postgresql://postgres@/{name}?host={postgres_server}"
 
-    with psycopg.connect(host=postgres_server, user="postgres", dbname="postgres", autocommit=True) as admin:
-        first = sql.Identifier(prefix)
-        admin.execute(sql.SQL("CREATE DATABASE {}").format(first))
-        asyncio.run(migrate.upgrade(url(prefix)))
+    def execute(statement: str, *names: str) -> None:
+        """On a connection of its own, since tests restart the server."""
+        with psycopg.connect(host=postgres_server, user="postgres", dbname="postgres", autocommit=True) as admin:
+            admin.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
-        def make() -> str:
-            name = f"{prefix}_{next(numbers)}"
-            admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), first))
-            made.append(name)
-            return url(name)
+    def make() -> str:
+        made.append(f"{prefix}_{next(numbers)}")
+        execute("CREATE DATABASE {} TEMPLATE {}", made[-1], prefix)
+        return url(made[-1])
 
-        yield make
-        for name in (*made, prefix):
-            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    execute("CREATE DATABASE {}", prefix)
+    asyncio.run(migrate.upgrade(url(prefix)))
+    yield make
+    for name in (*made, prefix):
+        execute("DROP DATABASE {} WITH (FORCE)", name)

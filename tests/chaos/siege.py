@@ -28,7 +28,7 @@ from tests.chaos.script import DELIVERABLE, EFFECTS, MODEL, ORDERS, answer, purp
 from tests.e2e.books import check_books, check_rest, rows
 from tests.e2e.story import cost_of
 
-LONGEST_S = 60.0
+LONGEST_S = 150.0
 PERSONA = f"""\
 schema_version: 1
 name: {ORDERS}
@@ -195,17 +195,31 @@ class Siege:
         self._process.wait()
         return True
 
+    def signal(self, which: signal.Signals) -> None:
+        """Sends the process a signal."""
+        assert self._process is not None
+        self._process.send_signal(which)
+
+    @property
+    def pid(self) -> int:
+        """Of the process that executes the mission."""
+        assert self._process is not None
+        return self._process.pid
+
     async def _check(self) -> None:
         settings = load_settings(self.folder, {}, self.overrides())
         async with open_office(settings, surface="cli") as (office, _):
             await check_result(office)
             await check_rest(office)
-            await check_books(office)
-            await self._check_bill(office)
+            money = await check_books(office)
+            await self._check_bill(office, is_exact=not money["estimated"])
             await self._check_effects(office)
 
-    async def _check_bill(self, office: Office) -> None:
-        """Every request that the model server has billed is covered by what the ledger has settled for its purpose."""
+    async def _check_bill(self, office: Office, *, is_exact: bool) -> None:
+        """What the model server has billed is covered, purpose by purpose, by what the ledger has settled.
+
+        To the micro-dollar, unless a call was cut off, which is charged at its worst and marked as an estimate.
+        """
         settled: dict[str, int] = defaultdict(int)
         tasks = {task.id: task.key for task in await rows(office, Task)}
         for run in await rows(office, Run):
@@ -213,7 +227,7 @@ class Siege:
             settled[str(purpose)] += run.cost_microusd
         for purpose, amounts in self.billed.items():
             assert settled[purpose] >= sum(amounts), (purpose, dict(settled), amounts)
-        if not self.deaths:
+        if is_exact:
             assert sum(settled.values()) == sum(map(sum, self.billed.values()))
 
     async def _check_effects(self, office: Office) -> None:

@@ -7,8 +7,10 @@ import asyncio
 import http.client
 import json
 import os
+import signal
 import sys
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,27 @@ from tests.chaos.script import GOAL
 
 LOOK_S = 0.05
 KEY = "the one order"
+
+
+class JumpingClock(SystemClock):
+    """A clock that an hour is added to at SIGUSR1, and taken from at SIGUSR2; the monotonic one does not notice."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+
+    def listen(self) -> None:
+        """Heeds the signals, in the loop that runs now."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR1, self.jump, 1)
+        loop.add_signal_handler(signal.SIGUSR2, self.jump, -1)
+
+    def now(self) -> datetime:
+        """The wall clock, as far as it has jumped."""
+        return super().now() + self._ahead
+
+    def jump(self, hours: int) -> None:
+        """Sets the wall clock, forward or back."""
+        self._ahead += timedelta(hours=hours)
 
 
 @dataclass(frozen=True)
@@ -109,7 +132,9 @@ async def live(orders: Orders) -> None:
     await migrate.upgrade(settings.database_url)
     parts = load_parts(settings, tools(orders.effects_port))
     async with DoomedStore(settings.database_url, Fate(orders.dooms, Path(orders.journal))) as store:
-        runtime = parts.runtime(settings, SystemClock(), store)
+        clock = JumpingClock()
+        clock.listen()
+        runtime = parts.runtime(settings, clock, store)
         person = await local_person(settings, store, runtime.clock, "python")
         await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
         box = Interlock(runtime, person)
