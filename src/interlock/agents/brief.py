@@ -11,10 +11,12 @@ from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
 from interlock.store import approvals, blobs, ledger, lessons, missions, squad, tasks, traces
 from interlock.store.ledger import Opening
+from interlock.store.posting import CHILD_END
 from interlock.store.tx import Tx, small
 
-HISTORY_ROWS = 120
-KINDS_WITH_HISTORY = ("task", "chat")
+HISTORY_TURNS, HISTORY_ROWS = 30, 120
+"""What a model is shown of earlier runs of its agent, at most. Source: numbers, "Session history limits"."""
+KINDS_WITH_HISTORY = ("task", "chat", CHILD_END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def load(tx: Tx, run_id: str) -> Brief:
     history = []
     if run.kind in KINDS_WITH_HISTORY:
         found = traces.history(
-            tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, most=HISTORY_ROWS,
+            tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, turns=HISTORY_TURNS, most=HISTORY_ROWS,
             until=messages[0].created_at if messages else None,
         )  # fmt: skip
         history = scheduled.recent(agent, found)
