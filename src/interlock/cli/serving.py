@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from interlock.app.box import Interlock
     from interlock.app.serving import Served
 
-REACH_S = 2.0
-"""How often a server that cannot be reached is tried."""
 ALERTS_S = 2.0
 """How often `up` looks for what a person should know."""
 Host = Annotated[str | None, typer.Option("--host", metavar="H", help="Listen on this address; 127.0.0.1 by default.")]
@@ -92,29 +90,18 @@ async def _worker(concurrency: int | None) -> int:
 
 @contextlib.asynccontextmanager
 async def opened(asked: asyncio.Event, **overrides: Any) -> AsyncIterator["Interlock"]:
-    """A box of a part of a fleet: it waits for a server that cannot be reached, since they start in any order.
+    """A box of a part of a fleet, which waits for a server that cannot be reached.
 
     Raises typer.Exit where it is told to stop meanwhile, and what opening a box raises.
     """
-    from interlock.app.box import Interlock
+    from interlock.app import fleet
     from interlock.cli import screen
-    from interlock.store.postgres import Unreachable
 
     async with contextlib.AsyncExitStack() as stack:
-        told = None
-        while True:
-            try:
-                box = await stack.enter_async_context(Interlock.open(surface="cli", **overrides))
-                break
-            except Unreachable as error:
-                if error.is_final:
-                    raise
-                if str(error) != told:
-                    screen.line(f"{error}; waiting for it")
-                told = str(error)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asked.wait(), REACH_S)
-                raise typer.Exit(0)
+        try:
+            box = await stack.enter_async_context(fleet.opened(asked, screen.line, surface="cli", **overrides))
+        except fleet.ToldToStop as error:
+            raise typer.Exit(0) from error
         yield box
 
 

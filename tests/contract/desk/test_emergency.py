@@ -138,7 +138,9 @@ async def test_a_mission_that_is_stopped_again_and_again_ends_all_the_same(box: 
     for _ in range(6):
         view = await emergency.stop(box.runtime, box.person, wait_s=60)
         assert (view["still_running"], view["uncertain"]) == ([], [])
-        found = await progress(box.runtime, mission_id)
+        async with asyncio.timeout(20):
+            while (found := await progress(box.runtime, mission_id)).standing is Standing.MOVING:
+                await asyncio.sleep(0.01)
         assert found.standing in (Standing.STOPPED, Standing.WAITING, Standing.DONE)
         await emergency.resume(box.runtime, box.person)
     assert (await finished(box, mission_id)).standing is Standing.DONE

@@ -1,0 +1,57 @@
+"""A box of one part of a fleet, which waits for its database: parts start in any order; no command line here."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from interlock.app.box import Interlock
+from interlock.desk.views import View
+from interlock.settings import Settings
+from interlock.store import leases, migrate
+from interlock.store.engine import Store
+from interlock.store.postgres import Unreachable
+
+REACH_S = 2.0
+"""How often a server that cannot be reached is tried."""
+
+
+async def workers(settings: Settings) -> list[View] | None:
+    """The workers of a server's database; None where it is not at this version's schema. Nothing is migrated."""
+    direct, pooled = settings.database_direct_url, settings.database_pooler
+    url, pooled_too = direct or settings.database_url, pooled and direct is None
+    if await asyncio.to_thread(migrate.revision, url, pooled=pooled_too) != migrate.HEAD:
+        return None
+    async with Store(settings.database_url, pooled=pooled, direct_url=direct) as store:
+        rows = await store.read(leases.live)
+    names = ("id", "host", "pid", "version", "concurrency", "capabilities", "started_at", "beat_at")
+    return [{name: getattr(row, name) for name in names} for row in rows]
+
+
+class ToldToStop(Exception):
+    """Somebody wanted the process to end before its database could be reached."""
+
+
+@contextlib.asynccontextmanager
+async def opened(asked: asyncio.Event, tell: Callable[[str], object], **overrides: Any) -> AsyncIterator[Interlock]:
+    """An open box, as soon as its database can be reached; `tell` is given a line when the waiting begins.
+
+    Raises ToldToStop where `asked` is set meanwhile, and what opening a box raises; so where the server can be reached
+    and will not have it.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        told = None
+        while True:
+            try:
+                box = await stack.enter_async_context(Interlock.open(**overrides))
+                break
+            except Unreachable as error:
+                if error.is_final:
+                    raise
+                if str(error) != told:
+                    tell(f"{error}; waiting for it")
+                told = str(error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asked.wait(), REACH_S)
+                raise ToldToStop
+        yield box
