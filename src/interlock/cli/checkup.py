@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from interlock.app import parts
+from interlock.app import fleet, parts
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.llm.providers import Models
@@ -57,6 +57,8 @@ async def examine() -> list[Finding]:
     ):
         findings += check(settings)
     findings.append(await _database(settings))
+    if findings[-1].state == "ok" and not settings.is_embedded:
+        findings += await _workers(settings)
     return findings
 
 
@@ -195,12 +197,33 @@ def _executing(settings: Settings) -> Iterator[Finding]:
         yield Finding("executing", "ok", "no process, start `interlock up`" if holder is None else f"process {holder}")
 
 
+async def _workers(settings: Settings) -> list[Finding]:
+    """Who executes: process, host, version, how many runs at once, what it can do, and its last beat."""
+    found = await fleet.workers(settings)
+    if found is None:
+        return []
+    told = [
+        Finding(
+            "worker", "ok",
+            f"process {each['pid']} on {each['host'].partition('/')[0]}, version {each['version'] or 'unknown'}, "
+            f"{each['concurrency']} runs at once, {', '.join(each['capabilities']) or 'no capabilities'}, "
+            f"last heard {each['beat_at']:%Y-%m-%d %H:%M:%S} UTC ({each['id']})",
+        )
+        for each in found
+    ]  # fmt: skip
+    return told or [Finding("worker", "warning", "nobody executes: start `interlock worker` or `interlock up`")]
+
+
 async def _database(settings: Settings) -> Finding:
     try:
-        found = await asyncio.to_thread(migrate.revision, settings.database_url)
+        direct, pooled = settings.database_direct_url, settings.database_pooler
+        url = direct or settings.database_url
+        found = await asyncio.to_thread(migrate.revision, url, pooled=pooled and direct is None)
     except InterlockError as error:
         return Finding("database", "error", str(error))
     if found is None:
         return Finding("database", "ok", f"{settings.database_name}: not there yet, it is made at the first start")
     behind = "" if found == migrate.HEAD else f", will be brought to {migrate.HEAD} at the next start"
+    if found not in migrate.KNOWN:
+        behind = ", of a newer version that lets this one use it"
     return Finding("database", "ok", f"{settings.database_name}: revision {found}{behind}")

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from interlock.app import fleet
 from interlock.desk import emergency
 from interlock.oversight.capacity import Capacity
 from interlock.store import audit, leases, mailbox, processes
@@ -179,3 +180,17 @@ async def test_second_claimer_sees_nothing_of_what_it_lacks(store: CountingStore
     assert not await store.read(mailbox.has_ready, stage.clock.now(), lacks)
     assert await store.write(mailbox.claim, "plain", 9, stage.clock.now(), lacks) == []
     assert await store.read(mailbox.has_ready, stage.clock.now())
+
+
+async def test_workers_of_a_server_are_listed_with_what_they_can_do(migrated_postgres_url: str, tmp_path: Path) -> None:
+    async with CountingStore(migrated_postgres_url) as store:
+        stage = await staged(store, tmp_path, ScriptedModel(), capabilities=("gpu",))
+        async with working(stage) as worker:
+
+            async def has_entered() -> bool:
+                return bool(await store.read(leases.live))
+
+            await until(has_entered)
+            [row] = await fleet.workers(stage.runtime.settings) or []
+            assert (row["id"], row["concurrency"], "gpu" in row["capabilities"]) == (worker.id, 4, True)
+            assert row["version"]
