@@ -60,20 +60,32 @@ _FACTS = sa.update(RUNS).where(_r.id == b("run_")).values(
     model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
     deadline_at=b("deadline", type_=_TIME), traceparent=sa.func.coalesce(b("place", type_=sa.String()), _r.traceparent),
 )  # fmt: skip
-_HISTORY = (
-    sa.select(MESSAGES.c.run_id, _m.position, _m.message_type, _m.blocks, _m.content, _r.seq)
-    .join_from(MESSAGES, RUNS, _m.run_id == _r.id)
+_TURNS = (
+    sa.select(_r.id, _r.seq)
     .where(
         _r.agent_id == b("agent"),
         _r.seq >= b("since"),
         _r.seq < b("before"),
         _r.status.in_(("completed", "failed", "cancelled")),
     )
-    .order_by(_r.seq.desc(), _m.position.desc())
-    .limit(b("most"))
+    .order_by(_r.seq.desc())
+    .limit(b("turns"))
 )
 
-_HISTORY_THEN = _HISTORY.where(_r.completed_at <= b("until", type_=_TIME))
+
+def _said_in(turns: Any) -> sa.Select[Any]:
+    last = turns.subquery("turns")
+    return (
+        sa.select(_m.run_id, _m.position, _m.message_type, _m.blocks, last.c.seq)
+        .join_from(last, MESSAGES, _m.run_id == last.c.id)
+        .where(_m.message_type != sa.text("'system_message'"))
+        .order_by(last.c.seq.desc(), _m.position.desc())
+        .limit(b("most"))
+    )
+
+
+_HISTORY = _said_in(_TURNS)
+_HISTORY_THEN = _said_in(_TURNS.where(_r.completed_at <= b("until", type_=_TIME)))
 _WAITING = (
     sa.select(_r.id, _r.seq, _r.payload)
     .where(_r.agent_id == b("agent"), _r.seq < b("before"), _r.status == sa.text("'waiting'"))
@@ -204,10 +216,13 @@ def close_calls(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
 
 
 def history(
-    tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, most: int, until: datetime | None = None
+    tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, turns: int, most: int, until: datetime | None = None
 ) -> list[Any]:  # fmt: skip
-    """Messages of an agent's earlier runs, oldest first; with `until`, of those that had ended by then."""
-    params = {"agent": agent_id, "since": since_seq, "before": before_seq, "most": most}
+    """Messages of an agent's last `turns` runs, `most` at most, oldest first; with `until`, as they had ended by then.
+
+    Their system prompts are left out.
+    """
+    params = {"agent": agent_id, "since": since_seq, "before": before_seq, "turns": turns, "most": most}
     found = tx.rows(_HISTORY, params) if until is None else tx.rows(_HISTORY_THEN, {**params, "until": until})
     return list(reversed(found))
 

@@ -124,7 +124,9 @@ class Run(SQLModel, table=True):
 
     __tablename__ = "runs"
     __table_args__ = (
-        sa.Index("ix_runs_agent_id_status", "agent_id", "status"),
+        sa.Index("ix_runs_agent_id_seq", "agent_id", "seq"),
+        sa.Index("ix_runs_waiting", "agent_id", "seq", sqlite_where=sa.text("status = 'waiting'"),
+                 postgresql_where=sa.text("status = 'waiting'")),
         sa.Index("ix_runs_status_created_at", "status", "created_at"),
         sa.Index("ix_runs_queue", "agent_id", "order_at", "seq", sqlite_where=sa.text("status = 'created'"),
                  postgresql_where=sa.text("status = 'created'")),

@@ -52,6 +52,16 @@ def upgrade() -> None:
         sqlite_where=sa.text("next_at IS NOT NULL"),
         postgresql_where=sa.text("next_at IS NOT NULL"),
     )
+    op.drop_index("ix_runs_agent_id_status", table_name="runs")
+    op.create_index("ix_runs_agent_id_seq", "runs", ["agent_id", "seq"], unique=False)
+    op.create_index(
+        "ix_runs_waiting",
+        "runs",
+        ["agent_id", "seq"],
+        unique=False,
+        sqlite_where=sa.text("status = 'waiting'"),
+        postgresql_where=sa.text("status = 'waiting'"),
+    )
     op.create_index(op.f("ix_deliverables_blob"), "deliverables", ["blob"], unique=False)
     op.create_index(op.f("ix_workspace_files_blob"), "workspace_files", ["blob"], unique=False)
     op.add_column("lanes", sa.Column("needs", sa.BigInteger(), server_default="0", nullable=False))
