@@ -29,24 +29,32 @@ _LANE = (
     .join(MEMBERS, _m.id == _ag.member_id)
     .where(_ag.id == b("agent"))
 )  # fmt: skip
-_OPEN = (
-    sa.select(RUNS)
-    .where(_run.agent_id == b("agent"), _run.status.in_(OPEN))
+
+
+def _is(status: str) -> sa.ColumnElement[bool]:
+    """Said in the words of the partial indexes, so that what has ended is not looked through."""
+    return _run.status == sa.text(f"'{status}'")
+
+
+_OPEN = {
+    status: sa.select(RUNS)
+    .where(_run.agent_id == b("agent"), _is(status))
     .order_by(_run.order_at, _run.seq)
     .limit(b("most"))
-)
+    for status in OPEN
+}
+_COUNTS = {
+    status: sa.select(sa.func.count().label("n")).where(_run.agent_id == b("agent"), _is(status)) for status in OPEN
+}
 _BUSY = (
     sa.select(_ag.id)
-    .join_from(AGENTS, LANES, _lane.agent_id == _ag.id)
     .where(
         _ag.member_id == b("member"),
-        sa.exists(sa.select(_run.id).where(_run.agent_id == _ag.id, _run.status.in_(OPEN))),
+        sa.or_(*(sa.exists(sa.select(_run.id).where(_run.agent_id == _ag.id, _is(status))) for status in OPEN)),
     )
     .order_by(_ag.id)
     .limit(b("most"))
 )
-_COUNT = sa.select(_run.status, sa.func.count().label("n")).where(_run.agent_id == b("agent"), _run.status.in_(OPEN))
-_COUNTS = _COUNT.group_by(_run.status)
 _QUESTIONS = (
     sa.select(_ap.id).where(_ap.run_id == b("run"), _ap.status == sa.text("'pending'")).order_by(_ap.created_at)
 )
@@ -63,12 +71,13 @@ def lane(tx: Tx, agent_id: str) -> Any | None:
 
 def waiting(tx: Tx, agent_id: str, most: int) -> list[Any]:
     """The runs of a mailbox that have not ended, in their order: at work, parked and pending ones."""
-    return tx.rows(_OPEN, {"agent": agent_id, "most": most})
+    found = [row for each in _OPEN.values() for row in tx.rows(each, {"agent": agent_id, "most": most})]
+    return sorted(found, key=lambda row: (row.order_at, row.seq))[:most]
 
 
 def counts(tx: Tx, agent_id: str) -> dict[str, int]:
     """How many runs of a mailbox that have not ended there are, by state."""
-    return {row.status: row.n for row in tx.rows(_COUNTS, {"agent": agent_id})}
+    return {status: tx.rows(each, {"agent": agent_id})[0].n for status, each in _COUNTS.items()}
 
 
 def busy(tx: Tx, member_id: str, most: int) -> list[str]:

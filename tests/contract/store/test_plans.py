@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interlock.store import dispatch, inbox, reminders
+from interlock.store import dispatch, inbox, mailbox, reminders
 from interlock.store.engine import Store
 from interlock.store.schema import Alert, table
 from tests.contract.store.furniture import T0
@@ -36,3 +36,25 @@ async def test_look_that_is_repeated_scans_no_table(
     for name in tables:
         assert not [step for step in steps if step == f"SCAN {name}"], steps
         assert [step for step in steps if step.startswith((f"SEARCH {name} ", f"SCAN {name} USING"))], steps
+
+
+CLAIMS = [
+    (mailbox._ANY_READY, {"now": T0, "lacks": 0}, "lanes USING INDEX ix_lanes_ready"),
+    (mailbox._TAKE, {"now": T0, "lacks": 0, "most": 9, "worker": "w"}, "lanes USING INDEX ix_lanes_ready"),
+    (mailbox._HEAD, {"agent": "a"}, "runs USING INDEX ix_runs_queue"),
+    (mailbox.REFRESH, {"agent": "a", "now": T0}, "runs USING INDEX ix_runs_queue"),
+]
+
+
+@pytest.mark.parametrize(("statement", "params", "index"), CLAIMS)
+async def test_claim_goes_by_the_partial_indexes_and_sorts_nothing(
+    migrated_sqlite_url: str, statement: Any, params: dict[str, Any], index: str
+) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        made = store.driver.statements.of(statement)
+        with sqlite3.connect(migrated_sqlite_url.removeprefix("sqlite:///")) as connection:
+            plan = connection.execute(f"EXPLAIN QUERY PLAN {made.sql}", made.bind(params)).fetchall()
+        connection.close()
+    steps = [step[3] for step in plan]
+    assert [step for step in steps if index in step], steps
+    assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith(("SCAN lanes", "SCAN runs"))], steps
