@@ -8,19 +8,20 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from interlock.app.local import make_home
+from interlock.app.local import database_file, make_home
 from interlock.core.clock import Clock, SystemClock
-from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
 from interlock.core.values import Actor, ActorKind
 from interlock.settings import Settings
 from interlock.store import archive, migrate, restore, snapshots
 from interlock.store.archive import Archive, BadArchive, Manifest
 from interlock.store.epochs import Beginning, Uncertain
-from interlock.store.errors import StoreError
+from interlock.store.errors import StoreError, StoreTooNew
 from interlock.worker.home import HomeLock
 
 
@@ -98,17 +99,32 @@ async def begin_anew(
         return Beginning(now, manifest.taken_at, actor, settings.project, paused)
 
     with _alone(settings):
-        kept = None
-        if keep:
-            await asyncio.to_thread(_readable, path)
-            kept = settings.home / f"replaced-{now:%Y%m%dT%H%M%S}.backup"
-            try:
-                await asyncio.to_thread(archive.back_up, address(settings), kept, version("interlock"), now)
-            except StoreError:
-                kept = None
+        await asyncio.to_thread(_readable, path)
+        kept = await asyncio.to_thread(_kept, settings, now) if keep else None
+        folder = database_file(settings).parent if settings.is_embedded else settings.home
         put = partial(restore.restore, silent_s=None if force else settings.times.reassign_s)
-        manifest, uncertain = await asyncio.to_thread(put, address(settings), path, settings.home, start)
+        try:
+            manifest, uncertain = await asyncio.to_thread(put, address(settings), path, folder, start)
+        except InterlockError:
+            if kept is not None:
+                await asyncio.to_thread(kept.unlink, missing_ok=True)
+            raise
     return Restored(manifest, uncertain, kept)
+
+
+def _kept(settings: Settings, now: datetime) -> Path | None:
+    """A backup of what is there now; None where nothing is, or it is damaged and kept as a file.
+
+    Raises Conflict where it is of a newer version, which has to make that backup itself.
+    """
+    kept = settings.home / f"replaced-{now:%Y%m%dT%H%M%S}.backup"
+    try:
+        archive.back_up(address(settings), kept, version("interlock"), now)
+    except StoreTooNew as error:
+        raise Conflict(f"{error}; to replace it without keeping it, give `--no-keep`") from error
+    except StoreError:
+        return None
+    return kept
 
 
 @contextlib.contextmanager

@@ -113,8 +113,10 @@ def _sync(path: Path) -> None:
 def into_postgres(driver: PostgresDriver, prepared: sqlite3.Connection, begin: Begin) -> Uncertain:
     """Replaces every row of a PostgreSQL database in one transaction; who writes meanwhile waits, and is then told that
     its lease is gone."""
-    found_revision = migrate.revision(driver.url)
-    if found_revision is None or found_revision < migrate.HEAD:
+    there = migrate.revision(driver.url)
+    if there is not None and there not in migrate.KNOWN:
+        raise StoreTooNew(there, migrate.HEAD)
+    if there != migrate.HEAD:
         migrate.migrate_to(driver.url)
     tables = [table.name for table in SQLModel.metadata.sorted_tables]
     with driver.connect() as connection:

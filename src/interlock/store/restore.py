@@ -115,7 +115,7 @@ def _scratch(folder: Path) -> Iterator[Path]:
     """A place for a database that only this user can read; those that killed processes have left are cleared away."""
     for left in folder.glob(f"{SCRATCH}*"):
         pid = left.name.removeprefix(SCRATCH)
-        if pid.isdigit() and processes.started(int(pid)) is None:
+        if pid.isdigit() and (int(pid) == os.getpid() or processes.started(int(pid)) is None):
             shutil.rmtree(left, ignore_errors=True)
     made = folder / f"{SCRATCH}{os.getpid()}"
     try:

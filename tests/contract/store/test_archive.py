@@ -6,6 +6,7 @@ The rows are those of a database in the middle of its work, as the release befor
 import asyncio
 import hashlib
 import json
+import os
 import stat
 import zipfile
 from collections.abc import Callable
@@ -351,6 +352,14 @@ def test_database_that_is_damaged_is_replaced_and_kept_beside(full: Path, tmp_pa
     assert migrate.revision(f"sqlite:///{path}") == migrate.HEAD
     (aside,) = tmp_path.glob("interlock.db.damaged-*")
     assert aside.read_bytes().startswith(b"not a database")
+
+
+def test_what_a_killed_restore_has_left_is_cleared_away(full: Path, sqlite_url: str, tmp_path: Path) -> None:
+    for pid in (os.getpid(), 4_000_000):
+        (tmp_path / f"{restore.SCRATCH}{pid}").mkdir()
+        (tmp_path / f"{restore.SCRATCH}{pid}" / "interlock.db").write_bytes(b"half")
+    put(sqlite_url, full, tmp_path)
+    assert not list(tmp_path.glob(f"{restore.SCRATCH}*"))
 
 
 def test_file_of_something_else_is_not_replaced(full: Path, tmp_path: Path) -> None:
