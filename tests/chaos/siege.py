@@ -116,13 +116,20 @@ class Siege:
         return code == 0
 
     def launch(
-        self, name: str, dooms: Sequence[Mapping[str, Any]] = (), *, with_clerk: bool = True, **overrides: Any
+        self,
+        name: str,
+        dooms: Sequence[Mapping[str, Any]] = (),
+        *,
+        with_clerk: bool = True,
+        standstill_ms: int | None = None,
+        **overrides: Any,
     ) -> processes.Process:
         """A process that executes the mission; `overrides` are settings of its own."""
         (self.folder / f"{name}.journal").touch()
         orders = {
             "overrides": {**self.overrides(), **overrides}, "journal": str(self.folder / f"{name}.journal"),
             "effects_port": self.effects.port, "dooms": list(dooms), "with_clerk": with_clerk,
+            "standstill_ms": standstill_ms,
         }  # fmt: skip
         with (self.folder / f"{name}.err").open("wb") as said:
             return processes.start(

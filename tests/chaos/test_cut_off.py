@@ -5,6 +5,7 @@ Source: row E10.
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -39,10 +40,11 @@ async def test_worker_that_was_cut_off_writes_nothing_and_causes_no_effect_once_
     siege.effects.at = {"after": hold}
     async with siege.outside(), Wire(postgres_server) as wire:
         through = url.replace("postgres@/", f"postgres@127.0.0.1:{wire.port}/").partition("?")[0]
-        lost = siege.launch("lost", with_clerk=False, database_url=through, times=TIMES)
+        quick: dict[str, Any] = {"times": TIMES, "standstill_ms": 1000}
+        lost = siege.launch("lost", with_clerk=False, database_url=through, **quick)
         await held.wait()
         wire.cut()
-        other = siege.launch("other", times=TIMES)
+        other = siege.launch("other", **quick)
         assert await siege.end_of(other, "other") == 0, siege.said("other")
         asked = len(siege.effects.asked)
         fenced.set()

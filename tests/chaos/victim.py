@@ -23,6 +23,7 @@ from interlock.desk.progress import progress
 from interlock.settings import load_settings
 from interlock.store import migrate, squad, traces
 from interlock.store.errors import StoreUnavailable
+from interlock.store.postgres import PostgresDriver
 from interlock.tools.contract import ToolContext
 from interlock.tools.decorated import tool
 from interlock.tools.registry import OutcomeUnknown
@@ -63,6 +64,8 @@ class Orders:
     effects_port: int
     dooms: list[dict[str, Any]]
     with_clerk: bool
+    standstill_ms: int | None
+    """After which PostgreSQL breaks off the transaction of a process that stands still; None for as long as usual."""
 
 
 def tools(port: int) -> list[Any]:
@@ -131,7 +134,10 @@ async def live(orders: Orders) -> None:
     make_home(settings.home)
     await migrate.upgrade(settings.database_url)
     parts = load_parts(settings, tools(orders.effects_port))
-    async with DoomedStore(settings.database_url, Fate(orders.dooms, Path(orders.journal))) as store:
+    store = DoomedStore(settings.database_url, Fate(orders.dooms, Path(orders.journal)))
+    if isinstance(store.driver, PostgresDriver) and orders.standstill_ms is not None:
+        store.driver.standstill_ms = orders.standstill_ms
+    async with store:
         clock = JumpingClock()
         clock.listen()
         runtime = parts.runtime(settings, clock, store)
