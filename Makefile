@@ -14,7 +14,7 @@ TOOLS := $(VENV)/.tools
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fmt lock clean
+.PHONY: help demo test chaos lint bench fmt lock clean
 .NOTPARALLEL:
 
 help: ## Show this list
@@ -25,6 +25,10 @@ demo: $(RUNTIME) ## Run one whole mission offline, from goal to signed-off deliv
 
 test: $(TOOLS) ## Run every test; ARGS="-k approval" narrows
 	@$(BIN)/python -m scripts.run_tests $(ARGS)
+
+chaos: $(TOOLS) ## Kill, cut off and fill up at every point; half an hour and more
+	@TEST_TIMEOUT_S=14400 $(BIN)/python -m pytest -p no:cacheprovider -o faulthandler_timeout=0 -s \
+		tests/chaos tests/chaos/every_point.py tests/chaos/whole_fleet.py $(ARGS)
 
 lint: $(TOOLS) ## Run every static check and report all faults at once
 	@failed=0; \
