@@ -5,6 +5,7 @@ The sample that `make test` takes is `test_kills`.
 
 import asyncio
 import sys
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -30,9 +31,15 @@ async def test_mission_survives_the_death_of_its_process_at_every_point(database
     ]
     room = asyncio.Semaphore(AT_ONCE)
 
+    failed: list[str] = []
+
     async def endure(siege: Siege) -> None:
+        """One after the other fails for itself, so that all that do are told."""
         async with room:
-            await siege.endure()
+            try:
+                await siege.endure()
+            except Exception as error:  # noqa: BLE001 (told below)
+                failed.append(f"{siege.folder.name} {siege.hits}: {''.join(traceback.format_exception(error))}")
             sys.stdout.write(f"{siege.folder.name}: {siege.hits}\n")
             sys.stdout.flush()
 
@@ -41,6 +48,7 @@ async def test_mission_survives_the_death_of_its_process_at_every_point(database
             group.create_task(endure(siege))
     hits = Counter((kind, when) for siege in sieges for kind, when, _ in siege.hits)
     sys.stdout.write(f"\n{calm.unit_count} transactions, {calm.request_counts} requests; killed: {dict(hits)}\n")
+    assert failed == []
     assert [siege for siege in sieges if siege.deaths != 1 or len(siege.hits) != 1] == []
     for when in WHEN:
         assert hits["commit", when] >= calm.unit_count
