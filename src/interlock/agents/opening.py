@@ -79,7 +79,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     if brief.learning is not None:
         openings = (*openings, brief.learning)
         spender = replace(spender, accounts=tuple(sorted((*spender.accounts, brief.learning.id))))
-    times = runtime.settings.times
+    limit_s = runtime.settings.times.chat_run_s if chat else runtime.settings.times.task_run_s
     session = Session(
         runtime=runtime,
         claim=claim,
@@ -94,7 +94,8 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         earlier=0,
         position=0,
         spender=spender,
-        deadline_at=now + timedelta(seconds=times.chat_run_s if chat else times.task_run_s),
+        deadline_at=now + timedelta(seconds=limit_s),
+        ends_s=runtime.clock.monotonic() + limit_s,
         labels=frozenset(run.labels) | (brief.look.labels if brief.look else frozenset()),
         attempt=brief.attempts,
     )

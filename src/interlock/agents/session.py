@@ -90,6 +90,8 @@ class Session:
     """Where the next row of the conversation goes."""
     spender: Spender
     deadline_at: datetime
+    ends_s: float
+    """The deadline by the monotonic clock, so that no jump of the other one ends a run."""
     usage: Usage = field(default_factory=Usage)
     labels: frozenset[str] = frozenset()
     calls: list[CallState] = field(default_factory=list)
@@ -143,7 +145,7 @@ class Session:
     @property
     def seconds_left(self) -> float:
         """Until the deadline."""
-        return max(0.0, (self.deadline_at - self.runtime.clock.now()).total_seconds())
+        return max(0.0, self.ends_s - self.runtime.clock.monotonic())
 
     @property
     def needs_deliverable(self) -> bool:
