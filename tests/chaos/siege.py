@@ -53,13 +53,13 @@ class Siege:
     """A mission under fire. `dooms` are those of its commits, `requests` the points of its requests outside.
 
     A point of a request is `("model" | "effect", N, "before" | "after")`: before it is acted on, or after it was,
-    whether or not the answer has arrived.
+    whether or not the answer has arrived. With a purpose in place of N it is the first model call for that.
     """
 
     folder: Path
     url: str
     dooms: list[dict[str, Any]] = field(default_factory=list)
-    requests: list[tuple[str, int, str]] = field(default_factory=list)
+    requests: list[tuple[str, int | str, str]] = field(default_factory=list)
     deaths: int = 0
     hits: list[tuple[str, ...]] = field(default_factory=list)
     """The points at which it was killed; of a commit with the name of its unit."""
@@ -171,17 +171,20 @@ class Siege:
         point = self._seen["model"]
         purpose, turn = purpose_of(body)
         self._kill_at("model", point, "before")
-        if ("model", point, "after") in self.requests:
+        self._kill_at("model", purpose, "before")
+        for doom in [
+            each for each in self.requests if each in (("model", point, "after"), ("model", purpose, "after"))
+        ]:
             api = self._api
             assert api is not None
 
-            async def shoot() -> None:
-                await api.until(lambda api: number in api.answered or number in api.abandoned)
-                self._kill_at("model", point, "after")
-
-            self._tasks.create_task(shoot())
+            self._tasks.create_task(self._shoot(api, number, doom))
         self.billed[purpose].append(cost_of({**_NO_CACHE, **usage_of(purpose, turn)}))
         return answer(body)
+
+    async def _shoot(self, api: MessagesApi, number: int, doom: tuple[str, int | str, str]) -> None:
+        await api.until(lambda api: number in api.answered or number in api.abandoned)
+        self._kill_at(*doom)
 
     def _effect(self, moment: str) -> Callable[[Asked], Any]:
         async def meet(asked: Asked) -> None:
@@ -191,7 +194,7 @@ class Siege:
 
         return meet
 
-    def _kill_at(self, server: str, number: int, when: str) -> bool:
+    def _kill_at(self, server: str, number: int | str, when: str) -> bool:
         """Kills the process if this is a point where it is to be killed; whether it was."""
         if (server, number, when) not in self.requests:
             return False

@@ -20,7 +20,8 @@ EFFECTS = [
     ("effect", 6, "before"), ("effect", 7, "after"),
 ]  # fmt: skip
 """The first may be repeated as it is, for the other two a person is asked: each of the three is killed twice over."""
-MODEL = [("model", 1, "before"), ("model", 9, "after"), ("model", 20, "before")]
+MODEL = [("model", "plan", "after"), ("model", "compile", "before")]
+"""While no effect is on its way."""
 
 
 async def test_mission_survives_the_death_of_its_process_at_each_kind_of_transaction(
