@@ -322,15 +322,14 @@ def end(
     now: datetime,
 ) -> None:
     """Ends a run: what is left to record, its state, its task's next state, the news for its mission's coordinator."""
+    last = step or results
     mailbox.finish(
         tx, claim, ending.status, ending.stop_reason, now, result=ending.result, error=ending.error,
-        steps=step.number if step is not None else None,
+        steps=step.number if step is not None else None, progress=last.progress if last is not None else None,
     )  # fmt: skip
     if step is not None:
-        mailbox.add_up(tx, claim, step.progress)
         write_step(tx, claim, spender, step, now)
     if results is not None:
-        mailbox.add_up(tx, claim, results.progress)
         write_results(tx, claim, results, now)
     close(tx, claim, ending, actor, now)
 

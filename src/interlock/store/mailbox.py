@@ -125,6 +125,7 @@ _END = (
         control=None,
     )
 )
+_END_WITH = _END.values(_TOTALS)
 _PARK = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"), _UNASKED)
@@ -271,8 +272,9 @@ def finish(
     result: str | None,
     error: str | None,
     steps: int | None = None,
+    progress: Progress | None = None,
 ) -> None:
-    """Ends a run (completed, failed or cancelled) and frees its lane for the next.
+    """Ends a run (completed, failed or cancelled), with what it used last, and frees its lane for the next.
 
     On PostgreSQL the next is looked for once the lane is locked: one statement would not see what was posted while it
     waited for the lock. SQLite has one writer.
@@ -281,7 +283,9 @@ def finish(
     tx.must(_GO_ON if at_once else _LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
-    tx.must(_END, end, 1, LeaseLost(claim.run.id))
+    if progress is not None:
+        end.update(progress.params)
+    tx.must(_END if progress is None else _END_WITH, end, 1, LeaseLost(claim.run.id))
     observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
     if not at_once:
         tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})

@@ -10,12 +10,13 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import Dialect
-from sqlmodel import AutoString, SQLModel
+from sqlmodel import AutoString, SQLModel, UTCDateTime
 
 from interlock.core.text import storable
 from interlock.store.schema import table
 
 Convert = Callable[[Any], Any]
+MISSING: Any = object()
 
 
 class Statement:
@@ -32,8 +33,8 @@ class Statement:
         for name in state.positiontup or ():
             bind = compiled.binds.get(name)
             convert = _to_database(bind.type, dialect) if bind is not None else None
-            value = None if name in required else state.parameters[name]
-            self._bind.append((name, convert, name in required, value))
+            fixed = None if name in required else state.parameters[name]
+            self._bind.append((name, convert, name in required, fixed if convert is None else convert(fixed)))
         self._make, self._out = self._row_maker(core, dialect)
 
     @staticmethod
@@ -59,10 +60,8 @@ class Statement:
         """
         return tuple(
             [
-                (params[name] if required else params.get(name, value))
-                if convert is None
-                else convert(params[name] if required else params.get(name, value))
-                for name, convert, required, value in self._bind
+                (params[name] if convert is None else convert(params[name])) if required or name in params else fixed
+                for name, convert, required, fixed in self._bind
             ]
         )
 
@@ -74,6 +73,45 @@ class Statement:
         for position, convert in self._out:
             values[position] = convert(values[position])
         return self._make(values)
+
+
+class Insert(Statement):
+    """The insert of a whole row of a model; columns that are left out take the model's defaults."""
+
+    __slots__ = ("_columns", "_model")
+
+    def __init__(self, model: type[SQLModel], dialect: Dialect) -> None:
+        target = table(model)
+        super().__init__(sa.insert(target).inline(), dialect, [c.name for c in target.columns if not _generated(c)])
+        self._model = model.__name__
+        self._columns: list[tuple[str, Convert | None, Any, Callable[[], Any] | None]] = []
+        for name, convert, _, _ in self._bind:
+            field: Any = model.model_fields[name]
+            fixed = MISSING
+            if field.default_factory is None and not field.is_required():
+                fixed = field.default if convert is None else convert(field.default)
+            self._columns.append((name, convert, fixed, field.default_factory))
+
+    def bind(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The row in the driver's order and form.
+
+        Raises TypeError for a column that the model does not have, or a required one that is missing.
+        """
+        out, given = [], 0
+        for name, convert, fixed, factory in self._columns:
+            if name in params:
+                given += 1
+                out.append(params[name] if convert is None else convert(params[name]))
+            elif factory is not None:
+                out.append(factory() if convert is None else convert(factory()))
+            elif fixed is not MISSING:
+                out.append(fixed)
+            else:
+                raise TypeError(f"{self._model} lacks {name}")
+        if given != len(params):
+            unknown = params.keys() - {name for name, *_ in self._columns}
+            raise TypeError(f"{self._model} has no {', '.join(sorted(unknown))}")
+        return tuple(out)
 
 
 Made = WeakKeyDictionary[Any, Statement]
@@ -105,16 +143,31 @@ class Statements:
         """The insert of a whole row of a model."""
         found = self._made.get(model)
         if found is None:
-            target = table(model)
-            keys = [c.name for c in target.columns if not _generated(c)]
-            found = self._made[model] = Statement(sa.insert(target).inline(), self.dialect, keys)
+            found = self._made[model] = Insert(model, self.dialect)
         return found
 
 
 def _to_database(kind: Any, dialect: Dialect) -> Convert | None:
     convert: Convert | None = kind.dialect_impl(dialect).bind_processor(dialect)
+    if isinstance(kind, UTCDateTime) and convert is not None:
+        return _remembering(convert)
     is_text = isinstance(kind, AutoString | sa.String)
     return _text if is_text and convert is None else convert
+
+
+def _remembering(convert: Convert) -> Convert:
+    """The same, which does not convert a value again that it has just converted: one moment is many columns' time."""
+    last: tuple[Any, Any] = (None, convert(None))
+
+    def remembered(value: Any) -> Any:
+        nonlocal last
+        known, made = last
+        if value is not known:
+            made = convert(value)
+            last = (value, made)
+        return made
+
+    return remembered
 
 
 def _text(value: Any) -> Any:
@@ -123,48 +176,3 @@ def _text(value: Any) -> Any:
 
 def _generated(column: sa.Column[Any]) -> bool:
     return column.table.autoincrement_column is column
-
-
-class Defaults:
-    """What a model fills in for columns that an insert leaves out."""
-
-    def __init__(self) -> None:
-        self._models: dict[type[SQLModel], tuple[dict[str, Any], dict[str, Callable[[], Any]], set[str]]] = {}
-
-    def complete(self, model: type[SQLModel], values: Mapping[str, Any]) -> dict[str, Any]:
-        """`values` with every column present.
-
-        Raises TypeError for a column that the model does not have, or a required one that is missing.
-        """
-        fixed, made, required = self._models.get(model) or self._learn(model)
-        row = {**fixed, **values}
-        for name, factory in made.items():
-            if name not in values:
-                row[name] = factory()
-        if missing := required - values.keys():
-            raise TypeError(f"{model.__name__} lacks {', '.join(sorted(missing))}")
-        if len(row) > len(fixed) + len(made) + len(required):
-            unknown = values.keys() - fixed.keys() - made.keys() - required
-            raise TypeError(f"{model.__name__} has no {', '.join(sorted(unknown))}")
-        return row
-
-    def _learn(self, model: type[SQLModel]) -> tuple[dict[str, Any], dict[str, Callable[[], Any]], set[str]]:
-        fixed: dict[str, Any] = {}
-        made: dict[str, Callable[[], Any]] = {}
-        required: set[str] = set()
-        generated = {c.name for c in table(model).columns if _generated(c)}
-        for name, info in model.model_fields.items():
-            if name in generated:
-                continue
-            if info.default_factory is not None:
-                factory: Any = info.default_factory
-                made[name] = factory
-            elif info.is_required():
-                required.add(name)
-            else:
-                fixed[name] = info.default
-        self._models[model] = (fixed, made, required)
-        return self._models[model]
-
-
-DEFAULTS = Defaults()

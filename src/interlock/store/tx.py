@@ -14,7 +14,7 @@ from sqlmodel import SQLModel
 
 from interlock.core.errors import InterlockError
 from interlock.core.telemetry import Fact
-from interlock.store.statements import DEFAULTS, Statements
+from interlock.store.statements import Statements
 
 Params = Mapping[str, Any]
 NONE: Params = {}
@@ -147,11 +147,11 @@ class SqliteTx:
 
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
-        self.connection.execute(s.sql, s.bind(DEFAULTS.complete(model, values)))
+        self.connection.execute(s.sql, s.bind(values))
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
         s = self.statements.insert(model)
-        self.connection.executemany(s.sql, [s.bind(DEFAULTS.complete(model, r)) for r in rows])
+        self.connection.executemany(s.sql, [s.bind(r) for r in rows])
 
 
 class PostgresTx:
@@ -211,7 +211,7 @@ class PostgresTx:
 
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
-        self.connection.execute(s.sql, s.bind(DEFAULTS.complete(model, values)), prepare=True)
+        self.connection.execute(s.sql, s.bind(values), prepare=True)
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
