@@ -22,7 +22,7 @@ from interlock.store import controls, leases, mailbox, processes, squad
 from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, small
 from interlock.worker import abilities
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 
@@ -35,6 +35,8 @@ STOP_S = 4.0
 AT_ONCE_S = 1.5
 """The same where somebody wants it at once."""
 STORE_RETRY_S = 1.0
+CLAIMED_AT_ONCE = 16
+"""Runs that begin in one round of the event loop; many more would keep all others waiting."""
 LONGEST_BACKOFF_S = 300.0
 """Between tries of a run whose end could not be recorded."""
 _log = logging.getLogger(__name__)
@@ -140,8 +142,12 @@ class Worker:
         await self._heed_controls()
         free = self.concurrency - len(self._runs) if self._may_claim else 0
         if free > 0 and await self._is_worth_a_claim() and self._may_claim:
-            for claim in await store.write(mailbox.claim, self.id, free, clock.now(), self._lacks):
+            most = min(free, CLAIMED_AT_ONCE)
+            claims = await store.write(mailbox.claim, self.id, most, clock.now(), self._lacks)
+            for claim in claims:
                 self._start(claim)
+            if len(claims) == most < free:
+                return
             if len(self._runs) < self.concurrency:
                 await asyncio.sleep(0)
         if not self._stopping:
@@ -274,6 +280,7 @@ def _handed_back(tx: Tx, run_ids: tuple[str, ...]) -> tuple[HandedBack, ...]:
     return tuple(HandedBack(row.id, row.kind, names.get(row.agent_id)) for row in rows)
 
 
+@small
 def _orders(tx: Tx, worker_id: str) -> tuple[Mode, dict[str, str]]:
     """What people have said: of the squad, and of single runs of a worker."""
     return controls.mode(tx), {row.id: row.control for row in leases.controlled(tx, worker_id)}
