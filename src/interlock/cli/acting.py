@@ -113,7 +113,10 @@ def cancel(
         return screen.data(ended)
     stopped = f", {len(ended['runs'])} runs told to stop" if len(ended["runs"]) > 1 else ""
     word = "canceled" if ended["changed"] else "was canceled already"
-    return screen.line(f"{ended['kind']} {ended['id']} {word}{stopped}")
+    screen.line(f"{ended['kind']} {ended['id']} {word}{stopped}")
+    screen.flight({**ended, "runs": ended["in_flight"]}, "stopped")
+    if ended.get("uncertain"):
+        screen.note("nobody knows whether the uncertain effects happened: look before they are done again")
 
 
 def deliverable(

@@ -93,13 +93,6 @@ def _show_flight(done: dict[str, Any], fate: str) -> None:
     """What was at work, and which effects nobody is sure of. Source: row I8."""
     from interlock.cli import screen
 
-    late = set(done.get("still_running", ()))
-    for run in done["runs"]:
-        what = "its worker has not answered yet" if run["id"] in late else fate
-        screen.line(f"  {run['id']}  {run['persona'] or run['kind']}  {', '.join(run['doing'])}  {what}")
-    for child in done.get("children", ()):
-        screen.line(f"  child process ended: {child['program']} (process {child['pid']}) of {child['run_id']}")
-    for call in done.get("uncertain", ()):
-        screen.line(f"  uncertain: {call['risk']} {call['tool']} {call['args']} of {call['run_id']}")
+    screen.flight(done, fate)
     if done.get("uncertain"):
         screen.note("each uncertain effect is asked about when its run goes on")

@@ -208,3 +208,15 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def flight(done: Mapping[str, Any], fate: str) -> None:
+    """What was at work when it was told to stop, what was ended with it, and which effects nobody is sure of."""
+    late = set(done.get("still_running", ()))
+    for run in done["runs"]:
+        what = "its worker has not answered yet" if run["id"] in late else fate
+        line(f"  {run['id']}  {run['persona'] or run['kind']}  {', '.join(run['doing'])}  {what}")
+    for child in done.get("children", ()):
+        line(f"  child process ended: {child['program']} (process {child['pid']}) of {child['run_id']}")
+    for call in done.get("uncertain", ()):
+        line(f"  uncertain: {call['risk']} {call['tool']} {call['args']} of {call['run_id']}")

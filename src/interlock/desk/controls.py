@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.core.errors import Conflict, UsageError
+from interlock.desk import flight
 from interlock.desk.finding import find, find_any
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
@@ -17,15 +18,29 @@ ENDED_RUNS = frozenset({"completed", "failed", "cancelled"})
 TRIES = 3
 
 
-async def cancel(office: Office, person: Person, ident: str, *, reason: str = "canceled by an operator") -> View:
+async def cancel(
+    office: Office,
+    person: Person,
+    ident: str,
+    *,
+    reason: str = "canceled by an operator",
+    wait_s: float = flight.PROOF_S,
+) -> View:
     """Ends a mission, a task or a run: {kind, id, status, runs} with the runs that were told to stop.
 
-    What is canceled already stays so, and says so with `changed` false.
+    `in_flight` are those of them that a worker had in hand, as `flight.shown` has them; where there are any, what
+    `flight.proof` tells of them after `wait_s` at most comes with it. What is canceled already stays so, and says so
+    with `changed` false. Source: row I8.
 
     Raises Unknown, Refused, and Conflict for what has ended otherwise.
     """
     require_operator(person, "cancel anything")
     patience = timedelta(seconds=office.settings.times.blocked_escalation_s)
+    view = await _tried(office, person, ident, reason, patience)
+    return {**view, **await flight.proof(office, view["in_flight"], wait_s)} if view["in_flight"] else view
+
+
+async def _tried(office: Office, person: Person, ident: str, reason: str, patience: timedelta) -> View:
     for _ in range(TRIES - 1):
         try:
             return await office.store.write(_cancel, person, ident, reason, office.clock.now(), patience)
@@ -52,25 +67,30 @@ def _cancel(tx: Tx, person: Person, ident: str, reason: str, now: datetime, pati
     assert row is not None
     kind = "mission" if row.parent_id is None else "task"
     if row.status == TaskState.CANCELED:
-        return {"kind": kind, "id": found, "status": row.status, "runs": [], "changed": False}
+        return {"kind": kind, "id": found, "status": row.status, "runs": [], "in_flight": [], "changed": False}
     if row.status == TaskState.DONE:
         raise Ended(kind, found, row.status)
-    stopped = _stop_runs(tx, row, reason, now)
+    stopped, in_flight = _stop_runs(tx, row, reason, now)
     if kind == "mission":
         _end_mission(tx, person, found, reason, now)
     else:
         _end_task(tx, person, row, reason, now)
-    return {"kind": kind, "id": found, "status": str(TaskState.CANCELED), "runs": stopped, "changed": True}
+    status = str(TaskState.CANCELED)
+    return {"kind": kind, "id": found, "status": status, "runs": stopped, "in_flight": in_flight, "changed": True}
 
 
-def _stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> list[str]:
-    """Stops the runs of a task or a mission, but for the coordinator's own, which has to take up what happened."""
+def _stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str], list[View]]:
+    """Stops the runs of a task or a mission, but for the coordinator's own, which has to take up what happened.
+
+    Returns their ids, and those that were at work.
+    """
     is_mission = row.parent_id is None
     found = traces.runs(tx, mission_id=row.id, most=5_000) if is_mission else traces.runs(tx, task_id=row.id)
     open_runs = [r for r in found if r.status not in ENDED_RUNS and r.kind != "mission"]
+    in_flight = flight.shown(tx, [run for run in open_runs if run.status == "running"])
     for run in sorted(open_runs, key=lambda r: (r.agent_id, r.seq)):
         leases.cancel(tx, run.id, now, reason)
-    return [run.id for run in open_runs]
+    return [run.id for run in open_runs], in_flight
 
 
 def _end_mission(tx: Tx, person: Person, mission_id: str, reason: str, now: datetime) -> None:
@@ -94,11 +114,12 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
     run = traces.run(tx, run_id)
     assert run is not None
     if run.status == "cancelled":
-        return {"kind": "run", "id": run_id, "status": run.status, "runs": [], "changed": False}
+        return {"kind": "run", "id": run_id, "status": run.status, "runs": [], "in_flight": [], "changed": False}
     if run.status in ENDED_RUNS:
         raise Ended("run", run_id, run.status)
     if run.kind == "mission":
         raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
+    in_flight = flight.shown(tx, [run] if run.status == "running" else [])
     status = leases.cancel(tx, run_id, now, reason)
     if status == "cancelled" and run.mission_id is not None:
         tell_coordinator(tx, person, run, reason, now, patience)
@@ -106,7 +127,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
         tx, "RUN_CANCELED", person.actor, now, project_id=run.project_id, mission_id=run.mission_id,
         task_id=run.task_id, run_id=run_id, reason=reason, surface=person.surface,
     )  # fmt: skip
-    return {"kind": "run", "id": run_id, "status": status, "runs": [run_id], "changed": True}
+    return {"kind": "run", "id": run_id, "status": status, "runs": [run_id], "in_flight": in_flight, "changed": True}
 
 
 def tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime, patience: timedelta) -> None:

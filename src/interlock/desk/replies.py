@@ -174,7 +174,19 @@ def canceled_card(ended: View) -> Card:
     """What was ended."""
     word = "canceled" if ended["changed"] else "was canceled already"
     runs = len(ended["runs"])
-    return said(f"{ended['kind']} {word}", f"{runs} runs were told to stop" if runs > 1 else "", footer=ended["id"])
+    seen = {**ended, "runs": ended["in_flight"]}
+    passages = [
+        (f"{runs} runs were told to stop" if runs > 1 else "", None),
+        (_in_flight(seen), "Was in flight"),
+        (listed(ended.get("still_running", [])), "Has not stopped yet"),
+        (_children(seen), "Child processes that were ended"),
+        (_uncertain(seen), "Nobody knows whether these took effect"),
+    ]
+    return Card(
+        f"{ended['kind']} {word}",
+        passages=tuple(Passage(text, heading) for text, heading in passages if text),
+        footer=ended["id"],
+    )
 
 
 DONE_NOW = {

@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from interlock.app import fleet
-from interlock.desk import emergency
+from interlock.desk import controls, emergency, replies
 from interlock.oversight.capacity import Capacity
 from interlock.store import audit, leases, mailbox, processes
 from interlock.store.mailbox import Claim
@@ -158,19 +160,27 @@ async def test_worker_that_cannot_be_heard_lets_go_of_its_runs_before_others_tak
         await becomes(stage, run, "completed")
 
 
-async def test_stop_proves_what_was_in_flight_and_that_child_processes_ended(
-    store: CountingStore, tmp_path: Path
+@pytest.mark.parametrize("told", ["stop", "cancel"])
+async def test_who_ends_a_run_is_shown_what_was_in_flight_and_that_child_processes_ended(
+    store: CountingStore, tmp_path: Path, told: str
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(calls("rest", "1")), [rest])
     run = await stage.think()
     records = stage.runtime.settings.home / "children"
     async with working(stage):
         await until(lambda: records.is_dir() and '"pid": ' in "".join(p.read_text() for p in records.glob("kid_*")))
-        view: dict[str, Any] = await emergency.stop(stage.runtime, stage.ada, wait_s=10)
-    assert [(each["id"], each["doing"]) for each in view["runs"]] == [(run, ["rest"])]
+        if told == "stop":
+            view: dict[str, Any] = await emergency.stop(stage.runtime, stage.ada, wait_s=10)
+            in_flight = view["runs"]
+        else:
+            view = await controls.cancel(stage.runtime, stage.ada, run, wait_s=10)
+            in_flight = view["in_flight"]
+    assert [(each["id"], each["doing"]) for each in in_flight] == [(run, ["rest"])]
     [child] = view["children"]
     assert (child["run_id"], child["program"], view["still_running"]) == (run, "sh", [])
     assert processes.started(child["pid"]) is None
+    shown = replies.canceled_card(view) if told == "cancel" else replies.mode_card("slack", view)
+    assert [p.heading for p in shown.passages] == ["Was in flight", "Child processes that were ended"]
 
 
 async def test_second_claimer_sees_nothing_of_what_it_lacks(store: CountingStore, tmp_path: Path) -> None:
