@@ -76,8 +76,6 @@ class Store:
         self._room = asyncio.Semaphore(ROOM)
         self._local = threading.local()
         self._readers: list[Any] = []
-        self._near: Any = None
-        """Reads on the event loop itself."""
         self._wake = Listener()
         self._listeners = WeakSet({self._wake})
         self._closed = True
@@ -151,11 +149,8 @@ class Store:
         """Runs a function that only reads, over one snapshot, beside the writer."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        if getattr(fn, "small", False) and isinstance(self.driver, SqliteDriver):
-            if self._near is None:
-                self._near = self.driver.open_reader()
-                self._readers.append(self._near)
-            found: T = self.driver.read(self._near, fn, args, kwargs)
+        if getattr(fn, "small", False) and self._writer.is_free:
+            found: T = self._writer.read((fn, args, kwargs))
             return found
         return await self._loop.run_in_executor(self._pool, self._read, fn, args, kwargs)
 

@@ -27,7 +27,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.05
 CACHE_KIB = 32 * 1024
 UNITS_A_LOG = 256
 """After so many, the log is copied into the file; pages that are written again and again, once."""
-QUICK_S = 0.005
+QUICK_S = 0.02
 """A disk that takes longer for a commit is waited for by a thread."""
 CAREFUL_BATCHES = 64
 """After a unit has failed, units have savepoints of their own for so many batches."""
@@ -96,6 +96,12 @@ class SqliteDriver:
         connection = self._connect()
         connection.execute("PRAGMA query_only=ON")
         return SqliteTx(connection, self.statements)
+
+    def nearest(self) -> SqliteTx:
+        """A transaction object over the writing connection, for reads while nobody writes."""
+        if self._writer is None:
+            raise StoreUnavailable("the store is closed")
+        return SqliteTx(self._writer, self.statements)
 
     def read(self, tx: Any, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`fn(tx, …)` over one snapshot."""

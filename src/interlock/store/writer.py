@@ -54,6 +54,19 @@ class Writer:
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the event loop may use the connection by itself now."""
+        return not self._in_hand and isinstance(self.driver, SqliteDriver)
+
+    def read(self, work: Work) -> Any:
+        """Reads on the event loop, where that is free. The pages that were written last are at hand on this connection;
+        any other has to read them again.
+        """
+        assert isinstance(self.driver, SqliteDriver)
+        fn, args, kwargs = work
+        return self.driver.read(self.driver.nearest(), fn, args, kwargs)
+
     def submit(self, work: Work) -> "asyncio.Future[Any]":
         """What will have its result, or its error, once it is committed."""
         done: asyncio.Future[Any] = self._loop.create_future()

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
-from interlock.store.schema.types import Counter, Json
+from interlock.store.schema.types import Counter, Json, of_some
 
 
 class RunStep(SQLModel, table=True):
@@ -39,7 +39,7 @@ class RunMessage(SQLModel, table=True):
     __table_args__ = (sa.Index("ix_run_messages_run_id_position", "run_id", "position"),)
     id: str = Field(primary_key=True)
     run_id: str = Field(foreign_key="runs.id", ondelete="CASCADE")
-    step_id: str | None = Field(default=None, index=True)
+    step_id: str | None = None
     position: int
     message_type: str
     """system_message, user_message, assistant_message, tool_call_message or tool_return_message."""
@@ -58,10 +58,13 @@ class ToolCall(SQLModel, table=True):
     """
 
     __tablename__ = "tool_calls"
-    __table_args__ = (sa.UniqueConstraint("run_id", "step_number", "position"),)
+    __table_args__ = (
+        sa.UniqueConstraint("run_id", "step_number", "position"),
+        of_some("ix_tool_calls_task_id", "task_id"),
+    )
     id: str = Field(primary_key=True)
     run_id: str = Field(foreign_key="runs.id", ondelete="CASCADE")
-    task_id: str | None = Field(default=None, index=True)
+    task_id: str | None = None
     step_number: int
     position: int
     call_id: str

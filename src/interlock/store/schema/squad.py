@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
-from interlock.store.schema.types import Json
+from interlock.store.schema.types import Json, of_some
 
 
 class Meta(SQLModel, table=True):
@@ -127,7 +127,11 @@ class Run(SQLModel, table=True):
         sa.Index("ix_runs_agent_id_seq", "agent_id", "seq"),
         sa.Index("ix_runs_waiting", "agent_id", "seq", sqlite_where=sa.text("status = 'waiting'"),
                  postgresql_where=sa.text("status = 'waiting'")),
-        sa.Index("ix_runs_status_created_at", "status", "created_at"),
+        sa.Index("ix_runs_created_at", "created_at"),
+        sa.Index("ix_runs_failed", "created_at", sqlite_where=sa.text("status = 'failed'"),
+                 postgresql_where=sa.text("status = 'failed'")),
+        of_some("ix_runs_mission_id", "mission_id"),
+        of_some("ix_runs_task_id", "task_id"),
         sa.Index("ix_runs_queue", "agent_id", "order_at", "seq", sqlite_where=sa.text("status = 'created'"),
                  postgresql_where=sa.text("status = 'created'")),
         sa.Index("uq_runs_running", "agent_id", unique=True, sqlite_where=sa.text("status = 'running'"),
@@ -154,8 +158,8 @@ class Run(SQLModel, table=True):
     parent_run_id: str | None = None
     report_to: str | None = None
     """The agent whose mailbox is told of this run's end. Source: row A19."""
-    mission_id: str | None = Field(default=None, index=True)
-    task_id: str | None = Field(default=None, index=True)
+    mission_id: str | None = None
+    task_id: str | None = None
     trigger_message_id: str | None = None
     channel_id: str | None = None
     dm_conversation_id: str | None = None

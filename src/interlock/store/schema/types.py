@@ -28,3 +28,9 @@ def table(model: type[SQLModel]) -> sa.Table:
     found: Any = getattr(model, "__table__")  # noqa: B009 (SQLModel does not declare it)
     assert isinstance(found, sa.Table)
     return found
+
+
+def of_some(name: str, column: str) -> sa.Index:
+    """An index of the rows that have a value there; those without one cost nothing."""
+    return sa.Index(name, column, sqlite_where=sa.text(f"{column} IS NOT NULL"),
+                    postgresql_where=sa.text(f"{column} IS NOT NULL"))  # fmt: skip

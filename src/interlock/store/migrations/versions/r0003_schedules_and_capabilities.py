@@ -53,6 +53,27 @@ def upgrade() -> None:
         postgresql_where=sa.text("next_at IS NOT NULL"),
     )
     op.drop_index("ix_runs_agent_id_status", table_name="runs")
+    op.drop_index("ix_runs_status_created_at", table_name="runs")
+    op.drop_index("ix_run_messages_step_id", table_name="run_messages")
+    op.create_index("ix_runs_created_at", "runs", ["created_at"], unique=False)
+    op.create_index(
+        "ix_runs_failed",
+        "runs",
+        ["created_at"],
+        unique=False,
+        sqlite_where=sa.text("status = 'failed'"),
+        postgresql_where=sa.text("status = 'failed'"),
+    )
+    for table, column in (("runs", "mission_id"), ("runs", "task_id"), ("tool_calls", "task_id")):
+        op.drop_index(f"ix_{table}_{column}", table_name=table)
+        op.create_index(
+            f"ix_{table}_{column}",
+            table,
+            [column],
+            unique=False,
+            sqlite_where=sa.text(f"{column} IS NOT NULL"),
+            postgresql_where=sa.text(f"{column} IS NOT NULL"),
+        )
     op.create_index("ix_runs_agent_id_seq", "runs", ["agent_id", "seq"], unique=False)
     op.create_index(
         "ix_runs_waiting",

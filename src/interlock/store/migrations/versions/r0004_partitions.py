@@ -23,10 +23,7 @@ TABLES: dict[str, dict[str, dict[str, str]]] = {
     "run_messages": {
         "keys": {"pk_run_messages": "PRIMARY KEY (id, created_at)"},
         "references": {"fk_run_messages_run_id": RUN},
-        "indexes": {
-            "ix_run_messages_run_id_position": "(run_id, position)",
-            "ix_run_messages_step_id": "(step_id)",
-        },
+        "indexes": {"ix_run_messages_run_id_position": "(run_id, position)"},
     },
     "activities": {
         "keys": {"pk_activities": "PRIMARY KEY (id, created_at)"},
