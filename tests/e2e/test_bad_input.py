@@ -184,6 +184,7 @@ async def test_database_of_a_newer_version_is_told_in_a_line(offline: Home) -> N
     path = offline.folder / "home" / "interlock.db"
     with contextlib.closing(sqlite3.connect(path)) as file:
         file.execute("UPDATE alembic_version SET version_num = '9999'")
+        file.execute("UPDATE meta SET value = '9999' WHERE key = 'minimum_reader'")
         file.commit()
     ran = await offline.run("run", "Compare C and D", "--no-wait")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)

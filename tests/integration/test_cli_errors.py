@@ -125,6 +125,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(cli: Cli) -> No
     assert cli("run", "x", "--no-wait", *OFFLINE).code == 0
     with sqlite3.connect(cli.folder / ".interlock" / "interlock.db") as database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.execute("UPDATE meta SET value = '9999' WHERE key = 'minimum_reader'")
     done = cli("missions")
     assert done.code == 1
     assert "revision `9999`" in done.err

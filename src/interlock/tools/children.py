@@ -22,6 +22,7 @@ TERM_S = 0.4
 """How long the processes of a call have to end by themselves once it is cut off."""
 REST_S = 0.5
 """How long what is left in the pipes is waited for once they are gone."""
+FIRST_LOOK_S, LONGEST_LOOK_S = 0.002, 0.05
 MOST_BYTES = 1_000_000
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ")
 """Variables that a child gets from this process: no keys, no tokens."""
@@ -147,7 +148,7 @@ class _Child:
             for each in (_feed(process, self.order.given), heard[0].listen(process.stdout),
                          heard[1].listen(process.stderr))
         ]  # fmt: skip
-        over, cut = asyncio.create_task(process.wait()), asyncio.create_task(self.cut.wait())
+        over, cut = asyncio.create_task(_exit(process)), asyncio.create_task(self.cut.wait())
         await asyncio.wait({over, cut}, timeout=self.order.timeout_s, return_when=asyncio.FIRST_COMPLETED)
         by_itself = over.done()
         cut.cancel()
@@ -158,6 +159,17 @@ class _Child:
             each.cancel()
         await asyncio.gather(*talk, over, cut, return_exceptions=True)
         return by_itself
+
+
+async def _exit(process: asyncio.subprocess.Process) -> None:
+    """Returns once the process itself has ended.
+
+    Its `wait` waits, in some versions of Python, for the ends of its pipes too, and so for whoever has inherited them.
+    """
+    wait_s = FIRST_LOOK_S
+    while process.returncode is None:
+        await asyncio.sleep(wait_s)
+        wait_s = min(2 * wait_s, LONGEST_LOOK_S)
 
 
 class _Heard:
