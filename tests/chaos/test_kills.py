@@ -10,8 +10,8 @@ from tests.chaos.conftest import Databases
 from tests.chaos.siege import Siege
 
 WHEN = ("before", "after")
-LATE = {"leaders.release", "leases.leave"}
-"""What a process commits while it stops."""
+LATE = {"leaders.release", "leases.leave", "leaders.renew", "leases.beat"}
+"""What a process commits while it stops, or every few seconds of a mission that takes that long."""
 ANYWHERE = (57, 38, 27, 16)
 """Transactions of one process after the other, so that the deaths are spread over the mission to its end."""
 EFFECTS = [

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from time import perf_counter
 from typing import Concatenate, ParamSpec, TypeVar
 
 from interlock.agents.context import Runtime
@@ -47,9 +46,9 @@ class Bites:
         self, runtime: Runtime, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """A unit in a transaction of its own; then others have the writer for as long as it took, commit included."""
-        began = perf_counter()
+        began = runtime.clock.monotonic()
         result = await runtime.store.write(unit, *args, **kwargs)
-        took_s = perf_counter() - began
+        took_s = runtime.clock.monotonic() - began
         self.longest_s = max(self.longest_s, took_s)
         if took_s > TARGET_S:
             self.size = max(self.size // 2, 1)
