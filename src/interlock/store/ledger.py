@@ -31,8 +31,10 @@ _SETTLED = _led.reservation_id.in_(
     sa.select(_led.reservation_id).where(_led.run_id == b("run_"), _led.kind == "settle")
 )
 _OPEN = sa.select(LEDGER).where(_led.run_id == b("run_"), _led.kind == "reserve", sa.not_(_SETTLED)).order_by(_led.id)
-_OF_RUN = sa.select(LEDGER).where(_led.run_id == b("run_")).order_by(
-    _led.created_at, _led.step_number, _led.attempt, _led.kind, _led.id
+_OF_RUN = (
+    sa.select(LEDGER)
+    .where(_led.run_id == b("run_"))
+    .order_by(_led.created_at, _led.step_number, _led.attempt, _led.kind, _led.id)
 )
 _RESERVED = sa.select(LEDGER).where(_led.reservation_id == b("reservation"), _led.kind == "reserve")
 _SPENT = (
