@@ -106,6 +106,7 @@ async def test_two_taps_at_once_and_a_tap_again_answer_once(stage: Stage) -> Non
     await stage.idle()
     mission = await task(stage.box.runtime, view["mission_id"])
     assert mission["status"] != "CANCELED"
+    await stage.api.until(lambda _: "by Ana on slack" in card.text())
     assert card.text().count("by Ana on slack") == 1
 
 
