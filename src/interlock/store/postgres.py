@@ -14,7 +14,8 @@ from interlock.core.text import storable_json
 from interlock.store.errors import StoreUnavailable
 from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
-from interlock.store.tx import PostgresTx, is_relaxed
+from interlock.store.tx import PipelinedTx, PostgresTx, is_relaxed
+from interlock.store.wire import Wire
 
 MALFORMED = (
     "INTERLOCK_DATABASE_URL is not a URL of PostgreSQL: write `postgresql://USER:PASSWORD@HOST/DATABASE`, with each "
@@ -64,6 +65,7 @@ class PostgresDriver:
         """Where news of commits is to be had; None where only looking helps."""
         self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
+        self._wire: Wire | None = None
 
     def connect(self, *, autocommit: bool = True) -> Any:
         """A connection. One that leads nowhere any more is noticed by the kernel, not waited for.
@@ -114,12 +116,13 @@ class PostgresDriver:
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
         self._writer = self.connect()
+        self._wire = Wire(self._writer, prepares=not self.pooled)
 
     def close_writer(self) -> None:
         """Disconnects the writer."""
         if self._writer is not None:
             self._writer.close()
-            self._writer = None
+            self._writer = self._wire = None
 
     def open_reader(self) -> PostgresTx:
         """A transaction object over a connection that cannot write."""
@@ -230,47 +233,43 @@ class PostgresDriver:
     def _transaction(self, batch: Sequence[Work]) -> tuple[list[Any], bool]:
         import psycopg
 
-        connection = self._writer
-        tx = PostgresTx(connection, self.statements)
+        wire = self._wire
+        assert wire is not None
+        tx = PipelinedTx(wire, self.statements)
         results: list[Any] = []
         failure: Exception | None = None
         try:
-            with connection.pipeline() as pipeline:
-                tx.pipeline = pipeline
-                try:
-                    self._execute(tx, batch, results)
-                except Exception as error:  # noqa: BLE001 (psycopg logs a warning where one leaves its pipeline)
-                    failure = error
+            wire.enter()
+            self._execute(tx, batch, results)
+        except Exception as error:  # noqa: BLE001 (raised below, once nothing is on its way any more)
+            failure = error
+        try:
+            wire.leave()
         except psycopg.Error as error:
             failure = failure or error
         if failure is not None:
             raise failure
         try:
-            connection.execute("COMMIT")
+            self._writer.execute("COMMIT")
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             self.close_writer()
             raise CommitUnknown(f"PostgreSQL went away during a commit: {first_line(error)}") from error
         return results, tx.wake
 
-    def _execute(self, tx: PostgresTx, batch: Sequence[Work], results: list[Any]) -> None:
-        tx.connection.execute("BEGIN")
+    def _execute(self, tx: PipelinedTx, batch: Sequence[Work], results: list[Any]) -> None:
+        tx.wire.send(b"BEGIN")
         if (settings := self._in_transaction) is not None:
-            tx.connection.execute(settings)
+            tx.wire.send(settings.encode())
         if all(is_relaxed(unit) for unit, _, _ in batch):
-            tx.connection.execute("SET LOCAL synchronous_commit = off")
+            tx.wire.send(b"SET LOCAL synchronous_commit = off")
         for unit, args, kwargs in batch:
             results.append(unit(tx, *args, **kwargs))
-        tx.pipeline.sync()
+        tx.wire.settle()
         tx.verify()
 
     def _rollback(self) -> None:
-        import psycopg
-
-        if self._writer is None:
-            return
-        try:
-            self._writer.execute("ROLLBACK")
-        except psycopg.Error:
+        """By libpq itself: psycopg would have the server forget all that is prepared."""
+        if self._wire is not None and not self._wire.roll_back():
             self.close_writer()
 
 

@@ -14,6 +14,7 @@ from sqlmodel import AutoString, SQLModel, UTCDateTime
 
 from interlock.core.text import storable
 from interlock.store.schema import table
+from interlock.store.wire import dollars
 
 Convert = Callable[[Any], Any]
 MISSING: Any = object()
@@ -22,7 +23,7 @@ MISSING: Any = object()
 class Statement:
     """One statement of one dialect: its SQL, and how values go in and rows come out."""
 
-    __slots__ = ("_bind", "_make", "_out", "sql")
+    __slots__ = ("_bind", "_make", "_out", "_wired", "sql")
 
     def __init__(self, core: sa.Executable, dialect: Dialect, column_keys: list[str] | None = None) -> None:
         compiled: Any = core.compile(dialect=dialect, column_keys=column_keys)  # type: ignore[attr-defined]
@@ -36,6 +37,14 @@ class Statement:
             fixed = None if name in required else state.parameters[name]
             self._bind.append((name, convert, name in required, fixed if convert is None else convert(fixed)))
         self._make, self._out = self._row_maker(core, dialect)
+        self._wired: bytes | None = None
+
+    @property
+    def wired(self) -> bytes:
+        """Its SQL as libpq wants it."""
+        if self._wired is None:
+            self._wired = dollars(self.sql)
+        return self._wired
 
     @staticmethod
     def _row_maker(core: Any, dialect: Dialect) -> tuple[Any, list[tuple[int, Convert]]]:

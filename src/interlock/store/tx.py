@@ -15,6 +15,7 @@ from sqlmodel import SQLModel
 from interlock.core.errors import InterlockError
 from interlock.core.telemetry import Fact
 from interlock.store.statements import Statements
+from interlock.store.wire import Wire
 
 Params = Mapping[str, Any]
 NONE: Params = {}
@@ -155,7 +156,7 @@ class SqliteTx:
 
 
 class PostgresTx:
-    """Over a psycopg connection, inside a pipeline where the driver made one."""
+    """Over a psycopg connection, each statement by itself."""
 
     dialect = "postgresql"
     facts: list[Fact] | None = None
@@ -163,7 +164,6 @@ class PostgresTx:
 
     def __init__(self, connection: Any, statements: Statements) -> None:
         self.connection, self.statements, self.wake = connection, statements, False
-        self.pipeline: Any = None
         self.checks: list[tuple[Any, int, InterlockError]] = []
         self.stirred: list[Any] = []
 
@@ -185,10 +185,7 @@ class PostgresTx:
 
         INVARIANT: the server is told that nothing follows for now: only so it sees that a transaction stands still.
         """
-        heard = self._execute(core, params)
-        if self.pipeline is not None:
-            self.pipeline.sync()
-        return heard
+        return self._execute(core, params)
 
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
         return int(self._heard(core, params)[0].rowcount)
@@ -203,11 +200,7 @@ class PostgresTx:
         return None if raw is None else s.row(raw)
 
     def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
-        asked = [self._execute(core, params) for params in many]
-        if self.pipeline is not None:
-            self.pipeline.sync()
-        found = [(s, cursor.fetchone()) for cursor, s in asked]
-        return [None if raw is None else s.row(raw) for s, raw in found]
+        return [self.one(core, params) for params in many]
 
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
@@ -224,3 +217,30 @@ class PostgresTx:
         for cursor, rows, error in checks:
             if cursor.rowcount != rows:
                 raise error
+
+
+class PipelinedTx(PostgresTx):
+    """Over a pipeline: what nobody has to hear of at once goes out with what somebody has."""
+
+    def __init__(self, wire: Wire, statements: Statements) -> None:
+        super().__init__(wire.connection, statements)
+        self.wire = wire
+
+    def _execute(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
+        s = self.statements.of(core)
+        return self.wire.send(s.wired, s.bind(params)), s
+
+    def _heard(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
+        heard = self._execute(core, params)
+        self.wire.settle()
+        return heard
+
+    def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
+        asked = [self._execute(core, params) for params in many]
+        self.wire.settle()
+        found = [(s, answer.fetchone()) for answer, s in asked]
+        return [None if raw is None else s.row(raw) for s, raw in found]
+
+    def add(self, model: type[SQLModel], /, **values: Any) -> None:
+        s = self.statements.insert(model)
+        self.wire.send(s.wired, s.bind(values))
