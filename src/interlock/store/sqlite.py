@@ -29,6 +29,8 @@ UNITS_A_LOG = 256
 """After so many, the log is copied into the file; pages that are written again and again, once."""
 QUICK_S = 0.02
 """A disk that takes longer for a commit is waited for by a thread."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+"""How long after a slow commit the thread commits; doubled with each that is slow again."""
 CAREFUL_BATCHES = 64
 """After a unit has failed, units have savepoints of their own for so many batches."""
 
@@ -46,6 +48,8 @@ class SqliteDriver:
         self._is_relaxed = False
         self._file: tuple[int, int] | None = None
         self._commit_s = 0.0
+        self._slow_until = 0.0
+        self._pause_s = FIRST_PAUSE_S
         self._careful = 0
         self._logged = 0
 
@@ -118,8 +122,8 @@ class SqliteDriver:
 
     @property
     def is_quick(self) -> bool:
-        """Whether commits have been too short lately to be worth a change of threads."""
-        return self._commit_s < QUICK_S
+        """Whether commits are too short to be worth a change of threads, as far as is known."""
+        return monotonic() >= self._slow_until
 
     @property
     def wants_tidying(self) -> bool:
@@ -128,7 +132,14 @@ class SqliteDriver:
 
     def commit_at_once(self, batch: Sequence[Work]) -> Committed | None:
         """As `commit`, but without waiting: None where another process writes to the database."""
-        return self._commit(batch, patience_s=0.0)
+        self._commit_s = 0.0
+        done = self._commit(batch, patience_s=0.0)
+        if self._commit_s > QUICK_S:
+            self._slow_until = monotonic() + self._pause_s
+            self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+        elif done is not None:
+            self._pause_s = FIRST_PAUSE_S
+        return done
 
     def commit(self, batch: Sequence[Work]) -> Committed:
         """Commits the units of a batch together; a unit that fails takes nothing else with it.
@@ -227,11 +238,9 @@ class SqliteDriver:
         return [(result, None)], tx.wake
 
     def _end(self, writer: sqlite3.Connection) -> None:
-        """Commits, and remembers how long it took: that the disk is slow at once, that it is quick little by little."""
         begun = monotonic()
         writer.execute("COMMIT")
-        took_s = monotonic() - begun
-        self._commit_s = max(took_s, 0.9 * self._commit_s + 0.1 * took_s)
+        self._commit_s = monotonic() - begun
 
     def _tidy(self) -> None:
         """Copies the log into the file as far as readers let it; from its start again where it is done with."""

@@ -78,9 +78,11 @@ class Writer:
     def _flush(self) -> None:
         if not self._gathered:
             return
-        if self._in_hand or not isinstance(self.driver, SqliteDriver) or not self.driver.is_quick:
+        if not isinstance(self.driver, SqliteDriver) or not self.driver.is_quick:
             self._hand_over()
             return
+        if self._in_hand:
+            return  # until the thread is through
         group, self._gathered = self._gathered[:AT_ONCE], self._gathered[AT_ONCE:]
         committed = self.driver.commit_at_once([work for work, _ in group])
         if committed is None:
@@ -140,6 +142,8 @@ class Writer:
     def _ended(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
         self._in_hand -= len(batch)
         self._resolve(batch, outcomes, wake)
+        if not self._in_hand:
+            self._flush()
 
     def _resolve(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
         for (_, done), (result, error) in zip(batch, outcomes, strict=True):
