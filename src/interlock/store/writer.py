@@ -84,17 +84,28 @@ class Writer:
         if self._in_hand:
             return  # until the thread is through
         group, self._gathered = self._gathered[:AT_ONCE], self._gathered[AT_ONCE:]
-        committed = self.driver.commit_at_once([work for work, _ in group])
-        if committed is None:
-            self._gathered = group + self._gathered
-            self._hand_over()
-            return
-        self._resolve(group, *committed)
-        if self._gathered:
-            self._loop.call_soon(self._flush)
-        elif self.driver.wants_tidying:
+        committed: tuple[list[Outcome], bool] | None = None
+        try:
+            committed = self.driver.commit_at_once([work for work, _ in group])
+        except BaseException as error:
+            committed = [(None, error) for _ in group], False
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            if committed is None:
+                self._gathered = group + self._gathered
+                self._hand_over()
+            else:
+                self._resolve(group, *committed)
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """What waits is next; the thread has its turn first where the log has become long."""
+        if isinstance(self.driver, SqliteDriver) and self.driver.wants_tidying:
             self.submit((_tidy, (), {}))
             self._hand_over()
+        elif self._gathered:
+            self._loop.call_soon(self._flush)
 
     def _hand_over(self) -> None:
         group, self._gathered = self._gathered, []
