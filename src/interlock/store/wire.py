@@ -13,6 +13,8 @@ from typing import Any
 from interlock.core.text import storable_json
 
 PREPARED, UNNAMED = b"interlock_%d", b""
+MOST_PREPARED = 500
+"""More than the store has; what is put together for one question does not fill the server's memory."""
 POLL_MS = 1_000
 
 
@@ -86,10 +88,10 @@ class Wire:
         """Sends a statement with `$1` for its parameters, whose types it tells by casts or by where they stand."""
         values, formats = _on_wire(params)
         libpq = self._libpq
-        if not self.prepares:
+        name = self._names.get(sql)
+        if name is None and (not self.prepares or len(self._names) >= MOST_PREPARED):
             libpq.send_query_params(sql, values, None, formats)
         else:
-            name = self._names.get(sql)
             if name is None:
                 self._made += 1
                 name = self._names[sql] = PREPARED % self._made
