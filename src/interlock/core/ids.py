@@ -13,6 +13,7 @@ _chances: "deque[bytes]" = deque()
 """Randomness that was fetched ahead, since to ask the system for it costs more than the rest of an id."""
 os.register_at_fork(after_in_child=_chances.clear)
 _CHANCES = 512
+RANDOM = (1 << 35) - 1
 
 
 def _nine(value: int) -> str:
@@ -33,8 +34,9 @@ def _chance() -> int:
 
 
 def new_id(prefix: str) -> str:
-    """A new id such as `run_06f3k2m9qz4tb8w1c`: nine characters of milliseconds, nine of randomness."""
-    return f"{prefix}_{_nine(time.time_ns() // 1_000_000)}{_nine(_chance())}"
+    """A new id such as `run_06f3k2m9qz4tb8w1c`: eleven characters of microseconds, seven of randomness."""
+    micros = time.time_ns() // 1_000
+    return f"{prefix}_{_nine(micros // 1_000)}{_nine(micros % 1_000 << 35 | _chance() & RANDOM)}"
 
 
 def new_agent_id() -> str:
