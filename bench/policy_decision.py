@@ -5,7 +5,8 @@ import statistics
 import time
 from typing import Any
 
-from interlock.policy.decide import Call, Caller, decide
+from interlock.policy.calls import Call, Caller
+from interlock.policy.decide import decide
 from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Trust
 from interlock.policy.rules import Policy

@@ -14,7 +14,7 @@ from interlock.agents.steps import Hold, Results
 from interlock.core.ids import new_id
 from interlock.core.values import digest
 from interlock.llm.messages import ToolUse
-from interlock.policy.decide import Decision
+from interlock.policy.calls import Decision
 from interlock.policy.risk import Risk
 from interlock.policy.secrets import scrub_value
 from interlock.store import approvals, traces

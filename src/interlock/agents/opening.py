@@ -22,7 +22,7 @@ from interlock.agents.task_messages import task_message
 from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
-from interlock.policy.decide import Caller
+from interlock.policy.calls import Caller
 from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, best, disputes
 from interlock.policy.risk import Trust
 from interlock.store import ledger

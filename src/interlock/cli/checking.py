@@ -14,7 +14,7 @@ from interlock.cli.options import Json
 from interlock.core.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from interlock.policy.decide import Decision
+    from interlock.policy.calls import Decision
 
 PACKAGE = Path(__file__).parents[1]
 QUESTION_KEYS = (

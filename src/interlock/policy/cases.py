@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from interlock.policy.builtin import BASE
-from interlock.policy.decide import Call, Caller, Decision, decide
+from interlock.policy.calls import Call, Caller, Decision
+from interlock.policy.decide import decide
 from interlock.policy.risk import Trust
 from interlock.policy.rules import Case, Policy
 

@@ -7,76 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from interlock.policy import meaning, taint
 from interlock.policy.arguments import Inspection, inspect
 from interlock.policy.binding import same
 from interlock.policy.builtin import BASE
+from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision, Raised
 from interlock.policy.conditions import context_of
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.rules import Applicable, Policy, Rule
 from interlock.policy.words import looks_red
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A tool call as a model wished it."""
-
-    tool: str
-    args: Any = field(default_factory=dict)
-    description: str = ""
-    input_schema: Any = None
-    declared_risk: str | None = None
-    """What the tool's own author declared; None for tools of others, whose word does not count."""
-    is_builtin: bool = False
-    """Whether it is one of ours, so that the built-in table speaks of it and not of a namesake."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """On whose behalf a call is made; all of it from the run, nothing from the model."""
-
-    agent_name: str = ""
-    persona: str = ""
-    trust: Trust = Trust.INTERN
-    project: str = ""
-    task_type: str | None = None
-    cost_usd: float = 0.0
-    """What its task (of a chat: its run) has cost so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovedBinding:
-    """A person's approval, and the call that it is presented for."""
-
-    approval_id: str
-    subject: str
-    """`binding.subject_hash` of what was approved."""
-    presented: str
-    """`binding.subject_hash` of the call as it is now."""
-    people: int = 1
-    """How many different people approved."""
-    not_requester: bool = False
-    """Whether none of them is the person in whose name the call is made."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What becomes of a call, and why."""
-
-    risk: Risk
-    effect: Effect
-    rules: tuple[str, ...]
-    """Ids of the rules that matched, or that could not be told not to."""
-    reasons: tuple[str, ...]
-    """Sentences for people and models, the tool's own risk first; they carry no value of the arguments."""
-    people: int = 1
-    """How many must approve, if it is held."""
-    not_requester: bool = False
-    consensus: bool = False
-    """Whether models must agree before a person is asked. Source: row C8."""
-    expires_s: int | None = None
-    """How long the question stands; None: the setting's time."""
-    policy_hash: str = ""
-
 
 SECRET_RULE = "builtin:secret"
 PRODUCTION_RULE = "builtin:production"
@@ -136,6 +75,10 @@ class _Verdict:
         self.rules.append(rule)
         self.reasons.append(reason)
 
+    def take(self, found: Raised) -> None:
+        self.raise_to(found.risk, found.rule, found.reason)
+        self.held |= found.holds
+
     def match(self, rule: Rule, outcome: bool | str) -> None:
         self.rules.append(rule.id)
         if outcome is not True:
@@ -165,6 +108,8 @@ def _decide(call: Call, who: Caller, policy: Policy, approval: ApprovedBinding |
     risk, why = base_risk(call, policy)
     verdict = _Verdict(risk, [why])
     _look(verdict, seen)
+    for found in (*meaning.findings(call, policy), *taint.findings(call, who)):
+        verdict.take(found)
     applicable = policy.applicable(call.tool)
     if applicable.rules or applicable.denials:
         _judge(verdict, applicable, call, who)

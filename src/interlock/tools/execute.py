@@ -17,7 +17,8 @@ from interlock.core.text import storable
 from interlock.core.values import canonical_json
 from interlock.llm.messages import ToolUse
 from interlock.policy.binding import subject_hash
-from interlock.policy.decide import ApprovedBinding, Call, Caller, Decision, decide
+from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision
+from interlock.policy.decide import decide
 from interlock.policy.risk import Effect
 from interlock.policy.rules import Policy
 from interlock.policy.secrets import scrub

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision
 from interlock.policy.conditions import compile_condition
-from interlock.policy.decide import ApprovedBinding, Call, Caller, Decision, decide
+from interlock.policy.decide import decide
 from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust, review_effect, review_risk
 from interlock.policy.rules import Policy, Rule

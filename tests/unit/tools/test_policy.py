@@ -2,7 +2,8 @@
 
 import pytest
 
-from interlock.policy.decide import Call, Caller, Decision, decide
+from interlock.policy.calls import Call, Caller, Decision
+from interlock.policy.decide import decide
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 from interlock.tools.builtin import builtin_tools

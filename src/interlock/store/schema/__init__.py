@@ -1,5 +1,6 @@
 """The tables, as SQLModel classes; statements over them live in the modules that own each table."""
 
+from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, Vote
 from interlock.store.schema.chat import Conversation, Incoming, Outgoing
 from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion, Schedule
 from interlock.store.schema.record import (
@@ -37,14 +38,17 @@ __all__ = [
     "Alert",
     "Approval",
     "ApprovalAnswer",
+    "AuditSeal",
     "Blob",
     "Capability",
+    "CheckResult",
     "Checkpoint",
     "CheckpointWrite",
     "Control",
     "Conversation",
     "Deliverable",
     "Firing",
+    "Grant",
     "Identity",
     "Incident",
     "Incoming",
@@ -71,6 +75,7 @@ __all__ = [
     "TaskMessage",
     "TaskTransition",
     "ToolCall",
+    "Vote",
     "Worker",
     "WorkspaceFile",
     "table",

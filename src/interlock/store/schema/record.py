@@ -91,7 +91,10 @@ class ToolCall(SQLModel, table=True):
 
 
 class Approval(SQLModel, table=True):
-    """A question put to a person. `status`: pending, approved, denied, expired, used, void."""
+    """A question put to a person. `status`: pending, approved, denied, expired, used, void, or consulting.
+
+    Consulting: models are asked before people are (row C8); nobody can answer it yet.
+    """
 
     __tablename__ = "approvals"
     __table_args__ = (
@@ -128,6 +131,8 @@ class Approval(SQLModel, table=True):
     used_at: datetime | None = None
     reminded_at: datetime | None = None
     """When people were last reminded of it."""
+    alike: str | None = None
+    """Digest of what questions have in common that may be answered together."""
 
 
 class ApprovalAnswer(SQLModel, table=True):

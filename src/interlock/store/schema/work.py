@@ -70,6 +70,12 @@ class Task(SQLModel, table=True):
     approval_id: str | None = None
     """The approval record that let it be DONE."""
     superseded_by: str | None = None
+    checks: list[dict[str, Any]] | None = Field(default=None, sa_type=Json)
+    """What must pass before it counts as done. Source: row A20."""
+    idle_calls: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    """Model calls since its last sign of progress. Source: row I7."""
+    idle_microusd: int = Field(default=0, sa_type=sa.BigInteger, sa_column_kwargs={"server_default": "0"})
+    """What they cost."""
     version: int = 0
     idempotency_key: str = Field(unique=True)
     created_at: datetime

@@ -1,0 +1,89 @@
+"""What a policy is asked and what it answers: calls, callers, approvals as presented, decisions. Data only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from interlock.policy.risk import Effect, Risk, Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call as a model wished it."""
+
+    tool: str
+    args: Any = field(default_factory=dict)
+    description: str = ""
+    input_schema: Any = None
+    declared_risk: str | None = None
+    """What the tool's own author declared; None for tools of others, whose word does not count."""
+    is_builtin: bool = False
+    """Whether it is one of ours, so that the built-in table speaks of it and not of a namesake."""
+    labels: frozenset[str] = frozenset()
+    """What the tool's own author says of its reach: untrusted, private, outward."""
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    """Annotations of an MCP tool (`destructiveHint`, `openWorldHint`, …); they raise, never lower."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """On whose behalf a call is made; all of it from the run, nothing from the model."""
+
+    agent_name: str = ""
+    persona: str = ""
+    trust: Trust = Trust.INTERN
+    project: str = ""
+    task_type: str | None = None
+    cost_usd: float = 0.0
+    """What its task (of a chat: its run) has cost so far."""
+    labels: frozenset[str] = frozenset()
+    """The taint of its run so far: untrusted, private. Source: row C11."""
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedBinding:
+    """A person's approval, and the call that it is presented for."""
+
+    approval_id: str
+    subject: str
+    """`binding.subject_hash` of what was approved."""
+    presented: str
+    """`binding.subject_hash` of the call as it is now."""
+    people: int = 1
+    """How many different people approved."""
+    not_requester: bool = False
+    """Whether none of them is the person in whose name the call is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a call, and why."""
+
+    risk: Risk
+    effect: Effect
+    rules: tuple[str, ...]
+    """Ids of the rules that matched, or that could not be told not to."""
+    reasons: tuple[str, ...]
+    """Sentences for people and models, the tool's own risk first; they carry no value of the arguments."""
+    people: int = 1
+    """How many must approve, if it is held."""
+    not_requester: bool = False
+    consensus: bool = False
+    """Whether models must agree before a person is asked. Source: row C8."""
+    expires_s: int | None = None
+    """How long the question stands; None: the setting's time."""
+    policy_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """Something that was found out about a call; findings only raise."""
+
+    rule: str
+    """`builtin:<what>`."""
+    risk: Risk
+    reason: str
+    """A clause for people and models, without values of the arguments."""
+    holds: bool = False
+    """Whether the call waits for a person whatever the matrix says of its risk."""

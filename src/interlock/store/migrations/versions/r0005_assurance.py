@@ -1,0 +1,103 @@
+"""Grants, votes of models, checks of deliverables, seals of the audit log; signs of progress of tasks."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlmodel.sql import sqltypes
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.create_table(
+        "grants",
+        sa.Column("id", sqltypes.AutoString(), nullable=False),
+        sa.Column("project_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("tool", sqltypes.AutoString(), nullable=False),
+        sa.Column("tool_digest", sqltypes.AutoString(), nullable=False),
+        sa.Column("scope", sqltypes.AutoString(), nullable=False),
+        sa.Column("persona", sqltypes.AutoString(), nullable=False),
+        sa.Column("task_id", sqltypes.AutoString(), nullable=True),
+        sa.Column("shape", sqltypes.AutoString(), nullable=True),
+        sa.Column("reason", sqltypes.AutoString(), nullable=False),
+        sa.Column("approval_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("given_by", sqltypes.AutoString(), nullable=False),
+        sa.Column("uses", sa.Integer(), nullable=False),
+        sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
+        sa.Column("expires_at", sqltypes.UTCDateTime(), nullable=False),
+        sa.Column("used_at", sqltypes.UTCDateTime(), nullable=True),
+        sa.Column("revoked_at", sqltypes.UTCDateTime(), nullable=True),
+        sa.Column("revoked_by", sqltypes.AutoString(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_grants")),
+    )
+    op.create_index(
+        "ix_grants_live",
+        "grants",
+        ["project_id"],
+        unique=False,
+        sqlite_where=sa.text("revoked_at IS NULL"),
+        postgresql_where=sa.text("revoked_at IS NULL"),
+    )
+    op.create_table(
+        "votes",
+        sa.Column("id", sqltypes.AutoString(), nullable=False),
+        sa.Column("about", sqltypes.AutoString(), nullable=False),
+        sa.Column("seat", sa.Integer(), nullable=False),
+        sa.Column("model", sqltypes.AutoString(), nullable=False),
+        sa.Column("run_id", sqltypes.AutoString(), nullable=True),
+        sa.Column("verdict", sqltypes.AutoString(), nullable=True),
+        sa.Column("reason", sqltypes.AutoString(), nullable=False),
+        sa.Column("cost_microusd", sa.Integer(), nullable=False),
+        sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
+        sa.Column("given_at", sqltypes.UTCDateTime(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
+        sa.UniqueConstraint("about", "seat", name=op.f("uq_votes_about_seat")),
+    )
+    op.create_index(op.f("ix_votes_about"), "votes", ["about"], unique=False)
+    op.create_index(op.f("ix_votes_run_id"), "votes", ["run_id"], unique=False)
+    op.create_table(
+        "check_results",
+        sa.Column("id", sqltypes.AutoString(), nullable=False),
+        sa.Column("task_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("deliverable_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("sha256", sqltypes.AutoString(), nullable=False),
+        sa.Column("kind", sqltypes.AutoString(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("name", sqltypes.AutoString(), nullable=False),
+        sa.Column("passed", sa.Boolean(), nullable=False),
+        sa.Column("detail", sqltypes.AutoString(), nullable=False),
+        sa.Column("run_id", sqltypes.AutoString(), nullable=True),
+        sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
+        sa.ForeignKeyConstraint(["task_id"], ["tasks.id"], name=op.f("fk_check_results_task_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_check_results")),
+        sa.UniqueConstraint(
+            "deliverable_id", "kind", "position", name=op.f("uq_check_results_deliverable_id_kind_position")
+        ),
+    )
+    op.create_index(op.f("ix_check_results_task_id"), "check_results", ["task_id"], unique=False)
+    op.create_table(
+        "audit_seals",
+        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("ranges", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("digest", sqltypes.AutoString(), nullable=False),
+        sa.Column("previous", sqltypes.AutoString(), nullable=False),
+        sa.Column("head", sqltypes.AutoString(), nullable=False),
+        sa.Column("key_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("seal", sqltypes.AutoString(), nullable=False),
+        sa.Column("pruned_at", sqltypes.UTCDateTime(), nullable=True),
+        sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_audit_seals")),
+    )
+    op.add_column("approvals", sa.Column("alike", sqltypes.AutoString(), nullable=True))
+    op.add_column("tasks", sa.Column("checks", sa.JSON(none_as_null=True), nullable=True))
+    op.add_column("tasks", sa.Column("idle_calls", sa.Integer(), server_default="0", nullable=False))
+    op.add_column("tasks", sa.Column("idle_microusd", sa.BigInteger(), server_default="0", nullable=False))
+
+
+def downgrade() -> None:
+    """Revisions only go forward; a backup is the way back."""
+    raise RuntimeError("interlock's schema only migrates forward: restore a backup instead")

@@ -1,0 +1,100 @@
+"""What assures that work may be trusted: grants, votes of models, checks of deliverables, seals of the audit log."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlmodel import Field, SQLModel
+
+from interlock.store.schema.types import Json
+
+
+class Grant(SQLModel, table=True):
+    """A person's standing leave for calls like one that they approved; never for RED. Source: row C7."""
+
+    __tablename__ = "grants"
+    __table_args__ = (
+        sa.Index("ix_grants_live", "project_id", sqlite_where=sa.text("revoked_at IS NULL"),
+                 postgresql_where=sa.text("revoked_at IS NULL")),
+    )  # fmt: skip
+    id: str = Field(primary_key=True)
+    project_id: str
+    tool: str
+    tool_digest: str
+    """Of the tool as it was; another schema or description ends the grant."""
+    scope: str
+    """agent (this persona in this project), task or hour."""
+    persona: str
+    task_id: str | None = None
+    shape: str | None = None
+    """Digest of what calls must have in common beside the tool; None: any arguments."""
+    reason: str = ""
+    approval_id: str
+    given_by: str
+    uses: int = 0
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+
+
+class Vote(SQLModel, table=True):
+    """What one model said of a question, before a person is asked or in place of one. Source: rows A10, C8."""
+
+    __tablename__ = "votes"
+    __table_args__ = (sa.UniqueConstraint("about", "seat"),)
+    id: str = Field(primary_key=True)
+    about: str = Field(index=True)
+    """`approval:ID` or `task:ID:CYCLE`."""
+    seat: int
+    """1 to 3."""
+    model: str
+    run_id: str | None = Field(default=None, index=True)
+    verdict: str | None = None
+    """yes or no; None as long as it is out; `lost` where its run failed."""
+    reason: str = ""
+    cost_microusd: int = 0
+    created_at: datetime
+    given_at: datetime | None = None
+
+
+class CheckResult(SQLModel, table=True):
+    """How one check of a deliverable came out, pinned to the deliverable's digest. Source: rows A15, A20."""
+
+    __tablename__ = "check_results"
+    __table_args__ = (sa.UniqueConstraint("deliverable_id", "kind", "position"),)
+    id: str = Field(primary_key=True)
+    task_id: str = Field(foreign_key="tasks.id", ondelete="CASCADE", index=True)
+    deliverable_id: str
+    sha256: str
+    kind: str
+    """gate (of every deliverable) or evidence (what the task demands)."""
+    position: int
+    name: str
+    passed: bool
+    detail: str = ""
+    run_id: str | None = None
+    created_at: datetime
+
+
+class AuditSeal(SQLModel, table=True):
+    """A sealed batch of the audit log: chained to the one before, signed with a key that is not in the database."""
+
+    __tablename__ = "audit_seals"
+    number: int = Field(primary_key=True, sa_type=sa.BigInteger, sa_column_kwargs={"autoincrement": False})
+    """1, 2, 3 …; a gap is a removed batch."""
+    ranges: list[list[int]] = Field(sa_type=Json)
+    """Ids of its activities, as [first, last] pairs."""
+    count: int
+    digest: str
+    """Of its rows, in order."""
+    previous: str
+    """The head of the batch before."""
+    head: str
+    """Digest over number, ranges, digest, previous and time: what is published."""
+    key_id: str
+    seal: str
+    """HMAC of the head."""
+    pruned_at: datetime | None = None
+    """When retention took its rows; the batch still chains."""
+    created_at: datetime
