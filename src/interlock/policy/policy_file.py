@@ -4,6 +4,7 @@ How rules are evaluated is not known here; reading the file from disk is the cal
 """
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from interlock.core.strict_yaml import Document, Path, parse
 from interlock.policy.builtin import BASE
 from interlock.policy.conditions import BadCondition, Condition, compile_condition
 from interlock.policy.risk import Effect, Risk, Trust
-from interlock.policy.rules import Case, Policy, Rule
+from interlock.policy.rules import Case, Limits, Organisation, Policy, Rule
 
 LONGEST_EXPIRY_S = 30 * 86_400
 MOST_PEOPLE = 10
@@ -23,7 +24,14 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _TOOL = re.compile(r"[A-Za-z0-9_.:/*-]{1,128}")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})(s|m|h|d)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_TOP = ("version", "base", "rules", "deny", "tests")
+_TOP = ("version", "organisation", "limits", "production", "base", "rules", "deny", "tests")
+_ORGANISATION = ("domains", "addresses")
+_LIMITS = ("amount", "count")
+_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_DOMAIN = re.compile(rf"(?:{_LABEL}\.)+{_LABEL}")
+_MAILBOX = re.compile(rf"[^\s@<>,;:\"\\]{{1,64}}@(?:{_LABEL}\.)+{_LABEL}")
+_SYSTEM = re.compile(r"\S{2,128}")
+_LARGEST = 1_000_000_000
 _DENY = ("id", "tools", "when", "reason")
 _RULE = (*_DENY, "risk", "people", "not_requester", "consensus", "expires")
 _CASE = ("call", "persona", "trust", "task", "project", "expect")
@@ -74,6 +82,9 @@ class _Reader:
             base=self.base(top.get("base")),
             rules=tuple(self.each("rules", top.get("rules"), self.rule)),
             denials=tuple(self.each("deny", top.get("deny"), self.denial)),
+            organisation=self.organisation(top.get("organisation")),
+            limits=self.limits(top.get("limits")),
+            production=self.names(("production",), top.get("production"), _SYSTEM, "name of a system"),
             cases=tuple(self.each("tests", top.get("tests"), self.case)),
             notes=tuple(self.notes),
         )
@@ -98,6 +109,41 @@ class _Reader:
             return []
         found = [read((name, number), item) for number, item in enumerate(data)]
         return [item for item in found if item is not None]
+
+    def organisation(self, data: Any) -> Organisation:
+        if data is None:
+            return Organisation()
+        path = ("organisation",)
+        fields = self.mapping(path, data, _ORGANISATION, "`organisation` is a mapping with `domains` and `addresses`")
+        return Organisation(
+            self.names((*path, "domains"), fields.get("domains"), _DOMAIN, "domain such as `example.com`"),
+            self.names((*path, "addresses"), fields.get("addresses"), _MAILBOX, "address such as `ann@example.com`"),
+        )
+
+    def limits(self, data: Any) -> Limits:
+        if data is None:
+            return Limits()
+        fields = self.mapping(("limits",), data, _LIMITS, "`limits` is a mapping with `amount` and `count`")
+        amount, count = fields.get("amount", Limits().amount), fields.get("count", Limits().count)
+        if type(amount) not in (int, float) or not math.isfinite(amount) or not 0 <= amount <= _LARGEST:
+            self.fault(("limits", "amount"), f"`amount` is a number from 0 to {_LARGEST:,}")
+            return Limits()
+        if type(count) is not int or not 0 <= count <= _LARGEST:
+            self.fault(("limits", "count"), f"`count` is a whole number from 0 to {_LARGEST:,}")
+            return Limits()
+        return Limits(float(amount), count)
+
+    def names(self, path: Path, data: Any, shape: re.Pattern[str], what: str) -> frozenset[str]:
+        """A list of names in lower case."""
+        if data is None:
+            return frozenset()
+        if not isinstance(data, list):
+            self.fault(path, f"`{path[-1]}` is a list")
+            return frozenset()
+        for number, name in enumerate(data):
+            if not isinstance(name, str) or not shape.fullmatch(name.lower()):
+                self.fault((*path, number), f"`{name}` is no {what}")
+        return frozenset(name.lower() for name in data if isinstance(name, str))
 
     def base(self, data: Any) -> dict[str, Risk]:
         if data is None:

@@ -71,6 +71,26 @@ class Case:
     expect: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """Who is inside; nobody, unless the policy file says so."""
+
+    domains: frozenset[str] = frozenset()
+    """In lower case, non-ASCII ones in their `xn--` form."""
+    addresses: frozenset[str] = frozenset()
+    """Single mailboxes of other domains that count as inside; in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From which size on a call counts as large."""
+
+    amount: float = 0.0
+    """Money that a call may move, in whatever currency it names; 0: any payment counts."""
+    count: int = 25
+    """Things that a call may touch at once."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """What every decision is made by. The built-in rules are always among its rules."""
@@ -79,6 +99,10 @@ class Policy:
     """The policy's own table; it goes before a tool's declared risk and the built-in table."""
     rules: tuple[Rule, ...] = ()
     denials: tuple[Rule, ...] = ()
+    organisation: Organisation = Organisation()
+    limits: Limits = Limits()
+    production: frozenset[str] = frozenset()
+    """Names of systems that are production whatever they are called; in lower case."""
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()
     """What `policy check` should tell although it is no fault, each `file:line: note`."""
@@ -118,6 +142,10 @@ class Policy:
             "base": {name: str(risk) for name, risk in self.base.items()},
             "rules": [rule.to_json() for rule in every],
             "deny": [rule.to_json() for rule in self.denials],
+            "domains": sorted(self.organisation.domains),
+            "addresses": sorted(self.organisation.addresses),
+            "limits": [self.limits.amount, self.limits.count],
+            "production": sorted(self.production),
         }
 
 
