@@ -18,6 +18,7 @@ from interlock.policy.calls import Decision
 from interlock.policy.risk import Risk
 from interlock.policy.secrets import scrub_value
 from interlock.store import approvals, traces
+from interlock.store.consulting import CONSENSUS
 from interlock.store.errors import LeaseLost
 from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
@@ -266,7 +267,7 @@ async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
     if is_restored or call.status not in (CallStatus.HELD, CallStatus.UNKNOWN):
         return True
     row = await session.runtime.store.read(approvals.approval, call.approval_id) if call.approval_id else None
-    if row is None or row.status == "pending":
+    if row is None or row.status in ("pending", approvals.CONSULTING):
         return False
     if row.status == "approved" and row.kind != "QUESTION":
         return True
@@ -277,7 +278,7 @@ async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
 
 def _answered(session: Session, call: CallState, row: Any) -> Done:
     """The end of a call that a person answered with words: a question, a denial, an uncertain outcome."""
-    by = row.request.get("answered_by") or "a person"
+    by = "the models that were asked" if row.decided_by == CONSENSUS else row.request.get("answered_by") or "a person"
     if row.kind == "QUESTION" and row.status == "approved":
         status, text = CallStatus.DONE, row.note or "yes"
     elif row.kind == "UNKNOWN_OUTCOME":

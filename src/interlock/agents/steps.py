@@ -274,10 +274,11 @@ def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
         )  # fmt: skip
         if hold.call_id is not None:
             traces.hold(tx, hold.call_id, hold.call_status, hold.approval["id"], hold.subject, hold.args)
-    if holds and task_id is not None:
+    asked = [hold for hold in holds if hold.approval.get("status") != approvals.CONSULTING]
+    if asked and task_id is not None:
         task = tasks.task(tx, task_id)
         if task is not None and task.status == "IN_PROGRESS":
-            first = holds[0].approval
+            first = asked[0].approval
             wait = tasks.Move(
                 task_id=task_id, to=TaskState.NEEDS_APPROVAL, actor=SYSTEM, key=f"hold:{first['id']}",
                 reason=first["request"].get("summary", "a call waits for a person"), wait_for=f"approval:{first['id']}",
@@ -291,7 +292,7 @@ def park_unless_answered(tx: Tx, claim: Claim, now: datetime) -> bool:
     The lane is locked first, as `approvals.answer` does, so that no answer is missed.
     """
     mailbox.lock(tx, claim.run.id)
-    if not approvals.pending_of_run(tx, claim.run.id):
+    if not approvals.open_of_run(tx, claim.run.id):
         mailbox.own(tx, claim)
         return False
     mailbox.park(tx, claim, now)

@@ -26,7 +26,9 @@ _APPROVAL = sa.select(APPROVALS).where(_a.id == b("approval"))
 _LOCKED = _APPROVAL.with_for_update()
 _LOCK_TASK = sa.select(tasks.TASKS.c.id).where(tasks.TASKS.c.id == b("task_")).with_for_update()
 _GIVEN = sa.select(_an.person_id, _an.verdict, _an.surface, _an.created_at).where(_an.approval_id == b("approval"))
-_PENDING_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), _a.status == "pending")
+_OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
+"""Without an answer yet, whoever is asked; in the words of the partial index."""
+_OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), _OPEN)
 _PENDING_OF_TASK = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "pending")
 _OF_RUN = sa.select(APPROVALS).where(_a.run_id == b("run_")).order_by(_a.created_at, _a.id)
 _DECIDE = (
@@ -44,21 +46,23 @@ _USE = (
 )
 _VOID = (
     sa.update(APPROVALS)
-    .where(_a.run_id == b("run_"), _a.status.in_(("pending", "approved")))
+    .where(_a.run_id == b("run_"), _a.status.in_(("pending", "approved", "consulting")))
     .values(status="void", answered_at=b("now", type_=_TIME), note=b("words"))
 )
 _VOID_ONE = (
     sa.update(APPROVALS)
-    .where(_a.id == b("approval"), _a.status.in_(("pending", "approved")))
+    .where(_a.id == b("approval"), _a.status.in_(("pending", "approved", "consulting")))
     .values(status="void", note=b("words"))
 )
 _EXPIRE = (
     sa.update(APPROVALS)
-    .where(_a.id == b("approval"), _a.status == sa.text("'pending'"), _a.expires_at <= b("now", type_=_TIME))
+    .where(_a.id == b("approval"), _OPEN, _a.expires_at <= b("now", type_=_TIME))
     .values(status="expired", answered_at=b("now", type_=_TIME))
 )
 _DENIED = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "denied").limit(1)
-_DUE = sa.select(_a.id).where(_a.status == sa.text("'pending'"), _a.expires_at <= b("now", type_=_TIME)).order_by(_a.id)
+_DUE = sa.select(_a.id).where(_OPEN, _a.expires_at <= b("now", type_=_TIME)).order_by(_a.id)
+CONSULTING = "consulting"
+"""The state of a question that models are asked before people are. Source: row C8."""
 ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
 
 
@@ -99,7 +103,10 @@ class Answered:
 
 
 def ask(tx: Tx, **values: Any) -> None:
-    """Puts a question into the queue."""
+    """Puts a question into the queue; with the status consulting, one that people hear of only once it is released.
+
+    How that goes on is in `consulting`.
+    """
     tx.add(Approval, **values)
     audit.note(
         tx,
@@ -117,10 +124,11 @@ def ask(tx: Tx, **values: Any) -> None:
         risk=values["risk"],
         tool=values["request"].get("tool"),
     )
-    outbox.tell(
-        tx, "approval", about(values["id"]), values["created_at"], project_id=values["project_id"],
-        mission_id=values.get("mission_id"),
-    )  # fmt: skip
+    if values.get("status") != CONSULTING:
+        outbox.tell(
+            tx, "approval", about(values["id"]), values["created_at"], project_id=values["project_id"],
+            mission_id=values.get("mission_id"),
+        )  # fmt: skip
 
 
 def about(approval_id: str) -> str:
@@ -139,6 +147,8 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     if found.run_id is not None:
         mailbox.lock(tx, found.run_id)
     row: Any = tx.one(_LOCKED, {"approval": given.approval_id})
+    if row.status == CONSULTING:
+        raise Conflict(f"approval `{row.id}` cannot be answered yet: the models are being asked first")
     if row.status != "pending":
         raise AlreadyAnswered(row, name_of(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
@@ -198,7 +208,7 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
         ledger.raise_limit(tx, row.request["account"], int(asked["amount_microusd"]), given.person_id, now)
     if row.task_id is not None:
         _release_task(tx, row, given, now)
-    if row.run_id is not None and not pending_of_run(tx, row.run_id):
+    if row.run_id is not None and not open_of_run(tx, row.run_id):
         mailbox.wake(tx, row.run_id, now)
 
 
@@ -268,9 +278,9 @@ def approval(tx: Tx, approval_id: str) -> Any | None:
     return tx.one(_APPROVAL, {"approval": approval_id})
 
 
-def pending_of_run(tx: Tx, run_id: str) -> list[str]:
-    """Ids of the questions that a run waits for."""
-    return [row.id for row in tx.rows(_PENDING_OF_RUN, {"run_": run_id})]
+def open_of_run(tx: Tx, run_id: str) -> list[str]:
+    """Ids of the questions that a run waits for, those about which models are asked first among them."""
+    return [row.id for row in tx.rows(_OPEN_OF_RUN, {"run_": run_id})]
 
 
 def pending_of_task(tx: Tx, task_id: str) -> list[str]:

@@ -93,6 +93,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("number", name=op.f("pk_audit_seals")),
     )
     op.add_column("approvals", sa.Column("alike", sqltypes.AutoString(), nullable=True))
+    op.create_index(
+        "ix_approvals_open",
+        "approvals",
+        ["expires_at"],
+        unique=False,
+        sqlite_where=sa.text("status IN ('pending', 'consulting')"),
+        postgresql_where=sa.text("status IN ('pending', 'consulting')"),
+    )
     op.add_column("tasks", sa.Column("checks", sa.JSON(none_as_null=True), nullable=True))
     op.add_column("tasks", sa.Column("idle_calls", sa.Integer(), server_default="0", nullable=False))
     op.add_column("tasks", sa.Column("idle_microusd", sa.BigInteger(), server_default="0", nullable=False))

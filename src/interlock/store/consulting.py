@@ -1,0 +1,98 @@
+"""Questions that models are asked before people are: put, released to people, or refused. Source: row C8.
+
+Who votes and how votes are counted is the oversight layer's; answers of people are `approvals`'.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.values import SYSTEM, Actor, ActorKind
+from interlock.state_machine.table import TaskState
+from interlock.store import approvals, audit, mailbox, outbox, tasks
+from interlock.store.approvals import APPROVALS, CONSULTING
+from interlock.store.tx import Tx
+
+CONSENSUS = "system:consensus"
+"""Who has refused what the models refused."""
+_a = APPROVALS.c
+_IS_OUT = sa.and_(_a.id == b("approval"), _a.status == CONSULTING)
+_RELEASE = sa.update(APPROVALS).where(_IS_OUT).values(status="pending", reasons=b("why", type_=_a.reasons.type))
+_REFUSE = (
+    sa.update(APPROVALS)
+    .where(_IS_OUT)
+    .values(status="denied", decided_by=CONSENSUS, note=b("words"), answered_at=b("now", type_=UTCDateTime()))
+)
+_CONSULTED = sa.select(APPROVALS).where(_a.status == sa.text("'consulting'")).order_by(_a.created_at, _a.id)
+
+
+def consult(tx: Tx, **values: Any) -> None:
+    """Puts a question that nobody can answer, and no surface shows, before `release`; its expiry counts from now.
+
+    Its task is not in NEEDS_APPROVAL meanwhile, since no person is asked yet; its run waits.
+    """
+    approvals.ask(tx, **{**values, "status": CONSULTING})
+
+
+def consulted(tx: Tx) -> list[Any]:
+    """The questions that models are being asked about, oldest first."""
+    return tx.rows(_CONSULTED)
+
+
+def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()) -> Any | None:
+    """Puts the question to people, with what the models said among its reasons; its task waits for them from here.
+
+    Returns its row; None where it is not being consulted about (any more).
+    """
+    row = _locked(tx, approval_id)
+    if row is None:
+        return None
+    if tx.count(_RELEASE, {"approval": approval_id, "why": [*row.reasons, *reasons]}) != 1:
+        return None
+    audit.note(
+        tx, "APPROVAL_RELEASED", Actor(ActorKind.SYSTEM, CONSENSUS), now, project_id=row.project_id,
+        mission_id=row.mission_id, task_id=row.task_id, run_id=row.run_id, subject=row.id, reasons=list(reasons),
+    )  # fmt: skip
+    task = tasks.task(tx, row.task_id) if row.task_id else None
+    if task is not None and task.status == "IN_PROGRESS":
+        wait = tasks.Move(
+            task_id=task.id, to=TaskState.NEEDS_APPROVAL, actor=SYSTEM, key=f"hold:{row.id}",
+            reason=row.request.get("summary", "a call waits for a person"), wait_for=f"approval:{row.id}",
+        )  # fmt: skip
+        tasks.advance(tx, wait, now)
+    outbox.tell(
+        tx, "approval", approvals.about(row.id), now, project_id=row.project_id, mission_id=row.mission_id
+    )  # fmt: skip
+    return approvals.approval(tx, approval_id)
+
+
+def refuse_by_consensus(tx: Tx, approval_id: str, reasons: str, now: datetime) -> bool:
+    """Denies a question for the models, `reasons` being what the agent is told; wakes its run.
+
+    False where it is not being consulted about (any more).
+    """
+    row = _locked(tx, approval_id)
+    if row is None or tx.count(_REFUSE, {"approval": approval_id, "words": reasons, "now": now}) != 1:
+        return False
+    audit.note(
+        tx, "APPROVAL_ANSWERED", Actor(ActorKind.SYSTEM, CONSENSUS), now, project_id=row.project_id,
+        mission_id=row.mission_id, task_id=row.task_id, run_id=row.run_id, subject=row.id, verdict="deny",
+        surface="consensus", name="the models that were asked", note=reasons, edited=False,
+    )  # fmt: skip
+    if row.run_id is not None and not approvals.open_of_run(tx, row.run_id):
+        mailbox.wake(tx, row.run_id, now)
+    return True
+
+
+def _locked(tx: Tx, approval_id: str) -> Any | None:
+    """The row, with its run's lane locked before it, as by who answers or cancels."""
+    row = approvals.approval(tx, approval_id)
+    if row is None or row.status != CONSULTING:
+        return None
+    if row.run_id is not None:
+        mailbox.lock(tx, row.run_id)
+    return row
