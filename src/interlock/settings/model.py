@@ -125,6 +125,22 @@ class Loops(Part):
     messages_s: Seconds = 600.0
 
 
+class Breakers(Part):
+    """When work is stopped that costs more than it brings; a person lets it go on.
+
+    Source: rows D5, I7, numbers, "Other defaults".
+    """
+
+    progress: bool = True
+    """Whether runs are stopped that get no further."""
+    idle_calls: Count = 8
+    """Model calls without a sign of progress."""
+    idle_share: Share = 0.25
+    """Of a task's budget, spent without a sign of progress."""
+    estimate_factor: Amount = 3.0
+    """A mission pauses at so many times its estimate."""
+
+
 class Retention(Part):
     """When lessons are promoted, archived and pruned.
 
@@ -238,6 +254,7 @@ class Settings(Part):
     times: Times = Times()
     retry: Retry = Retry()
     loops: Loops = Loops()
+    breakers: Breakers = Breakers()
     lessons: Retention = Retention()
     keep: Keep = Keep()
 

@@ -169,6 +169,8 @@ class Account(SQLModel, table=True):
     settled_microusd: int = Field(default=0, sa_type=sa.BigInteger)
     reserved_microusd: int = Field(default=0, sa_type=sa.BigInteger)
     frozen: bool = False
+    pause_at_microusd: int | None = Field(default=None, sa_type=sa.BigInteger)
+    """What may be settled before a person is asked whether it is to go on; below the limit. Source: row D5."""
     created_at: datetime
 
 

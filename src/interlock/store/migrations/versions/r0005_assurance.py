@@ -103,6 +103,7 @@ def upgrade() -> None:
     )
     op.add_column("tasks", sa.Column("checks", sa.JSON(none_as_null=True), nullable=True))
     op.add_column("tasks", sa.Column("idle_calls", sa.Integer(), server_default="0", nullable=False))
+    op.add_column("accounts", sa.Column("pause_at_microusd", sa.BigInteger(), nullable=True))
     op.add_column("tasks", sa.Column("idle_microusd", sa.BigInteger(), server_default="0", nullable=False))
 
 
