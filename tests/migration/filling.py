@@ -67,6 +67,8 @@ def enrich(home: Path) -> None:
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if "outbox" in tables:
             _chats(db, now)
+        if "schedules" in tables:
+            _fleet(db, now)
 
 
 def _chats(db: sqlite3.Connection, now: str) -> None:
@@ -86,6 +88,20 @@ def _chats(db: sqlite3.Connection, now: str) -> None:
             [key, '{"text": "status", "identity": "slack:U1"}', status, now],
         )
     db.execute("INSERT INTO controls VALUES ('squad', 'running', 3, 'a test', NULL, ?)", [now])
+
+
+def _fleet(db: sqlite3.Connection, now: str) -> None:
+    for name, state, due in (("weekly", "active", "2000-01-03 08:00:00.000000"), ("later", "paused", None)):
+        schedule = [
+            f"sch_{name}", "default", name, "chat", "research", "What is new?", "0 9 * * 1", None, "Europe/Berlin",
+            now, "{}", state, None if due else "a test", due, None, None, 1, "a test", now, now,
+        ]  # fmt: skip
+        db.execute(f"INSERT INTO schedules VALUES ({', '.join('?' * len(schedule))})", schedule)
+    db.execute("INSERT INTO capabilities VALUES ('gpu', (SELECT max(bit) + 1 FROM capabilities))")
+    db.execute(
+        "UPDATE runs SET status = 'failed', stop_reason = 'dead_letter', error = 'its workers died', crashes = 3"
+        " WHERE id = (SELECT min(id) FROM runs WHERE status = 'completed' AND kind = 'task')"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A process of the release before: executes a PostgreSQL database, told by lines what to do; run under its own sources.
 
-`submit` starts a mission and says its id; `end ID` signs whatever it asks and says how it ended. No test is here.
+`submit` starts a mission and says its id; `end ID` signs whatever it asks and says how it ended; `asked` says which
+questions it would put to people, `sign ID` answers one and says what came of that. No test is here.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 from interlock.app.box import Interlock
+from interlock.core.errors import InterlockError
 from interlock.desk import signing
 
 GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
@@ -22,6 +24,10 @@ async def obey(url: str, home: Path) -> None:
                 say(await box.submit(GOAL))
             elif words[0] == "end":
                 say(await end(box, words[1]))
+            elif words[0] == "asked":
+                say(" ".join(card["id"] for card in await signing.approvals(box.runtime)))
+            elif words[0] == "sign":
+                say(await sign(box, words[1]))
 
 
 async def end(box: Interlock, mission_id: str) -> str:
@@ -31,6 +37,13 @@ async def end(box: Interlock, mission_id: str) -> str:
         if found.status in ("DONE", "CANCELED"):
             return found.status
     raise AssertionError("following ends only when one leaves")
+
+
+async def sign(box: Interlock, ident: str) -> str:
+    try:
+        return str((await signing.approve(box.runtime, box.person, ident))["status"])
+    except InterlockError as error:
+        return f"refused: {error}"
 
 
 def say(words: str) -> None:

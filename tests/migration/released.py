@@ -1,4 +1,4 @@
-"""The revisions that were released, as data: each is for ever, and so are the rows that it has left somewhere.
+"""The revisions that were released, as data: each is for ever, and so are the rows that a release has left somewhere.
 
 `releases/<revision>.rows` is a database of that revision in the middle of its work, as `filling` made it.
 """
@@ -17,9 +17,16 @@ FOLDER = Path(__file__).parent / "releases"
 RELEASED = {
     "0001": "8ced2622b6f3a37b1ebfb75a05efe571705f076508a736554615fe706f83fcf4",
     "0002": "6c94c4c44ff34be89dabbe4789413430e1d99688bcc321fb1449cc6f449668cc",
+    "0003": "bd00fa70ea16c0ba249ff35c36fab10c2af0aa2e91d29a7248360967a5773537",
+    "0004": "cf7692b1fe681721398a034a534b308a17830985c50a45d106fdb28ed4e6baf9",
 }
-"""Each with the SHA-256 of its module. A release adds a line, its rows and, in place of the last one, its sources."""
-SOURCES = FOLDER / "0002.tar.xz"
+"""Each with the SHA-256 of its module."""
+RELEASES = ("0001", "0002", "0004")
+"""What the releases left databases at: 0003 and 0004 came out together, and one transaction makes both.
+
+A release adds its revisions, its rows and, in place of the last one, its sources.
+"""
+SOURCES = FOLDER / "0004.tar.xz"
 """The code of the release before this version."""
 GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
 
@@ -68,7 +75,8 @@ def _fill_postgres(url: str, archive: Archive) -> None:
 def _parents_first(connection: "psycopg.Connection[Any]", parts: tuple[Part, ...]) -> Iterator[Part]:
     needs: dict[str, set[str]] = {part.table: set() for part in parts}
     for child, parent in connection.execute(
-        "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
+        "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint"
+        " WHERE contype = 'f' AND conparentid = 0"
     ):
         needs[child].add(parent)
     by_name = {part.table: part for part in parts}

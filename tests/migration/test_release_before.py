@@ -11,16 +11,24 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from interlock.app.box import Interlock
-from interlock.store import migrate
-from interlock.store.schema import Run, Worker, table
+from interlock.core.errors import InterlockError
+from interlock.store import approvals, migrate, traces
+from interlock.store.engine import Store
+from interlock.store.schema import Approval, Run, Worker, table
 from interlock.store.tx import Tx
 from tests.migration import release_before
-from tests.migration.released import RELEASED, SOURCES
+from tests.migration.released import RELEASES, SOURCES
 
 _WORKERS = sa.select(table(Worker).c.id, table(Worker).c.version)
 _BY = sa.select(table(Run).c.worker_id).where(
     table(Run).c.mission_id == sa.bindparam("mission"), table(Run).c.status == "completed"
 )
+_SET = (
+    sa.update(table(Approval))
+    .where(table(Approval).c.id == sa.bindparam("approval"))
+    .values(status=sa.bindparam("status_"))
+)
+LOOK_S = 0.05
 
 
 class Before:
@@ -72,9 +80,9 @@ async def test_release_before_works_beside_this_version_while_it_migrates_and_af
     postgres_url: str, tmp_path: Path
 ) -> None:
     async with release(postgres_url, tmp_path / "before") as before:
-        assert migrate.revision(postgres_url) == list(RELEASED)[-1]
+        assert migrate.revision(postgres_url) == RELEASES[-1]
         first = await before("submit")
-        assert await migrate.upgrade(postgres_url) == list(RELEASED)[-1]
+        assert await migrate.upgrade(postgres_url) == RELEASES[-1]
         assert migrate.revision(postgres_url) == migrate.HEAD
         async with Interlock.open(
             cwd=tmp_path, env={}, home=tmp_path, database_url=postgres_url, model="rehearsal/offline"
@@ -88,3 +96,32 @@ async def test_release_before_works_beside_this_version_while_it_migrates_and_af
             assert await box.runtime.store.read(workers_of, first, second) == set(versions)
         third = await before("submit")
         assert await before("end", third) == "DONE"
+        await consult(before, postgres_url)
+
+
+async def consult(before: Before, url: str) -> None:
+    """A question about which models are asked first is no question for the release before, until it is for people."""
+    mission = await before("submit")
+    async with Store(url) as store:
+        changed = store.listener()
+        while not (asked := await store.read(asked_and_set_aside, mission)):
+            await changed.wait(LOOK_S)
+        (ident,) = asked
+        await store.write(set_status, ident, "consulting")
+        assert ident not in await before("asked")
+        assert (await before("sign", ident)).startswith("refused: ")
+        assert await store.read(approvals.approvals, status="consulting")
+        await store.write(set_status, ident, "pending")
+        assert await before("asked") == ident
+    assert await before("end", mission) == "DONE"
+
+
+def asked_and_set_aside(tx: Tx, mission: str) -> list[str]:
+    """Questions of a mission whose runs wait for nothing but the answer."""
+    found = approvals.approvals(tx, mission_id=mission)
+    return [each.id for each in found if (run := traces.run(tx, each.run_id)) and run.status == "waiting"]
+
+
+def set_status(tx: Tx, ident: str, status: str) -> None:
+    """Of a question, whatever it was."""
+    tx.must(_SET, {"approval": ident, "status_": status}, 1, InterlockError(f"no question `{ident}`"))

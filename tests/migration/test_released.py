@@ -19,7 +19,7 @@ from interlock.store.schema import Run, Task, table
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock
 from tests.contract.store.test_migrate import execute
-from tests.migration.released import FOLDER, RELEASED, archive_of, build, rows_of
+from tests.migration.released import FOLDER, RELEASED, RELEASES, archive_of, build, rows_of
 
 VERSIONS = Path(migrate.__file__).parent / "migrations" / "versions"
 
@@ -28,10 +28,10 @@ def test_released_revisions_are_as_they_were_released() -> None:
     found = {path.stem[1:5]: hashlib.sha256(path.read_bytes()).hexdigest() for path in VERSIONS.glob("r0*.py")}
     assert tuple(sorted(found)) == migrate.KNOWN
     assert {revision: found[revision] for revision in RELEASED} == RELEASED
-    assert {path.stem for path in FOLDER.glob("*.rows")} == set(RELEASED)
+    assert {path.stem for path in FOLDER.glob("*.rows")} == set(RELEASES)
 
 
-@pytest.mark.parametrize("revision", RELEASED)
+@pytest.mark.parametrize("revision", RELEASES)
 async def test_every_row_of_a_released_revision_is_kept(database_url: str, revision: str) -> None:
     build(database_url, revision)
     assert await migrate.upgrade(database_url) == revision
@@ -75,7 +75,7 @@ async def signed_to_the_end(box: Interlock, mission_id: str) -> str:
     raise AssertionError("following ends only when one leaves")
 
 
-@pytest.mark.parametrize("revision", RELEASED)
+@pytest.mark.parametrize("revision", RELEASES)
 async def test_missions_of_a_released_revision_go_on(database_url: str, tmp_path: Path, revision: str) -> None:
     build(database_url, revision)
     execute(database_url, f"UPDATE workers SET host = '{processes.host()}', pid = 4000000 WHERE state = 'running'")
