@@ -2,11 +2,13 @@
 
 from interlock.settings.loading import FILE, KEY_VARIABLES, OTHER_VARIABLES, POLICY, PREFIX, load_settings
 from interlock.settings.model import (
+    AuditSettings,
     HttpSettings,
     Loops,
     PostalSettings,
     ProviderSettings,
     Retention,
+    SecretSettings,
     SentrySettings,
     Settings,
     SlackSettings,
@@ -21,11 +23,13 @@ __all__ = [
     "OTHER_VARIABLES",
     "POLICY",
     "PREFIX",
+    "AuditSettings",
     "HttpSettings",
     "Loops",
     "PostalSettings",
     "ProviderSettings",
     "Retention",
+    "SecretSettings",
     "SentrySettings",
     "Settings",
     "SlackSettings",

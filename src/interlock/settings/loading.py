@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
-from interlock.settings.model import ProviderSettings, Settings
+from interlock.settings.model import ProviderSettings, SecretSettings, Settings
 
 FILE = "interlock.yaml"
 POLICY = "policy.yaml"
@@ -24,6 +24,7 @@ KEY_VARIABLES: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY"}
 OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
     "BRAVE_API_KEY": ("brave", "api_key"),
+    "INTERLOCK_AUDIT_KEY": ("audit", "key"),
     "POSTAL_API_KEY": ("postal", "api_key"),
     "SENTRY_DSN": ("sentry", "dsn"),
     "SLACK_APP_TOKEN": ("slack", "app_token"),
@@ -50,6 +51,7 @@ def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any
         if value is not None:
             _put(data, origin, (key,), value, key)
     _complete(cwd, data, env)
+    faults += _fill_in(cwd, data, env, origin)
     try:
         settings = Settings.model_validate(data)
     except ValidationError as error:
@@ -160,6 +162,34 @@ def _add_key(providers: dict[str, Any], name: str, env: Mapping[str, str]) -> No
         providers[name] = {**given, "api_key": env[variable]}
 
 
+def _fill_in(
+    cwd: Path, data: dict[str, Any], env: Mapping[str, str], origin: Mapping[tuple[str, ...], str]
+) -> Iterator[str]:
+    """Makes the paths of keys and secrets absolute and takes secrets out of `env`; a value in the settings is a fault.
+
+    What has another form than it should is left as it is, to be told with everything else.
+    """
+    secrets, audit = data.get("secrets"), data.get("audit")
+    for name, given in list(secrets.items()) if isinstance(secrets, dict) else ():
+        if not isinstance(given, dict):
+            continue
+        if given.pop("value", None) is not None:
+            yield (
+                f"{origin.get(('secrets', name, 'value'), FILE)}: `secrets.{name}.value`: a secret is not written into"
+                " settings: say where it is, with `env: NAME` or `file: PATH`"
+            )
+        variable = given.get("env")
+        found = {"value": env[variable]} if isinstance(variable, str) and env.get(variable) else {}
+        path = {"file": _absolute(cwd, given["file"])} if "file" in given else {}
+        secrets[name] = {**given, **path, **found}
+    if isinstance(audit, dict):
+        for key in audit.keys() & {"key_file", "heads_file"}:
+            audit[key] = _absolute(cwd, audit[key])
+        old = audit.get("old_key_files")
+        if isinstance(old, list | str):
+            audit["old_key_files"] = [_absolute(cwd, each) for each in (old if isinstance(old, list) else [old])]
+
+
 def _absolute(cwd: Path, value: Any) -> Any:
     return cwd / Path(value).expanduser() if isinstance(value, (str, Path)) else value
 
@@ -194,8 +224,8 @@ def _problem(detail: Mapping[str, Any]) -> str:
 
 
 def _known(path: tuple[str, ...]) -> list[str]:
-    if path[:1] == ("providers",):
-        return list(ProviderSettings.model_fields)
+    if path[:1] in (("providers",), ("secrets",)):
+        return list((ProviderSettings if path[0] == "providers" else SecretSettings).model_fields)
     model: Any = Settings
     for key in path:
         model = model.model_fields[key].annotation

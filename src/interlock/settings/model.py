@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from interlock.settings.values import (
     Amount,
@@ -16,9 +17,11 @@ from interlock.settings.values import (
     Port,
     ProjectName,
     Seconds,
+    SecretName,
     Share,
     SlackChannel,
     Url,
+    VariableName,
     Zone,
 )
 
@@ -172,6 +175,45 @@ class Keep(Part):
     """The audit log; what is forgotten leaves a digest of itself."""
 
 
+class AuditSettings(Part):
+    """The key that the audit log is sealed with, and where its heads are published.
+
+    Without a key, one is made in the home where the database is a file in it, or nothing was sealed yet.
+    """
+
+    key: SecretStr | None = None
+    """At least 16 characters; or `key_file`, which holds it."""
+    key_file: Path | None = None
+    old_key_files: tuple[Path, ...] = ()
+    """Of keys that were used before: what they sealed can still be verified."""
+    heads_file: Path | None = None
+    """Gets a line for each head; keep it where who owns the database cannot write."""
+    announce: bool = False
+    """Whether the head of each day is told as an alert."""
+
+
+class SecretSettings(Part):
+    """Where one named secret is, and which tools may be given it; never the value itself."""
+
+    env: VariableName | None = None
+    file: Path | None = None
+    tools: tuple[str, ...] = ()
+    """Names of tools; none may have it where none is named."""
+    personas: tuple[str, ...] = ()
+    """Whose calls; everybody's where none is named."""
+    value: SecretStr | None = Field(default=None, repr=False)
+    """Of `env`, as it was when the settings were loaded."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_a_place(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise ValueError("a secret is not written into settings: say where it is, with `env: NAME` or `file: PATH`")
+        if ("env" in given) == ("file" in given):
+            raise ValueError("a secret is in one place: give either `env: NAME` or `file: PATH`")
+        return given
+
+
 class HeartbeatSettings(Part):
     """What the squad looks at every so often by itself: the file HEARTBEAT.md, and who is asked to act on it."""
 
@@ -257,6 +299,8 @@ class Settings(Part):
     breakers: Breakers = Breakers()
     lessons: Retention = Retention()
     keep: Keep = Keep()
+    audit: AuditSettings = AuditSettings()
+    secrets: Mapping[SecretName, SecretSettings] = {}
 
     @property
     def database_name(self) -> str:

@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _SLACK_CHANNEL = re.compile(r"[CDGU][A-Z0-9_-]*")
 _CAPABILITY = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_SECRET = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
 
 
@@ -65,6 +67,18 @@ def _capability(value: str) -> str:
     return value
 
 
+def _secret_name(value: str) -> str:
+    if not _SECRET.fullmatch(value):
+        raise ValueError("a secret's name is up to 64 letters, digits and _, such as `GITHUB`")
+    return value
+
+
+def _variable(value: str) -> str:
+    if not _VARIABLE.fullmatch(value):
+        raise ValueError("expected a variable's name, such as `GITHUB_TOKEN`: the value is not written here")
+    return value
+
+
 def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
@@ -87,3 +101,5 @@ DatabaseUrl = Annotated[str, AfterValidator(_database)]
 Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]
 Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
 Attempts = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=20)]
+SecretName = Annotated[str, AfterValidator(_secret_name)]
+VariableName = Annotated[str, AfterValidator(_variable)]

@@ -78,23 +78,40 @@ class CheckResult(SQLModel, table=True):
 
 
 class AuditSeal(SQLModel, table=True):
-    """A sealed batch of the audit log: chained to the one before, signed with a key that is not in the database."""
+    """One link of the audit log's chain: signed with a key that is not in the database. Source: row I4."""
 
     __tablename__ = "audit_seals"
+    __table_args__ = (
+        sa.Index("ix_audit_seals_live", "first", sqlite_where=sa.text("pruned_at IS NULL"),
+                 postgresql_where=sa.text("pruned_at IS NULL")),
+    )  # fmt: skip
     number: int = Field(primary_key=True, sa_type=sa.BigInteger, sa_column_kwargs={"autoincrement": False})
-    """1, 2, 3 …; a gap is a removed batch."""
+    """1, 2, 3 …; a gap is a removed link."""
+    epoch: int
+    """How many restores from backups the chain has been through."""
+    kind: str
+    """batch (activities as they were written), redact (as a person's erasure left them), prune (what retention took),
+    restore (the database began anew from a backup) or anew (a key was lost, and people know)."""
+    first: int = Field(sa_type=sa.BigInteger)
+    last: int = Field(sa_type=sa.BigInteger)
     ranges: list[list[int]] = Field(sa_type=Json)
     """Ids of its activities, as [first, last] pairs."""
     count: int
+    top: int = Field(sa_type=sa.BigInteger)
+    """The highest id that the chain has up to here."""
     digest: str
-    """Of its rows, in order."""
+    """Of `leaves`."""
+    leaves: bytes | None = None
+    """SHA-256 of each of its activities, in the order of ids; None where it is about none, or all of them are gone."""
     previous: str
-    """The head of the batch before."""
+    """The head of the link before."""
     head: str
-    """Digest over number, ranges, digest, previous and time: what is published."""
+    """Digest of all above but `leaves`, and of the key's name and the time: what is published."""
     key_id: str
     seal: str
     """HMAC of the head."""
+    horizon: int | None = Field(default=None, sa_type=sa.BigInteger)
+    """PostgreSQL's next transaction when it was made: once all before have ended, nothing more can come late."""
     pruned_at: datetime | None = None
-    """When retention took its rows; the batch still chains."""
+    """When the last of its activities was let go; the link still chains."""
     created_at: datetime

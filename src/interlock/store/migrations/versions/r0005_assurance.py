@@ -81,16 +81,31 @@ def upgrade() -> None:
     op.create_table(
         "audit_seals",
         sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("kind", sqltypes.AutoString(), nullable=False),
+        sa.Column("first", sa.BigInteger(), nullable=False),
+        sa.Column("last", sa.BigInteger(), nullable=False),
         sa.Column("ranges", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("top", sa.BigInteger(), nullable=False),
         sa.Column("digest", sqltypes.AutoString(), nullable=False),
+        sa.Column("leaves", sa.LargeBinary(), nullable=True),
         sa.Column("previous", sqltypes.AutoString(), nullable=False),
         sa.Column("head", sqltypes.AutoString(), nullable=False),
         sa.Column("key_id", sqltypes.AutoString(), nullable=False),
         sa.Column("seal", sqltypes.AutoString(), nullable=False),
+        sa.Column("horizon", sa.BigInteger(), nullable=True),
         sa.Column("pruned_at", sqltypes.UTCDateTime(), nullable=True),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_audit_seals")),
+    )
+    op.create_index(
+        "ix_audit_seals_live",
+        "audit_seals",
+        ["first"],
+        unique=False,
+        sqlite_where=sa.text("pruned_at IS NULL"),
+        postgresql_where=sa.text("pruned_at IS NULL"),
     )
     op.add_column("approvals", sa.Column("alike", sqltypes.AutoString(), nullable=True))
     op.create_index(
