@@ -17,6 +17,8 @@ class Call:
     input_schema: Any = None
     declared_risk: str | None = None
     """What the tool's own author declared; None for tools of others, whose word does not count."""
+    digest: str = ""
+    """Of the tool's definition; a grant is good for exactly that. Empty: no grant covers it."""
     is_builtin: bool = False
     """Whether it is one of ours, so that the built-in table speaks of it and not of a namesake."""
     labels: frozenset[str] = frozenset()
@@ -74,6 +76,10 @@ class Decision:
     expires_s: int | None = None
     """How long the question stands; None: the setting's time."""
     policy_hash: str = ""
+    grantable: bool = False
+    """Whether it is held for nothing but the trust of its agent, so that a grant would lift it. Source: row C7."""
+    grant: str | None = None
+    """The grant that lifted it."""
 
 
 @dataclass(frozen=True, slots=True)
