@@ -9,6 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import cel
+from cel import Context
+
+from interlock.policy import effort
+from interlock.policy.effort import Effort
+
+__all__ = ["FIELDS", "LONGEST", "BadCondition", "Condition", "Context", "compile_condition", "context_of"]
 
 LONGEST = 2_000
 FIELDS: Mapping[str, frozenset[str] | None] = {
@@ -54,8 +60,10 @@ class Condition:
     program: cel.Program
     reads: Mapping[str, frozenset[str] | None]
     """The variables that it reads, and of each the fields; None where it may read any."""
+    effort: Effort | None = None
+    """What it can take; None where it stays small for any call."""
 
-    def holds(self, context: cel.Context) -> bool | str:
+    def holds(self, context: Context) -> bool | str:
         """Whether it holds; text where it cannot be told, which never carries a value of the call."""
         try:
             result = self.program.execute(context)
@@ -84,9 +92,11 @@ def compile_condition(source: str) -> Condition:
     try:
         program = cel.compile(source)
         names, functions = program.variables(), program.functions()
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
         raise BadCondition(f"not a CEL condition: {_one_line(str(error))}") from error
-    plain = _LITERALS.sub(" 0 ", source)
+    plain = _LITERALS.sub(_blank, source)
     bound = set(_BOUND.findall(plain))
     for name in names:
         if name not in FIELDS and name not in bound and name not in _TYPES:
@@ -98,7 +108,32 @@ def compile_condition(source: str) -> Condition:
         known = FIELDS[owner]
         if known is not None and field not in known and owner not in bound:
             raise BadCondition(f"unknown field `{owner}.{field}`: there are {', '.join(sorted(known))}")
-    return Condition(source, program, {name: _fields(name, plain) for name in names if name in FIELDS})
+    _check_patterns(source, plain)
+    reads = {name: _fields(name, plain) for name in names if name in FIELDS}
+    try:
+        return Condition(source, program, reads, effort.effort_of(plain, reads.get("args", frozenset())))
+    except ValueError as error:
+        raise BadCondition(str(error)) from error
+
+
+def _blank(literal: re.Match[str]) -> str:
+    """A number in the place of a text, as long as it, so that all else stays where it is; nothing for a comment."""
+    return (" " if literal[0].startswith("//") else " 0").ljust(len(literal[0]))
+
+
+def _check_patterns(source: str, plain: str) -> None:
+    for pattern in effort.patterns(source, plain):
+        if pattern is None:
+            raise BadCondition("the pattern of `matches` is a text in quotes, not made of the call")
+        if effort.repeats_too_often(pattern):
+            raise BadCondition("a pattern of `matches` repeats too often: it would be slow for every call")
+        try:
+            cel.compile(f'"".matches({pattern}\n)').execute()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            problem = str(error).split("error:")[-1].split(". Check")[0]
+            raise BadCondition(f"not a pattern for `matches`: {' '.join(problem.split())[:120]}") from error
 
 
 def _fields(variable: str, plain: str) -> frozenset[str] | None:
@@ -114,12 +149,17 @@ def _fields(variable: str, plain: str) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def context_of(values: Mapping[str, Any]) -> cel.Context:
+def context_of(values: Mapping[str, Any]) -> Context:
     """What conditions are evaluated over; values are converted once, here.
 
     Raises ValueError for values that CEL cannot hold.
     """
-    return cel.Context(dict(values))
+    try:
+        return Context(dict(values))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise ValueError(f"arguments that CEL cannot hold ({type(error).__name__})") from error
 
 
 def _one_line(message: str) -> str:

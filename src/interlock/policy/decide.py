@@ -3,16 +3,17 @@
 Nothing is asked, stored or executed here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlock.policy import meaning, taint
 from interlock.policy.arguments import Inspection, inspect
 from interlock.policy.binding import same
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision, Raised
-from interlock.policy.conditions import context_of
+from interlock.policy.conditions import Context, context_of
+from interlock.policy.grants import Grant, covering
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.rules import Applicable, Policy, Rule
 from interlock.policy.words import looks_red
@@ -21,24 +22,36 @@ SECRET_RULE = "builtin:secret"
 PRODUCTION_RULE = "builtin:production"
 UNFIT_RULE = "builtin:unfit-arguments"
 FAILED_RULE = "builtin:undecided"
+MOST_KEPT = 4_096
+_TOO_LARGE = "the arguments are too large for its condition"
 _WITHOUT_CONTEXT = "its condition cannot be evaluated over these arguments"
 
 
-def decide(call: Call, who: Caller, policy: Policy, *, approval: ApprovedBinding | None = None) -> Decision:
-    """What the policy says of a call.
+def decide(
+    call: Call,
+    who: Caller,
+    policy: Policy,
+    *,
+    approval: ApprovedBinding | None = None,
+    grants: Sequence[Grant] = (),
+    people_for_red: int = 1,
+) -> Decision:
+    """What the policy says of a call. `grants` are those in force now; `people_for_red` approve what is RED, at least.
 
     The risk is the highest of the tool's own, of every rule that matches or cannot be evaluated, and RED where
     arguments carry what looks like a secret or name production. `MATRIX` makes the effect of it. What cannot be
     decided is held; arguments to which no approval could bind are denied.
 
-    INVARIANT: RED is never allowed without an approval of exactly this call; an approval lifts a hold, never a denial.
-    Source: rows C1, C2, C4, C9, C10.
+    INVARIANT: RED is never allowed without an approval of exactly this call; an approval lifts a hold, never a denial;
+    a grant lifts a YELLOW call that is held for nothing but its agent's trust. Source: rows C1, C2, C4, C7, C9, C10.
     """
     try:
-        return _decide(call, who, policy, approval)
+        return _decide(call, who, policy, _Terms(approval, grants, people_for_red))
     except Exception as error:  # noqa: BLE001 - fail closed
         why = f"the decision failed ({type(error).__name__}): a person has to look at it"
-        return Decision(Risk.RED, Effect.HOLD, (FAILED_RULE,), (why,), policy_hash=str(policy.version_hash))
+        return Decision(
+            Risk.RED, Effect.HOLD, (FAILED_RULE,), (why,), policy_hash=str(getattr(policy, "version_hash", ""))
+        )
 
 
 def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
@@ -68,6 +81,12 @@ class _Verdict:
     not_requester: bool = False
     consensus: bool = False
     expires_s: int | None = None
+
+    @property
+    def is_grantable(self) -> bool:
+        """Whether nothing but its agent's trust holds it; a grant lifts no more than that. Source: row C7."""
+        asks_more = self.held or self.denied or self.not_requester or self.consensus or self.people > 1
+        return self.risk is Risk.YELLOW and not asks_more
 
     def raise_to(self, risk: Risk, rule: str, reason: str) -> None:
         if risk > self.risk:
@@ -100,25 +119,68 @@ class _Verdict:
             self.expires_s = min(rule.expires_s, self.expires_s or rule.expires_s)
 
 
-def _decide(call: Call, who: Caller, policy: Policy, approval: ApprovedBinding | None) -> Decision:
+class _Terms(NamedTuple):
+    """What people have said of a call, and how many must."""
+
+    approval: ApprovedBinding | None
+    grants: Sequence[Grant]
+    people_for_red: int
+
+
+def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     seen = inspect(call.args)
     if seen.unfit is not None:
         why = f"{seen.unfit}: nobody could approve exactly this, make a simpler call"
         return Decision(Risk.RED, Effect.DENY, (UNFIT_RULE,), (why,), policy_hash=policy.version_hash)
-    risk, why = base_risk(call, policy)
-    verdict = _Verdict(risk, [why])
-    _look(verdict, seen)
-    for found in (*meaning.findings(call, policy), *taint.findings(call, who)):
-        verdict.take(found)
+    found = (*meaning.findings(call, policy), *taint.findings(call, who))
     applicable = policy.applicable(call.tool)
+    if not (found or seen.secrets or seen.production or applicable.rules or applicable.denials):
+        kept = _plain(call, who, policy, terms)
+        if terms.approval is None and not (terms.grants and kept.grantable):
+            return kept
+    verdict = _begun(call, policy)
+    _look(verdict, seen)
+    for each in found:
+        verdict.take(each)
     if applicable.rules or applicable.denials:
         _judge(verdict, applicable, call, who)
-    effect = _effect(verdict, who.trust)
-    if effect is Effect.HOLD and approval is not None:
-        effect = _lifted(verdict, approval)
+    return _decision(verdict, call, who, policy, terms)
+
+
+def _begun(call: Call, policy: Policy) -> _Verdict:
+    risk, why = base_risk(call, policy)
+    return _Verdict(risk, [why])
+
+
+def _plain(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
+    """The decision where nothing but the tool's own risk counts, and before anybody is asked.
+
+    It is the same for all such calls, so it is kept with the policy.
+    """
+    alone = terms._replace(approval=None, grants=()) if terms.approval or terms.grants else terms
+    if call.tool not in policy.base and not call.is_builtin and call.declared_risk is None:
+        return _decision(_begun(call, policy), call, who, policy, alone)
+    key = (call.tool, call.is_builtin, call.declared_risk, who.trust, terms.people_for_red)
+    if (kept := policy.plain.get(key)) is None:
+        if len(policy.plain) >= MOST_KEPT:
+            policy.plain.clear()
+        kept = policy.plain[key] = _decision(_begun(call, policy), call, who, policy, alone)
+    return kept
+
+
+def _decision(verdict: _Verdict, call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
+    if verdict.risk is Risk.RED:
+        verdict.people = max(verdict.people, terms.people_for_red)
+    effect, grant = _effect(verdict, who.trust), None
+    grantable = effect is Effect.HOLD and verdict.is_grantable
+    if effect is Effect.HOLD and terms.approval is not None:
+        effect = _lifted(verdict, terms.approval)
+    if effect is Effect.HOLD and grantable and (grant := covering(terms.grants, call, who)) is not None:
+        verdict.reasons.append(f"granted by `{grant.id}`")
+        effect = Effect.ALLOW
     return Decision(
         verdict.risk, effect, tuple(verdict.rules), tuple(verdict.reasons), verdict.people, verdict.not_requester,
-        verdict.consensus, verdict.expires_s, policy.version_hash,
+        verdict.consensus, verdict.expires_s, policy.version_hash, grantable, grant.id if grant else None,
     )  # fmt: skip
 
 
@@ -131,31 +193,46 @@ def _look(verdict: _Verdict, seen: Inspection) -> None:
 
 
 def _judge(verdict: _Verdict, applicable: Applicable, call: Call, who: Caller) -> None:
-    try:
-        context = context_of({name: _value(name, fields, call, who) for name, fields in applicable.reads.items()})
-    except ValueError:
-        context = None
+    context = _context(applicable, call, who)
     for rule in (*applicable.rules, *applicable.denials):
         outcome: bool | str = True
-        if rule.condition is not None:
-            outcome = _WITHOUT_CONTEXT if context is None else rule.condition.holds(context)
+        if (condition := rule.condition) is not None:
+            if context is None:
+                outcome = _WITHOUT_CONTEXT
+            elif condition.effort is not None and condition.effort.exceeded_by(call.args):
+                outcome = _TOO_LARGE
+            else:
+                outcome = condition.holds(context)
         if outcome is not False:
             verdict.match(rule, outcome)
 
 
+def _context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
+    """What the conditions see, converted once, and no more of it than they read; None where it cannot be."""
+    values: dict[str, Any] = {}
+    for name, fields in applicable.reads.items():
+        if name == "args":
+            args = call.args
+            values["args"] = args if fields is None else {each: args[each] for each in fields if each in args}
+        else:
+            values[name] = _value(name, fields, call, who)
+    try:
+        return context_of(values)
+    except ValueError:
+        return None
+
+
 def _value(name: str, fields: frozenset[str] | None, call: Call, who: Caller) -> Any:
-    """A variable of conditions, with no more of it than they read."""
     if name == "tool":
         return call.tool
     if name == "project":
         return who.project
-    if name == "args":
-        whole: Mapping[str, Any] = call.args
-    elif name == "agent":
-        whole = {"name": who.agent_name, "trust": str(who.trust), "persona": who.persona}
+    whole: dict[str, Any]
+    if name == "agent":
+        whole = {"name": who.agent_name, "trust": who.trust.value, "persona": who.persona}
     else:
         whole = {"type": who.task_type or "", "project": who.project, "cost_usd": float(who.cost_usd)}
-    return whole if fields is None else {field: whole[field] for field in fields if field in whole}
+    return whole if fields is None else {each: whole[each] for each in fields if each in whole}
 
 
 def _effect(verdict: _Verdict, trust: Trust) -> Effect:

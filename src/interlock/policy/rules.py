@@ -108,8 +108,11 @@ class Policy:
     """What `policy check` should tell although it is no fault, each `file:line: note`."""
     version_hash: str = field(init=False)
     """What changes when anything that counts for a decision changes."""
+    plain: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Decisions on calls that nothing concerns but the tool's own risk, kept by `decide`."""
     _by_tool: Mapping[str, Applicable] = field(init=False, repr=False, compare=False)
     _other: Applicable = field(init=False, repr=False, compare=False)
+    _has_patterns: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         every = (*builtin_rules(), *self.rules)
@@ -117,6 +120,8 @@ class Policy:
         index = {name: _applicable(every, self.denials, name) for name in names}
         object.__setattr__(self, "_by_tool", index)
         object.__setattr__(self, "_other", _applicable(every, self.denials, None))
+        has_patterns = any(rule.tools for rule in (*self._other.rules, *self._other.denials))
+        object.__setattr__(self, "_has_patterns", has_patterns)
         object.__setattr__(self, "version_hash", digest(self._content(every)))
 
     @classmethod
@@ -128,7 +133,7 @@ class Policy:
         """The rules that concern a tool; those of others cost nothing."""
         if (found := self._by_tool.get(tool)) is not None:
             return found
-        if all(not rule.tools for rule in (*self._other.rules, *self._other.denials)):
+        if not self._has_patterns:
             return self._other
         return _applicable(self._other.rules, self._other.denials, tool)
 

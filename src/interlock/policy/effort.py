@@ -1,0 +1,124 @@
+"""How much work a condition can become, told from its text, so that the size of a call's arguments makes no run stand.
+
+The engine has no limit of its own; what follows where a call is too large for a condition is `decide`'s.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MOST_STEPS = 30_000
+"""Of loops, each at most half a microsecond."""
+MOST_COPIED = 1_000_000_000
+FEW_LOOPS, FEW_SUMS = 4, 16
+"""Conditions with no more of them are never too much for arguments that can be judged at all."""
+_CHARACTERS_A_STEP = 256
+_MOST_REPEATS = 250
+_MACRO = re.compile(r"\.\s*(all|exists|exists_one|existsOne|map|filter)\s*\(")
+_MATCHES = re.compile(r"\bmatches\s*\(")
+_REPEATS = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}")
+_BUILDS = frozenset(("map", "filter"))
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a condition with loops within loops, or with many sums, can take."""
+
+    fields: frozenset[str] | None
+    """The arguments that it reads; None for all."""
+    most_values: int
+    most_characters: int
+
+    def exceeded_by(self, args: Mapping[str, Any]) -> bool:
+        """Whether a call's arguments are too large for it; looks at no more of them than it takes to tell."""
+        rest: list[Any] = [args] if self.fields is None else [args[name] for name in self.fields if name in args]
+        values = characters = 0
+        while rest:
+            value = rest.pop()
+            values += 1
+            if isinstance(value, str):
+                characters += len(value)
+            elif isinstance(value, dict):
+                characters += sum(map(len, value))
+                rest.extend(value.values())
+            elif isinstance(value, (list, tuple)):
+                rest.extend(value)
+            if values + characters // _CHARACTERS_A_STEP > self.most_values or characters > self.most_characters:
+                return True
+        return False
+
+
+def effort_of(plain: str, fields: frozenset[str] | None) -> Effort | None:
+    """The effort of a condition without its literals (see `conditions`); None where it stays small for any call.
+
+    Raises ValueError where it would be too much for every call.
+    """
+    loops, sums, commas = len(_MACRO.findall(plain)), plain.count("+"), plain.count(",")
+    degree = _degree(plain)
+    copies: int = (1 + sums) ** (2 * (1 + sum(found in _BUILDS for found in _MACRO.findall(plain))))
+    if degree <= 1 and loops <= FEW_LOOPS and sums <= FEW_SUMS:
+        return None
+    most_values = int((MOST_STEPS / max(loops, 1)) ** (1 / degree)) - commas if degree else MOST_STEPS
+    most_characters = MOST_COPIED // copies
+    if most_values < 1:
+        raise ValueError("too many loops within loops: they could take seconds for every call")
+    if most_characters < len(plain):
+        raise ValueError("too many sums: they could take seconds for every call")
+    return Effort(fields, most_values, most_characters)
+
+
+def _degree(text: str) -> int:
+    """With which power of the arguments' size the work grows.
+
+    A loop that builds a list, or that looks at the arguments again in each round, copies them in each round.
+    """
+    worst = position = 0
+    while found := _MACRO.search(text, position):
+        position = closing(text, found.end())
+        inner = text[found.end() : position]
+        body = inner.partition(",")[2]
+        own = 2 if found[1] in _BUILDS or re.search(r"\bargs\b", body) else 1
+        worst = max(worst, own + _degree(inner))
+    return worst
+
+
+def closing(text: str, start: int) -> int:
+    """Where the bracket closes that was opened before `start`."""
+    depth = 1
+    for position in range(start, len(text)):
+        if text[position] in "([{":
+            depth += 1
+        elif text[position] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return position
+    return len(text)
+
+
+def patterns(source: str, plain: str) -> list[str | None]:
+    """What is given to `matches` as its pattern, as it is written; None where it is not a text of its own."""
+    found: list[str | None] = []
+    for call in _MATCHES.finditer(plain):
+        end = closing(plain, call.end())
+        start = call.end() + _last(plain[call.end() : end])
+        found.append(source[start:end] if plain[start:end].strip() == "0" else None)
+    return found
+
+
+def repeats_too_often(pattern: str) -> bool:
+    """Whether compiling a pattern, which is done anew for every call, takes long."""
+    product = 1
+    for least, most in _REPEATS.findall(pattern):
+        product *= max(int(least), int(most or 0), 1)
+    return product > _MOST_REPEATS
+
+
+def _last(arguments: str) -> int:
+    """Where the last of several arguments begins."""
+    depth, begins = 0, 0
+    for position, letter in enumerate(arguments):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            begins = position + 1
+    return begins
