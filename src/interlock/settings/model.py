@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
@@ -142,6 +143,15 @@ class Breakers(Part):
     """Of a task's budget, spent without a sign of progress."""
     estimate_factor: Amount = 3.0
     """A mission pauses at so many times its estimate."""
+
+
+class ApprovalSettings(Part):
+    """What people are asked beyond what the policy says."""
+
+    people_for_red: Count = 1
+    """How many different people must approve a RED call, at least."""
+    plan: Literal["auto", "ask"] = "auto"
+    """Whether a person approves the plan of each mission before work on it begins."""
 
 
 class Retention(Part):
@@ -292,6 +302,7 @@ class Settings(Part):
     mission_budget_usd: Amount = 20.0
     project_day_usd: Amount = 50.0
     approval_expires_s: Seconds = 86_400.0
+    approvals: ApprovalSettings = ApprovalSettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     times: Times = Times()
     retry: Retry = Retry()

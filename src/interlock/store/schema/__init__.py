@@ -1,6 +1,6 @@
 """The tables, as SQLModel classes; statements over them live in the modules that own each table."""
 
-from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, Vote
+from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, KnownTool, Vote
 from interlock.store.schema.chat import Conversation, Incoming, Outgoing
 from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion, Schedule
 from interlock.store.schema.record import (
@@ -53,6 +53,7 @@ __all__ = [
     "Incident",
     "Incoming",
     "Json",
+    "KnownTool",
     "Lane",
     "Leader",
     "LedgerEntry",

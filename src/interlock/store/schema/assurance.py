@@ -1,6 +1,7 @@
 """What assures that work may be trusted: grants, votes of models, checks of deliverables, seals of the audit log."""
 
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
@@ -36,6 +37,21 @@ class Grant(SQLModel, table=True):
     used_at: datetime | None = None
     revoked_at: datetime | None = None
     revoked_by: str | None = None
+
+
+class KnownTool(SQLModel, table=True):
+    """A tool as it was when a project first met it; one that changed is not used before a person has said so."""
+
+    __tablename__ = "known_tools"
+    project_id: str = Field(primary_key=True)
+    tool: str = Field(primary_key=True)
+    digest: str = Field(primary_key=True)
+    status: str
+    """known, changed (a person is asked) or refused."""
+    definition: dict[str, Any] = Field(sa_type=Json)
+    """Description and input_schema, for who is asked about a change."""
+    approval_id: str | None = None
+    created_at: datetime
 
 
 class Vote(SQLModel, table=True):

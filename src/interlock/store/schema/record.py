@@ -175,7 +175,8 @@ class Account(SQLModel, table=True):
 
 
 class LedgerEntry(SQLModel, table=True):
-    """One line of the ledger; never changed. `kind`: reserve, settle or raise.
+    """One line of the ledger; never changed. `kind`: reserve, settle, raise (of a limit, by less than 0 where it was
+    lowered) or go_on (past a line). The last two have who did it as `note`, and after a space why.
 
     A reservation is open as long as no settle line has its id.
     """

@@ -42,6 +42,17 @@ def upgrade() -> None:
         postgresql_where=sa.text("revoked_at IS NULL"),
     )
     op.create_table(
+        "known_tools",
+        sa.Column("project_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("tool", sqltypes.AutoString(), nullable=False),
+        sa.Column("digest", sqltypes.AutoString(), nullable=False),
+        sa.Column("status", sqltypes.AutoString(), nullable=False),
+        sa.Column("definition", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("approval_id", sqltypes.AutoString(), nullable=True),
+        sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "tool", "digest", name=op.f("pk_known_tools")),
+    )
+    op.create_table(
         "votes",
         sa.Column("id", sqltypes.AutoString(), nullable=False),
         sa.Column("about", sqltypes.AutoString(), nullable=False),
