@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
