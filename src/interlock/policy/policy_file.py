@@ -3,25 +3,23 @@
 How rules are evaluated is not known here; reading the file from disk is the caller's.
 """
 
-import difflib
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from interlock.core.errors import ConfigError
-from interlock.core.strict_yaml import Document, Path, parse
+from interlock.core.strict_yaml import Path, parse
 from interlock.policy.builtin import BASE
+from interlock.policy.case_file import CaseReader
 from interlock.policy.conditions import BadCondition, Condition, compile_condition
-from interlock.policy.risk import Effect, Risk, Trust
-from interlock.policy.rules import Case, Limits, Organisation, Policy, Rule
+from interlock.policy.risk import Risk
+from interlock.policy.rules import Limits, Organisation, Policy, Rule
 
 LONGEST_EXPIRY_S = 30 * 86_400
 MOST_PEOPLE = 10
-Word = TypeVar("Word", Risk, Effect, Trust)
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_TOOL = re.compile(r"[A-Za-z0-9_.:/*-]{1,128}")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})(s|m|h|d)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _TOP = ("version", "organisation", "limits", "production", "base", "rules", "deny", "tests")
@@ -34,10 +32,6 @@ _SYSTEM = re.compile(r"\S{2,128}")
 _LARGEST = 1_000_000_000
 _DENY = ("id", "tools", "when", "reason")
 _RULE = (*_DENY, "risk", "people", "not_requester", "consensus", "expires")
-_CASE = ("call", "persona", "trust", "task", "project", "expect")
-_CALL = ("tool", "args", "description", "input_schema", "declared_risk")
-_TASK = ("type", "project", "cost_usd")
-_EXPECT = ("risk", "effect", "rule")
 
 
 def policy_from(
@@ -64,11 +58,7 @@ def policy_from(
 
 
 @dataclass(slots=True)
-class _Reader:
-    document: Document
-    tools: Collection[str] | None
-    personas: Collection[str] | None
-    faults: list[str] = field(default_factory=list)
+class _Reader(CaseReader):
     notes: list[str] = field(default_factory=list)
     ids: dict[str, Path] = field(default_factory=dict)
 
@@ -85,30 +75,9 @@ class _Reader:
             organisation=self.organisation(top.get("organisation")),
             limits=self.limits(top.get("limits")),
             production=self.names(("production",), top.get("production"), _SYSTEM, "name of a system"),
-            cases=tuple(self.each("tests", top.get("tests"), self.case)),
+            cases=tuple(self.cases(top.get("tests"))),
             notes=tuple(self.notes),
         )
-
-    def fault(self, path: Path, problem: str) -> None:
-        self.faults.append(self.document.fault(path, problem))
-
-    def mapping(self, path: Path, data: Any, known: Collection[str], otherwise: str) -> Mapping[str, Any]:
-        if not isinstance(data, dict):
-            self.fault(path, otherwise)
-            return {}
-        for key in data:
-            if key not in known:
-                self.fault((*path, key), f"unknown key `{key}`{_near(key, known)}")
-        return data
-
-    def each(self, name: str, data: Any, read: Callable[[Path, Any], Any]) -> Iterable[Any]:
-        if data is None:
-            return []
-        if not isinstance(data, list):
-            self.fault((name,), f"`{name}` is a list")
-            return []
-        found = [read((name, number), item) for number, item in enumerate(data)]
-        return [item for item in found if item is not None]
 
     def organisation(self, data: Any) -> Organisation:
         if data is None:
@@ -192,6 +161,7 @@ class _Reader:
     def common(self, path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "id": self.ident(path, fields),
+            "where": self.document.at(path),
             "tools": self.tool_list((*path, "tools"), fields.get("tools", [])),
             "condition": self.condition((*path, "when"), fields.get("when")),
             "reason": self.text((*path, "reason"), fields.get("reason", "")),
@@ -224,14 +194,6 @@ class _Reader:
             self.tool((*path, number), name)
         return tuple(data)
 
-    def tool(self, path: Path, name: str) -> None:
-        if not _TOOL.fullmatch(name):
-            self.fault(path, f"`{name}` is not a tool name")
-        elif self.tools is not None:
-            pattern = re.compile(re.escape(name).replace(r"\*", ".*"))
-            if not any(pattern.fullmatch(known) for known in self.tools):
-                self.fault(path, f"there is no tool `{name}`{_near(name, self.tools)}")
-
     def condition(self, path: Path, data: Any) -> Condition | None:
         if data is None and path not in self.document.lines:
             return None
@@ -244,26 +206,6 @@ class _Reader:
             self.fault(path, str(error))
             return None
 
-    def choice(self, path: Path, data: Any, kinds: type[Word], name: str) -> Word | None:
-        if isinstance(data, str) and data in [kind.value for kind in kinds]:
-            return kinds(data)
-        *most, last = (kind.value for kind in kinds)
-        self.fault(path, f"`{data}` is no {name}: use {', '.join(most)} or {last}")
-        return None
-
-    def text(self, path: Path, data: Any) -> str:
-        if isinstance(data, str):
-            return " ".join(data.split())
-        self.fault(path, f"`{path[-1]}` is text")
-        return ""
-
-    def truth(self, path: Path, fields: Mapping[str, Any], name: str) -> bool:
-        value = fields.get(name, False)
-        if type(value) is not bool:
-            self.fault((*path, name), f"`{name}` is true or false")
-            return False
-        return value
-
     def duration(self, path: Path, data: Any) -> int | None:
         if data is None and path not in self.document.lines:
             return None
@@ -273,52 +215,3 @@ class _Reader:
             self.fault(path, f"`{data}` is not a time: write `30m`, `24h` or `7d` (30d at most)")
             return None
         return seconds
-
-    def case(self, path: Path, data: Any) -> Case | None:
-        fields = self.mapping(path, data, _CASE, "a test is a mapping with `call`, `persona` and `expect`")
-        if not fields:
-            return None
-        call = self.mapping((*path, "call"), fields.get("call"), _CALL, "`call` is a mapping with `tool` and `args`")
-        if call and not isinstance(call.get("tool"), str):
-            self.fault((*path, "call"), "`call` needs a `tool`")
-        elif call:
-            self.tool((*path, "call", "tool"), call["tool"])
-        if "args" in call and not isinstance(call["args"], dict):
-            self.fault((*path, "call", "args"), "`args` is a mapping")
-        if "declared_risk" in call:
-            self.choice((*path, "call", "declared_risk"), call["declared_risk"], Risk, "risk")
-        self.caller(path, fields)
-        expect = self.mapping((*path, "expect"), fields.get("expect"), _EXPECT, "`expect` is a mapping with `effect`")
-        if "expect" in fields and not fields["expect"]:
-            self.fault((*path, "expect"), "a test expects at least one of `risk`, `effect` and `rule`")
-        if "risk" in expect:
-            self.choice((*path, "expect", "risk"), expect["risk"], Risk, "risk")
-        if "effect" in expect:
-            self.choice((*path, "expect", "effect"), expect["effect"], Effect, "effect")
-        if "rule" in expect:
-            self.text((*path, "expect", "rule"), expect["rule"])
-        question = {key: value for key, value in fields.items() if key != "expect"}
-        return Case(where=self.document.at(path), question=question, expect=expect)
-
-    def caller(self, path: Path, fields: Mapping[str, Any]) -> None:
-        persona = fields.get("persona")
-        if "persona" in fields:
-            self.text((*path, "persona"), persona)
-        if isinstance(persona, str) and self.personas is not None and persona not in self.personas:
-            self.fault((*path, "persona"), f"there is no persona `{persona}`{_near(persona, self.personas)}")
-        if "trust" in fields:
-            self.choice((*path, "trust"), fields["trust"], Trust, "trust")
-        if "project" in fields:
-            self.text((*path, "project"), fields["project"])
-        if "task" in fields:
-            task = self.mapping((*path, "task"), fields["task"], _TASK, "`task` is a mapping with `type`, `cost_usd`")
-            for name in ("type", "project"):
-                if name in task:
-                    self.text((*path, "task", name), task[name])
-            if type(task.get("cost_usd", 0)) not in (int, float):
-                self.fault((*path, "task", "cost_usd"), "`cost_usd` is a number of dollars")
-
-
-def _near(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f": did you mean `{close[0]}`?" if close else ""

@@ -30,6 +30,8 @@ class Rule:
     not_requester: bool = False
     consensus: bool = False
     expires_s: int | None = None
+    where: str = field(default="", compare=False)
+    """`file:line`; empty for built-in rules."""
 
     def concerns(self, tool: str) -> bool:
         """Whether it has anything to say about a tool."""

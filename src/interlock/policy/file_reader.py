@@ -1,0 +1,91 @@
+"""What readers of configuration in policy files share: faults with their lines, mappings, names, words.
+
+What a policy or a test is made of is not known here.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
+
+from interlock.core.strict_yaml import Document, Path
+
+Word = TypeVar("Word", bound=StrEnum)
+MOST_STARS = 4
+_TOOL = re.compile(r"[A-Za-z0-9_.:/*-]{1,128}")
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads a document and collects all that is wrong with it."""
+
+    document: Document
+    tools: Collection[str] | None = None
+    """The tools that there are; None: any name will do."""
+    personas: Collection[str] | None = None
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, path: Path, problem: str) -> None:
+        """Notes that something is wrong."""
+        self.faults.append(self.document.fault(path, problem))
+
+    def mapping(self, path: Path, data: Any, known: Collection[str], otherwise: str) -> Mapping[str, Any]:
+        """A mapping with no other keys than the `known`; empty where it is none."""
+        if not isinstance(data, dict):
+            self.fault(path, otherwise)
+            return {}
+        for key in data:
+            if key not in known:
+                self.fault((*path, key), f"unknown key `{key}`{near(key, known)}")
+        return data
+
+    def each(self, name: str, data: Any, read: Callable[[Path, Any], Any]) -> Iterable[Any]:
+        """What `read` makes of every item of a list, without None."""
+        if data is None:
+            return []
+        if not isinstance(data, list):
+            self.fault((name,), f"`{name}` is a list")
+            return []
+        found = [read((name, number), item) for number, item in enumerate(data)]
+        return [item for item in found if item is not None]
+
+    def tool(self, path: Path, name: str) -> None:
+        """Checks the name, or the pattern, of a tool."""
+        if not _TOOL.fullmatch(name):
+            self.fault(path, f"`{name}` is not a tool name")
+        elif name.count("*") > MOST_STARS:
+            self.fault(path, f"`{name}` has more than {MOST_STARS} `*`")
+        elif self.tools is not None and not any(fnmatchcase(known, name) for known in self.tools):
+            self.fault(path, f"there is no tool `{name}`{near(name, self.tools)}")
+
+    def choice(self, path: Path, data: Any, kinds: type[Word], name: str) -> Word | None:
+        """One of the words of an enumeration."""
+        if isinstance(data, str) and data in [kind.value for kind in kinds]:
+            return kinds(data)
+        *most, last = (kind.value for kind in kinds)
+        self.fault(path, f"`{data}` is no {name}: use {', '.join(most)} or {last}")
+        return None
+
+    def text(self, path: Path, data: Any) -> str:
+        """Text on one line."""
+        if isinstance(data, str):
+            return " ".join(data.split())
+        self.fault(path, f"`{path[-1]}` is text")
+        return ""
+
+    def truth(self, path: Path, fields: Mapping[str, Any], name: str) -> bool:
+        """A field that is true or false, false where it is missing."""
+        value = fields.get(name, False)
+        if type(value) is not bool:
+            self.fault((*path, name), f"`{name}` is true or false")
+            return False
+        return value
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """A hint at the known name that is meant, if one is near."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f": did you mean `{close[0]}`?" if close else ""
