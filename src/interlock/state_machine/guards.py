@@ -29,6 +29,8 @@ class TaskFacts:
     has_deliverable: bool = False
     has_approval_record: bool = False
     """Whether its deliverable was approved, by the policy or by a person."""
+    missing_evidence: tuple[str, ...] = ()
+    """The checks that have not passed for exactly its deliverable. Source: row A20."""
     dependencies_met: bool = False
     mission_canceled: bool = False
     waiting_path: bool = False
@@ -87,6 +89,13 @@ def _has_deliverable(a: Attempt) -> str | None:
 
 def _has_approval(a: Attempt) -> str | None:
     return None if a.facts.has_approval_record else "it has no approval record"
+
+
+def _evidence_passed(a: Attempt) -> str | None:
+    missing = a.facts.missing_evidence
+    if not missing:
+        return None
+    return f"{len(missing)} of its checks {'has' if len(missing) == 1 else 'have'} not passed: {'; '.join(missing)}"
 
 
 def _answered(a: Attempt) -> str | None:
@@ -148,6 +157,7 @@ GUARDS: Mapping[Guard, Callable[[Attempt], str | None]] = {
     "dependencies_met": _dependencies_met,
     "has_deliverable": _has_deliverable,
     "has_approval": _has_approval,
+    "evidence_passed": _evidence_passed,
     "answered": _answered,
     "came_from_review": _came_from_review,
     "had_started": _had_started,

@@ -58,6 +58,7 @@ Guard = Literal[
     "dependencies_met",
     "has_deliverable",
     "has_approval",
+    "evidence_passed",
     "answered",
     "goes_back",
     "came_from_review",
@@ -108,7 +109,7 @@ _KIND = {
 _H, _S, _C, _A, _R = Part.HUMAN, Part.SYSTEM, Part.COORDINATOR, Part.ASSIGNEE, Part.REVIEWER
 _HOLD: tuple[Guard, ...] = ("waits_for_something",)
 _BLOCK: tuple[Guard, ...] = ("kind_given", "reason_given", "waits_for_something")
-_DONE: tuple[Guard, ...] = ("has_deliverable", "has_approval")
+_DONE: tuple[Guard, ...] = ("has_deliverable", "has_approval", "evidence_passed")
 _WAIT_WORDS = "something that it waits for"
 _BLOCK_WORDS = "a block kind, a reason, something that it waits for"
 _CANCEL_WORDS = "the system only when its mission is canceled"
@@ -138,7 +139,7 @@ TRANSITIONS: tuple[Transition, ...] = (
         "assignee_known", "agent_lost",
     ),
     _t(S.IN_PROGRESS, S.CANCELED, {_H, _S}, _CANCEL_WORDS, "mission_canceled"),
-    _t(S.REVIEW, S.DONE, {_H, _S}, "an approval record, the deliverable", *_DONE),
+    _t(S.REVIEW, S.DONE, {_H, _S}, "an approval record, the deliverable, its checks passed", *_DONE),
     _t(
         S.REVIEW, S.IN_PROGRESS, {_R, _C, _H, _S}, "feedback as the reason; never by its author; one review cycle",
         "not_the_author", "reason_given",
@@ -151,7 +152,7 @@ TRANSITIONS: tuple[Transition, ...] = (
         for back in (S.INBOX, S.ASSIGNED, S.IN_PROGRESS, S.REVIEW)
     ),
     _t(
-        S.NEEDS_APPROVAL, S.DONE, {_H}, "came from REVIEW; the approval record, the deliverable",
+        S.NEEDS_APPROVAL, S.DONE, {_H}, "came from REVIEW; the approval record, the deliverable, its checks passed",
         "came_from_review", "answered", *_DONE,
     ),
     _t(S.NEEDS_APPROVAL, S.BLOCKED, {_H, _S}, f"the system on expiry; {_BLOCK_WORDS}", *_BLOCK),

@@ -16,7 +16,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
-from interlock.store import audit, missions, outbox
+from interlock.store import audit, evidence, missions, outbox
 from interlock.store.schema import Approval, Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
 from interlock.store.tx import Tx
 
@@ -167,6 +167,7 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
         reviewer_agent_ids=tuple(r.assignee_agent_id for r in tx.rows(_REVIEWERS, {"task": row.id})),
         has_deliverable=row.deliverable_id is not None,
         has_approval_record=_is_approved(tx, row, move.approval_id),
+        missing_evidence=evidence.missing(tx, row) if row.checks and move.to is TaskState.DONE else (),
         dependencies_met=met,
         mission_canceled=root is not None and (root.status == "CANCELED" or root.canceled_at is not None),
         waiting_path=move.wait_for is not None,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlock.core.values import canonical_json, digest
-from interlock.store import audit, blobs, squad, tasks, traces
+from interlock.core.values import Actor, ActorKind, canonical_json, digest
+from interlock.state_machine.table import TaskState
+from interlock.store import audit, blobs, evidence, squad, tasks, traces
 from interlock.store.engine import Store
 from interlock.store.mailbox import Post, post
 from interlock.store.squad import Descriptor
@@ -120,9 +121,6 @@ NO_DELIVERABLES: list[tuple[dict[str, Any], str]] = [
     ({}, "exactly one"),
     ({"content": "x", "data": {"a": 1}}, "exactly one"),
     ({"content": "x", "path": "a"}, "exactly one"),
-    ({"content": " \n"}, "empty"),
-    ({"data": {}}, "empty"),
-    ({"data": []}, "empty"),
     ({"path": "nowhere"}, "there is no file"),
     ({"path": "../x"}, "leads out"),
     ({"data": {"a": "x" * 1_000_001}}, "larger than"),
@@ -135,6 +133,61 @@ async def test_deliverable_that_is_none_is_refused(ctx: ToolContext, store: Stor
         with pytest.raises(ToolError, match=message):
             await submit(ctx, store, **args)
     assert await current(store) is None
+
+
+TURNED_BACK: list[tuple[dict[str, Any], str]] = [
+    ({"content": " \n"}, "the deliverable is empty"),
+    ({"data": {}}, "the deliverable is empty"),
+    ({"data": []}, "the deliverable is empty"),
+    ({"content": "TODO"}, "only keeps the place"),
+    ({"content": "```\ncut off"}, "cut off"),
+    ({"content": "token: ghp_0123456789abcdefABCDEF"}, "looks like a secret"),
+]
+
+
+async def test_what_the_gate_turns_back_is_an_error_to_the_agent_and_on_record(ctx: ToolContext, store: Store) -> None:
+    for number, (args, message) in enumerate(TURNED_BACK, start=1):
+        outcome = await call("submit_deliverable", ctx, **{"title": "T", "summary": "S", **args})
+        assert outcome.is_error
+        assert message in outcome.content
+        await keep(store, outcome.writes)
+        rows = await store.read(evidence.results, "tsk_1")
+        assert len(rows) == number
+        assert (rows[-1].kind, rows[-1].passed, rows[-1].run_id) == ("gate", False, ctx.run_id)
+        assert "ghp_" not in rows[-1].detail
+    assert await current(store) is None
+
+
+async def sent_back(store: Store, reason: str = "wrong", key: str = "back") -> None:
+    for to, actor, name in (
+        ("REVIEW", Actor(ActorKind.HUMAN, "per_1"), f"in:{key}"), ("IN_PROGRESS", Actor(ActorKind.HUMAN, "per_1"), key)
+    ):  # fmt: skip
+        move = tasks.Move(task_id="tsk_1", to=TaskState(to), actor=actor, reason=reason, key=name)
+        await store.write(tasks.advance, move, NOW)
+
+
+async def test_version_that_was_sent_back_cannot_be_handed_in_again_unless_files_changed(
+    ctx: ToolContext, store: Store
+) -> None:
+    await submit(ctx, store, content="first")
+    await submit(ctx, store, content="second")
+    await sent_back(store)
+    again = await call("submit_deliverable", ctx, title="T", summary="S", content="second")
+    assert again.is_error
+    assert "was sent back" in again.content
+    assert not (await call("submit_deliverable", ctx, title="T", summary="S", content="first")).is_error
+    await keep(store, (await call("file_write", ctx, path="style.css", content="a {}")).writes)
+    assert not (await call("submit_deliverable", ctx, title="T", summary="S", content="second")).is_error
+
+
+async def test_version_that_only_failed_a_check_may_be_handed_in_again(ctx: ToolContext, store: Store) -> None:
+    await submit(ctx, store, content="fine")
+    row = await current(store)
+    failed = [evidence.Finding(position=0, name="file `a` exists", passed=False)]
+    await store.write(evidence.record, "tsk_1", row.id, row.sha256, "evidence", failed, NOW)
+    await sent_back(store)
+    await submit(ctx, store, content="fine")
+    assert (await current(store)).id != row.id
 
 
 async def test_review_needs_a_verdict_and_changes_need_reasons(ctx: ToolContext, store: Store) -> None:

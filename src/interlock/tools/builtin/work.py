@@ -1,10 +1,14 @@
 """submit_deliverable, post_progress and post_comment: what an agent does for its own task. Rows A8, A9."""
 
+import asyncio
 from typing import Any
 
 from interlock.core.ids import new_id
 from interlock.core.values import canonical_json, digest
-from interlock.store import blobs, squad, tasks, traces
+from interlock.policy import gate
+from interlock.policy.gate import Fault, Handed
+from interlock.store import blobs, evidence, squad, tasks, traces
+from interlock.store.evidence import GATE, Finding
 from interlock.store.tx import Tx
 from interlock.tools.builtin.shapes import arguments, choice, many, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, Write, write
@@ -14,6 +18,8 @@ from interlock.tools.paths import LONGEST_PATH
 LONGEST_TEXT = 200_000
 LARGEST_DATA = 1_000_000
 LONGEST_POST = 4_000
+AT_ONCE_BYTES = 100_000
+"""Of a file; a larger one is looked at in a thread."""
 VERDICTS = ("pass", "changes")
 _RISKS = ("GREEN", "YELLOW", "RED")
 _ENDED = ("DONE", "CANCELED")
@@ -43,6 +49,8 @@ async def _submit(
     pinned = await ctx.workspace.read(path) if path is not None else None
     if pinned is not None and digest(pinned) != row["sha256"]:
         raise ToolError(f"`{path}` was changed while it was handed in: hand it in again")
+    if found := await _faults(ctx, task, row, pinned):
+        return _turned_back(ctx, row, found)
     writes = (*await ctx.changed_files(), write(hand_in, row, pinned, ctx))
     return Outcome(f"handed in `{title}` as {row['id']}, sha256 {row['sha256']}", writes=writes)
 
@@ -50,17 +58,43 @@ async def _submit(
 async def _body(ctx: ToolContext, content: str | None, data: Any, path: str | None) -> dict[str, Any]:
     """The columns that hold what is delivered, pinned by its digest."""
     if content is not None:
-        if not content.strip():
-            raise ToolError("the deliverable is empty: `content` has no text")
         return {"kind": "text", "text": content, "sha256": digest(content)}
     if path is not None:
         sha256 = digest(await ctx.workspace.read(path))
         return {"kind": "file", "path": path, "blob": sha256, "sha256": sha256}
-    if not data:
-        raise ToolError("the deliverable is empty: `data` has nothing in it")
     if len(canonical_json(data)) > LARGEST_DATA:
         raise ToolError(f"`data` is larger than {LARGEST_DATA:,} characters of JSON: write a file and give its `path`")
     return {"kind": "data", "data": data, "sha256": digest(data)}
+
+
+async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes | None) -> list[Fault]:
+    """What the output gate finds wrong. Source: row A15."""
+    handed = Handed(
+        sha256=row["sha256"], text=row.get("text"), data=row.get("data"), path=row.get("path"), content=file,
+        spec=task.deliverable_spec, is_review=task.reviews_task_id is not None,
+    )  # fmt: skip
+    rejected: frozenset[str] = frozenset()
+    if task.review_cycles and not handed.is_review:
+        rejected = await ctx.store.read(evidence.rejected, task.id)
+        if row["sha256"] in rejected and await ctx.store.read(evidence.wrote_files, ctx.project_id, ctx.run_id):
+            rejected = frozenset()
+    if file is not None and len(file) > AT_ONCE_BYTES:
+        return await asyncio.to_thread(gate.faults, handed, rejected)
+    return gate.faults(handed, rejected)
+
+
+def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault]) -> Outcome:
+    """Nothing is handed in: the agent is told why, and it is on record."""
+    told = [f"- {fault.name}: {fault.detail}" for fault in found]
+    why = [
+        Finding(position=place, name=fault.name, passed=False, detail=fault.detail)
+        for place, fault in enumerate(found)
+    ]  # fmt: skip
+    kept = write(
+        evidence.record, row["task_id"], row["id"], row["sha256"], GATE, why, ctx.now, run_id=ctx.run_id
+    )  # fmt: skip
+    said = "\n".join(["this was not taken as a deliverable, mend it and hand it in again:", *told])
+    return Outcome(said, is_error=True, writes=(kept,))
 
 
 def _check_verdict(task: Any, verdict: str | None, reasons: object) -> None:

@@ -1,0 +1,187 @@
+"""What is cheap to see of a deliverable before anybody looks at it: empty, a placeholder, a refusal, cut off, secret.
+
+Whether it is any good is for reviewers; what a task demands as evidence, for `checks`. Source: row A15.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.policy import formats
+from interlock.policy.secrets import first_secret, scrub_value
+
+LARGEST_BYTES = 10 * 1024 * 1024
+LONGEST_REFUSAL = 300
+"""Characters; whoever says more than that has also said something else."""
+_PLACEHOLDER = re.compile(
+    r"(?:to[ -]?do|tbd|tba|fixme|xxx+|wip|undefined|placeholder(?: text)?|dummy(?: text)?|lorem ipsum\b.*|coming soon"
+    r"|work in progress|to be (?:done|written|added|determined|decided|defined|completed|filled(?: in)?)"
+    r"|(?:insert|add|put|write|enter|your)\b.{0,60}\bhere|(?-i:TODO|TBD|FIXME)[:\s(-].{0,160})",
+    re.IGNORECASE | re.DOTALL,
+)
+_MARKS = " \t#>*+-.,:;!…=|()[]{}<>_`~\"'“”0123456789"
+_SLOT = re.compile(
+    r"[\[<({]{1,2} ?(?:insert|add|your|fill|enter|put|name|date|todo|tbd|placeholder|to be)\b[^\])>}\n]{0,80}"
+    r"[\])>}]{1,2}"
+    r"|[.…_\-=*\s]+",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"(?:(?:i'm|i am|we're|we are) (?:very |so |really )?sorry|sorry|unfortunately|apologies|i apologi[sz]e|as an ai)?"
+    r"[\s\w]{0,40}[,.:;–-]?\s*(?:but\s+|that\s+)?(?:i|we)(?:'m|'re| am| are)?\s*"
+    r"(?:cannot|can not|can't|won't|will not|must decline|have to decline|decline|unable|not able|not allowed|refuse)"
+    r"(?: to)? (?:help|assist|do|comply|complete|fulfil+|provide|continue|perform|create|write|generate|process|discuss"
+    r"|answer|support|engage|participate|proceed|carry|produce|share|access)\b",
+    re.IGNORECASE,
+)
+_SUBSTANCE = re.compile(r"[0-9`]|https?:|[\w-]/[\w-]")
+"""A figure, a name of something, an address: more than a refusal."""
+_INVISIBLE = re.compile("[\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0]+")  # fmt: skip # noqa: E501
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """A deliverable as it is handed in; exactly one of `text`, `data` and `path` (with `content`) is there."""
+
+    sha256: str
+    text: str | None = None
+    data: Any = None
+    path: str | None = None
+    content: bytes | None = None
+    """Of the file."""
+    spec: str = ""
+    """What the task expects, in its own words."""
+    is_review: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What keeps a deliverable from being handed in: the check's name, and what its author is told."""
+
+    name: str
+    detail: str
+
+
+def faults(handed: Handed, rejected: Collection[str] = ()) -> list[Fault]:
+    """Everything that a glance finds wrong, most basic first; nothing where it may be looked at.
+
+    `rejected` are the digests of versions that were sent back. Details never carry what a secret's value is.
+    """
+    if (empty := _empty(handed)) is not None:
+        return [Fault("not empty", empty)]
+    text = _text_of(handed)
+    found = [*_size(handed), *_said(handed, text), *_formed(handed, text), *_secret(handed, text)]
+    if handed.sha256 in rejected:
+        found.append(Fault("changed", "it is, letter by letter, a version that was sent back: change what was found"))
+    return found
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text only keeps the place of one: `TODO`, `[insert summary here]`, `# Report` above `tbd`."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    body = [line for line in lines if not line.lstrip().startswith("#")] or lines
+    bare = [line.strip(_MARKS) for line in body]
+    return bool(body) and all(
+        _SLOT.fullmatch(line.strip()) or _PLACEHOLDER.fullmatch(word) for line, word in zip(body, bare, strict=True)
+    )
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a short text says that its author will not, or cannot, and nothing else."""
+    said = " ".join(text.replace("’", "'").split()).lstrip("#*_> -")
+    is_short = len(said) <= LONGEST_REFUSAL and "\n\n" not in text.strip()
+    return is_short and _REFUSAL.match(said) is not None and _SUBSTANCE.search(said) is None
+
+
+def _empty(handed: Handed) -> str | None:
+    if handed.path is not None:
+        if not handed.content:
+            return f"the deliverable is empty: `{handed.path}` has no bytes"
+        is_blank = (text := _text_of(handed)) is not None and _blank(text)
+        return f"the deliverable is empty: `{handed.path}` has only blanks" if is_blank else None
+    if handed.text is not None:
+        return "the deliverable is empty: `content` has no text" if _blank(handed.text) else None
+    leaves = list(_leaves(handed.data))
+    if all(leaf is None or (isinstance(leaf, str) and _blank(leaf)) for leaf in leaves):
+        return "the deliverable is empty: `data` has nothing in it"
+    return None
+
+
+def _blank(text: str) -> bool:
+    return not _INVISIBLE.sub("", text)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values of JSON that are no lists or objects, however deep."""
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, dict):
+            todo.extend(each.values())
+        elif isinstance(each, list):
+            todo.extend(each)
+        else:
+            yield each
+
+
+def _text_of(handed: Handed) -> str | None:
+    """What it says, as far as it is text."""
+    if handed.text is not None or handed.content is None:
+        return handed.text
+    try:
+        text = handed.content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\x00" in text else text
+
+
+def _size(handed: Handed) -> Iterator[Fault]:
+    if handed.content is not None and len(handed.content) > LARGEST_BYTES:
+        yield Fault("size", f"`{handed.path}` has {len(handed.content):,} bytes: {LARGEST_BYTES:,} are the most")
+
+
+def _said(handed: Handed, text: str | None) -> Iterator[Fault]:
+    if handed.data is not None:
+        words = [leaf for leaf in _leaves(handed.data) if leaf is not None]
+        if all(isinstance(leaf, str) and is_placeholder(leaf) for leaf in words):
+            yield Fault("not a placeholder", "`data` holds nothing but placeholders: hand in the result itself")
+        return
+    if text is None:
+        return
+    if not handed.is_review and is_placeholder(text) and _is_prose(handed):
+        yield Fault("not a placeholder", "it only keeps the place of a result: hand in the result itself")
+    elif not handed.is_review and is_refusal(text):
+        yield Fault(
+            "not a refusal",
+            "it only says that it was not done: hand in what you have, what you tried, and what exactly is missing",
+        )
+
+
+def _is_prose(handed: Handed) -> bool:
+    """Whether words such as `test` or `null` cannot be the whole result."""
+    return handed.path is None or handed.path.lower().endswith((".md", ".txt", ".rst", ".html", ".docx"))
+
+
+def _formed(handed: Handed, text: str | None) -> Iterator[Fault]:
+    form = formats.of_file(handed.path) if handed.path is not None else formats.declared(handed.spec)
+    if handed.data is not None:
+        return
+    if text is None:
+        if form is not None:
+            yield Fault("format", f"`{handed.path}` is not text in UTF-8, so it is no {form}")
+        return
+    if form is None and handed.path is None:
+        form = formats.MARKDOWN
+    if form is not None and not (handed.is_review and form != formats.MARKDOWN):
+        problem = formats.problem(form, text)
+        if problem is not None:
+            yield Fault("format", problem)
+
+
+def _secret(handed: Handed, text: str | None) -> Iterator[Fault]:
+    kind = first_secret(text) if text is not None else None
+    if kind is None and handed.data is not None and scrub_value(handed.data) != handed.data:
+        kind = "in `data`"
+    if kind is not None:
+        yield Fault("no secrets", f"it holds what looks like a secret ({kind}): leave it out, or name where it is kept")
