@@ -26,6 +26,8 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "contains": ("text", "regex", "path"),
     "verdict": (),
 }
+MISSION = "mission"
+"""In a policy's table of checks by type of task: the mission's own deliverable."""
 WAIVER = "waived"
 """The key of a person's word that a check need not pass: who, why, when."""
 _SHOWN = 80

@@ -11,8 +11,11 @@ from typing import Any
 
 from interlock.core.errors import ConfigError
 from interlock.core.strict_yaml import Path, parse
+from interlock.policy.budgets import TASK
 from interlock.policy.builtin import BASE
 from interlock.policy.case_file import CaseReader
+from interlock.policy.checks import MISSION, MOST, problems_of
+from interlock.policy.checks import read as read_checks
 from interlock.policy.conditions import BadCondition, Condition, compile_condition
 from interlock.policy.risk import Risk
 from interlock.policy.rules import Limits, Organisation, Policy, Rule
@@ -22,7 +25,7 @@ MOST_PEOPLE = 10
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})(s|m|h|d)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_TOP = ("version", "organisation", "limits", "production", "base", "rules", "deny", "tests")
+_TOP = ("version", "organisation", "limits", "production", "base", "rules", "deny", "checks", "tests")
 _ORGANISATION = ("domains", "addresses")
 _LIMITS = ("amount", "count")
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
@@ -74,6 +77,7 @@ class _Reader(CaseReader):
             denials=tuple(self.each("deny", top.get("deny"), self.denial)),
             organisation=self.organisation(top.get("organisation")),
             limits=self.limits(top.get("limits")),
+            checks=self.checks(top.get("checks")),
             production=self.names(("production",), top.get("production"), _SYSTEM, "name of a system"),
             cases=tuple(self.cases(top.get("tests"))),
             notes=tuple(self.notes),
@@ -113,6 +117,29 @@ class _Reader(CaseReader):
             if not isinstance(name, str) or not shape.fullmatch(name.lower()):
                 self.fault((*path, number), f"`{name}` is no {what}")
         return frozenset(name.lower() for name in data if isinstance(name, str))
+
+    def checks(self, data: Any) -> dict[str, tuple[dict[str, Any], ...]]:
+        """What tasks must show before they count as done, by their type; `mission` is the mission's own deliverable."""
+        if data is None:
+            return {}
+        known = (*TASK, MISSION)
+        fields = self.mapping(("checks",), data, known, "`checks` maps types of tasks to lists of checks")
+        out = {}
+        for name, items in fields.items():
+            path = ("checks", name)
+            if not isinstance(items, list):
+                self.fault(path, f"`{name}` is a list of checks")
+                continue
+            problems = [(number, problem) for number, each in enumerate(items) for problem in problems_of(each)]
+            for number, problem in problems:
+                self.fault((*path, number), problem)
+            if len(items) > MOST:
+                self.fault(path, f"{len(items)} checks: {MOST} are the most for one task")
+            elif name == MISSION and any(isinstance(each, dict) and each.get("kind") == "verdict" for each in items):
+                self.fault(path, "nobody reviews a mission's own deliverable: ask for a `verdict` of single tasks")
+            elif not problems and name in known:
+                out[name] = tuple(read_checks(items))
+        return out
 
     def base(self, data: Any) -> dict[str, Risk]:
         if data is None:

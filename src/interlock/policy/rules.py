@@ -105,6 +105,8 @@ class Policy:
     limits: Limits = Limits()
     production: frozenset[str] = frozenset()
     """Names of systems that are production whatever they are called; in lower case."""
+    checks: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """By type of task: what it must show before it counts as done. Source: row A20."""
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()
     """What `policy check` should tell although it is no fault, each `file:line: note`."""
@@ -153,6 +155,7 @@ class Policy:
             "addresses": sorted(self.organisation.addresses),
             "limits": [self.limits.amount, self.limits.count],
             "production": sorted(self.production),
+            "checks": {name: [dict(each) for each in checks] for name, checks in self.checks.items()},
         }
 
 

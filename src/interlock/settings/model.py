@@ -223,6 +223,19 @@ class SecretSettings(Part):
         return given
 
 
+class ConsensusSettings(Part):
+    """Who is asked where models must agree: before a person is, or where author and reviewer do not. Rows A10, C8."""
+
+    models: tuple[ModelName, ...] = ()
+    """Three, of which two decide; none: models are never asked. Names may repeat, but that is one opinion twice."""
+
+    @model_validator(mode="after")
+    def _are_three(self) -> "ConsensusSettings":
+        if len(self.models) not in (0, 3):
+            raise ValueError(f"`models` names {len(self.models)} models: three are asked, of whom two decide")
+        return self
+
+
 class HeartbeatSettings(Part):
     """What the squad looks at every so often by itself: the file HEARTBEAT.md, and who is asked to act on it."""
 
@@ -302,6 +315,7 @@ class Settings(Part):
     project_day_usd: Amount = 50.0
     approval_expires_s: Seconds = 86_400.0
     approvals: ApprovalSettings = ApprovalSettings()
+    consensus: ConsensusSettings = ConsensusSettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     times: Times = Times()
     retry: Retry = Retry()
