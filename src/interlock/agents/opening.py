@@ -147,6 +147,7 @@ async def _begin(session: Session) -> bool:
         actor=session.actor,
         labels=sorted(session.labels),
         degraded=prompt.degraded,
+        unpriced=spending.in_words(prices) if (prices := session.runtime.prices).rate(session.ref) is None else None,
     )
     reservation, wanted = session.quote()
     claim, spender = session.claim, session.spender

@@ -10,10 +10,13 @@ from functools import partial
 
 from interlock.llm.messages import ModelRef, Usage
 from interlock.llm.prices import PriceTable
-from interlock.policy.budgets import LEAST_MAX_TOKENS, affordable_tokens, day_key
-from interlock.store import ledger
+from interlock.policy.budgets import LEAST_MAX_TOKENS, USD, affordable_tokens, day_key
+from interlock.store import audit, ledger
 from interlock.store.ledger import Opening, Shortage, Spender
 from interlock.store.tx import Tx
+
+
+UNKNOWN_MODEL_PRICE = "UNKNOWN_MODEL_PRICE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +112,21 @@ def estimate_of_cut(prompt_tokens: int, streamed_chars: int) -> Usage:
     Source: row D6.
     """
     return Usage(input_tokens=prompt_tokens, output_tokens=-(-streamed_chars // 3))
+
+
+def tell_unpriced(tx: Tx, project_id: str, ref: str, rate: str, now: datetime) -> None:
+    """Says once of a model that it has no price, and what is charged instead. Source: row D4."""
+    if audit.was_told(tx, UNKNOWN_MODEL_PRICE, ref):
+        return
+    audit.alert(
+        tx, now, project_id=project_id, severity="warning", kind=UNKNOWN_MODEL_PRICE, subject=ref,
+        text=f"`{ref}` has no price and is charged at the rate for unknown models, {rate}: put its price into the file "
+        "that `prices` in interlock.yaml names",
+        key=f"price:{ref}",
+    )  # fmt: skip
+
+
+def in_words(prices: PriceTable) -> str:
+    """What unknown models are charged, for people."""
+    band = max(prices.unknown.bands, key=lambda each: (each.output, each.input))
+    return f"${band.input / USD:g} in and ${band.output / USD:g} out for a million tokens"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import circles, conversation, scheduled
+from interlock.agents import circles, conversation, scheduled, spending
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
@@ -76,6 +76,8 @@ class Beginning:
     """Taint that comes with what the run is shown at its start."""
     degraded: Sequence[str] = ()
     """What was left out of the prompt, and why."""
+    unpriced: str | None = None
+    """The rate that its model is charged at, in words, where it has no price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +155,8 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
             tx, "PROMPT_DEGRADED", what.actor, now, project_id=claim.run.project_id, run_id=claim.run.id,
             mission_id=claim.run.mission_id, reasons=list(what.degraded),
         )  # fmt: skip
+    if what.unpriced is not None:
+        spending.tell_unpriced(tx, claim.run.project_id, what.model, what.unpriced, now)
     squad.set_status(tx, claim.run.agent_id, "running", now)
     if reserve is not None:
         set_aside(tx, spender, reserve, now)

@@ -11,17 +11,20 @@ from interlock.agents import spending, steps
 from interlock.agents.learning import KIND as LEARN
 from interlock.agents.session import Session, later
 from interlock.agents.spending import NoRoom, Quote
-from interlock.agents.steps import Hold
+from interlock.agents.steps import Ending, Hold
 from interlock.core.ids import new_id
-from interlock.core.values import digest, usd
+from interlock.core.values import SYSTEM, digest, usd
 from interlock.policy.budgets import day_end
-from interlock.store import audit, squad
+from interlock.state_machine.table import TaskState
+from interlock.store import approvals, audit, ledger, mailbox, shortfalls, squad, tasks
 from interlock.store.ledger import OverBudget, Shortage
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 
 WAIT_FOR_OTHERS_S = 2.0
 """Between looks whether other runs have settled what they had set aside."""
+ESTIMATE_EXCEEDED = "ESTIMATE_EXCEEDED"
+"""The kind of an alert: a mission has cost a multiple of what was thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,14 @@ async def _without(session: Session, found: NoRoom) -> Parked:
         await session.write(_pause_member, session.claim, session.brief.member, short, need, resumes, session.now())
         return Parked()
     hold = _ask_for_more(session, short, found.need_microusd)
-    await session.write(_ask_and_park, session.claim, hold, session.now())
+    if short.kind not in shortfalls.SHARED:
+        await session.write(_ask_and_park, session.claim, hold, session.now())
+    elif (denied := await session.write(_ask_once_and_park, session.claim, hold, short, session.now())) is not None:
+        why = f"a person did not raise the budget of `{short.account_id}`: {denied}"
+        ending = Ending(status="failed", stop_reason="budget", error=why)
+        await session.write(
+            steps.end, session.claim, session.spender, ending, session.actor, None, None, session.now()
+        )  # fmt: skip
     return Parked()
 
 
@@ -108,15 +118,13 @@ def _pause_member(
 
 
 def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold:
-    raise_by = max(short.limit_microusd // 2, need_microusd * 4)
-    what = short.account_id.partition(":")[0].replace("_", " ")
-    summary = (
-        f"{what} budget used up: {usd(short.settled_microusd)} of {usd(short.limit_microusd)} spent, the next model "
-        f"call needs {usd(need_microusd)}; approving raises the limit by {usd(raise_by)}"
-    )
+    """One question for a shared account at its limit, whichever run asks; else one of this run's own."""
+    raise_by, summary = _wanted(session, short, need_microusd)
+    about = {"account": short.account_id, "limit": short.limit_microusd, "line": short.line_microusd}
+    mine = {} if short.kind in shortfalls.SHARED else {"run": session.claim.run.id}
     return Hold(
         call_id=None,
-        subject=digest({"account": short.account_id, "run": session.claim.run.id, "limit": short.limit_microusd}),
+        subject=digest({**about, **mine}),
         approval={
             "id": new_id("apr"),
             "kind": "BUDGET",
@@ -125,6 +133,7 @@ def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold
                 "amount_microusd": raise_by,
                 "limit_microusd": short.limit_microusd,
                 "settled_microusd": short.settled_microusd,
+                "paused": short.line_microusd is not None,
                 "need_microusd": need_microusd,
                 "summary": summary,
                 "persona": session.persona.name,
@@ -139,7 +148,78 @@ def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold
     )
 
 
+def _wanted(session: Session, short: Shortage, need_microusd: int) -> tuple[int, str]:
+    """How much more to ask for, and the question in words."""
+    what, spent = {"project_day": "project's day"}.get(short.kind, short.kind), usd(short.settled_microusd)
+    if short.line_microusd is not None:
+        factor = session.runtime.settings.breakers.estimate_factor
+        estimate = round(short.line_microusd / factor)
+        more = 2 * estimate
+        return more, (
+            f"the {what} has cost {spent}, more than {factor:g} times its estimate of {usd(estimate)}; approving lets "
+            f"it spend {usd(more)} more before you are asked again"
+        )
+    more = max(short.limit_microusd // 2, need_microusd * 4)
+    if short.frozen:
+        more = max(more, short.settled_microusd + need_microusd * 4 - short.limit_microusd)
+        return more, (
+            f"the {what} budget is frozen: a provider billed more than a call can cost by its price, and {spent} of "
+            f"{usd(short.limit_microusd)} are spent; approving raises the limit by {usd(more)} and lets it go on"
+        )
+    return more, (
+        f"{what} budget used up: {spent} of {usd(short.limit_microusd)} spent, the next model call needs "
+        f"{usd(need_microusd)}; approving raises the limit by {usd(more)}"
+    )
+
+
 def _ask_and_park(tx: Tx, claim: Claim, hold: Hold, now: datetime) -> None:
     steps.ask(tx, claim, [hold], now)
     if not steps.park_unless_answered(tx, claim, now):
         raise AssertionError("a question asked in this transaction has no answer yet")
+
+
+def _ask_once_and_park(tx: Tx, claim: Claim, hold: Hold, short: Shortage, now: datetime) -> str | None:
+    """Parks a run at the one question about an account that many share; gives the reason where it was denied already.
+
+    The account is locked, so that of two runs at once one asks. Source: row D1.
+    """
+    run = claim.run
+    mailbox.lock(tx, run.id)
+    row = ledger.lock(tx, short.account_id)
+    seen = (short.limit_microusd, short.frozen)
+    if row is None or (row.limit_microusd, row.frozen) != seen or (short.line_microusd and not ledger.is_paused(row)):
+        steps.hand_back(tx, claim, now, open_microusd=0, due_at=None, error=None, failed=False)
+        return None
+    asked = shortfalls.last_about(tx, hold.subject)
+    if asked is not None and asked.status == "denied":
+        return str(asked.note or "no reason given")
+    if asked is None or asked.status != "pending":
+        _ask_for_all(tx, claim, hold, short, now)
+    approval_id = hold.approval["id"] if asked is None or asked.status != "pending" else asked.id
+    task = tasks.task(tx, run.task_id or run.mission_id) if run.mission_id else None
+    if task is not None and task.status == "IN_PROGRESS":
+        key = f"money:{approval_id}:{task.id}:v{task.version}"
+        wait = tasks.Move(
+            task_id=task.id, to=TaskState.NEEDS_APPROVAL, actor=SYSTEM, key=key,
+            reason=hold.approval["request"]["summary"], wait_for=f"approval:{approval_id}",
+        )  # fmt: skip
+        tasks.advance(tx, wait, now)
+    mailbox.park(tx, claim, now)
+    squad.set_status(tx, run.agent_id, "idle", now)
+    return None
+
+
+def _ask_for_all(tx: Tx, claim: Claim, hold: Hold, short: Shortage, now: datetime) -> None:
+    """The question is about the mission or the project, not about the run that happened to ask first."""
+    mission_id = claim.run.mission_id if short.kind == "mission" else None
+    request = {**hold.approval["request"], "persona": None, "task": None}
+    approvals.ask(
+        tx, project_id=claim.run.project_id, mission_id=mission_id, task_id=mission_id, run_id=None,
+        tool_call_id=None, subject=hold.subject, asked_by=claim.run.agent_id, created_at=now,
+        **{**hold.approval, "request": request},
+    )  # fmt: skip
+    if short.line_microusd is not None:
+        audit.alert(
+            tx, now, project_id=claim.run.project_id, severity="warning", kind=ESTIMATE_EXCEEDED, subject=mission_id,
+            text=request["summary"], key=f"estimate:{short.account_id}:{short.line_microusd}",
+        )  # fmt: skip

@@ -41,7 +41,7 @@ class Parts:
             policy=self.policy,
             personas=self.personas,
             models=Models(providers_of(settings)),
-            prices=self.prices,
+            prices=self.prices.on(lambda: clock.now().date()),
             toolbox=self.toolbox,
             workspaces=Workspaces(settings.home, store),
             follow_ups={"learn": learner.take_up},

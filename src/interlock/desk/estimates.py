@@ -6,10 +6,10 @@ What was really spent is the ledger's.
 from collections.abc import Iterable
 from typing import Any
 
+from interlock.desk import pricing
 from interlock.desk.views import View, dollars
 from interlock.llm.messages import ModelRef, Usage
 from interlock.llm.models import DEFAULT_MODELS
-from interlock.llm.prices import prices_from
 from interlock.settings import Settings
 
 FALLBACK = ModelRef("anthropic", DEFAULT_MODELS["anthropic"])
@@ -22,7 +22,7 @@ def estimate(settings: Settings, runs: Iterable[Any]) -> View | None:
     if not rehearsed:
         return None
     ref = _intended(settings, ModelRef.parse(rehearsed[0].model))
-    prices = prices_from(settings.prices.read_bytes() if settings.prices else b"", source=str(settings.prices))
+    prices = pricing.table(settings)
     total = sum(prices.cost(ref, Usage(**run.token_usage)).microusd for run in rehearsed)
     return {"cost_usd": dollars(total), "model": str(ref)}
 

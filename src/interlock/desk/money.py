@@ -8,7 +8,7 @@ from interlock.core.values import microusd
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
-from interlock.store import audit, ledger, squad
+from interlock.store import audit, ledger, limits, squad
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
@@ -58,7 +58,7 @@ async def raise_budget(office: Office, person: Person, account: str, usd: float)
 
 def _raise(tx: Tx, person: Person, given: str, amount: int, now: datetime) -> View:
     account_id = find(tx, "account", given)
-    row = ledger.raise_limit(tx, account_id, amount, person.id, now)
+    row = limits.raise_limit(tx, account_id, amount, person.id, now)
     assert row is not None
     audit.note(
         tx, "BUDGET_RAISED", person.actor, now, project_id=row.project_id, subject=account_id,

@@ -10,7 +10,7 @@ from interlock.desk import emergency
 from interlock.desk.office import Office
 from interlock.desk.views import View, view
 from interlock.store import approvals as approval_store
-from interlock.store import audit, counts, squad
+from interlock.store import audit, counts, shortfalls, squad
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
@@ -128,7 +128,9 @@ def _standing(
     if any(row.kind != "BUDGET" for row in pending):
         return Standing.WAITING, "it waits for a person"
     if pending:
-        return Standing.STOPPED, "its budget is used up"
+        return Standing.STOPPED, str(pending[0].request.get("summary") or "its budget is used up")
+    if shortfalls.parked_in(tx, root.id):
+        return Standing.STOPPED, "the project's money for today is used up: see `interlock approvals`"
     if hindered := [why for why, passes in put_off if not passes]:
         return Standing.FAILED, f"{hindered[0]}; nothing is lost: put it right, then go on with `interlock up`"
     if shut := counts.shut_in(tx, root.id):

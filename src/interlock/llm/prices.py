@@ -1,26 +1,25 @@
-"""What tokens cost: a table of prices as data, that a user can add to and correct.
+"""What tokens cost: bands by the length of the prompt, caches, dates from which prices hold; integer micro-dollars.
 
-Budgets and reservations belong to the ledger; how many tokens a prompt has to `tokens`.
+How a file of prices is read is `price_file`'s matter; budgets and reservations belong to the ledger.
 """
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from importlib.resources import files
-from itertools import pairwise
+from datetime import date, timedelta
 from typing import Any, Self
 
-from interlock.core import strict_yaml
-from interlock.core.errors import ConfigError
+from interlock.core.clock import SystemClock
+from interlock.core.strict_yaml import Document, parse
 from interlock.core.values import MICRO
 from interlock.llm.messages import ModelRef, Usage
+from interlock.llm.price_file import Band, Rate, Row, built_in, read
+
+__all__ = ["Band", "Cost", "PriceTable", "Rate", "charge", "prices_from", "worst"]
 
 _PERMILLE = 1000
 _DATED = re.compile(r"-20\d{6}$")
-_RATE_KEYS = frozenset({"bands", "cache_read_permille", "cache_write_5m_permille", "cache_write_1h_permille"})
-_BAND_KEYS = frozenset({"up_to_prompt_tokens", "input", "output"})
+_A_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,52 +30,56 @@ class Cost:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Prices for prompts of up to so many tokens (None: any), in micro-dollars per million tokens."""
+def charge(rate: Rate, usage: Usage) -> int:
+    """Micro-dollars, rounded up; the length of the whole prompt chooses the band of every token."""
+    weighted = (
+        usage.input_tokens * _PERMILLE
+        + usage.cache_read_tokens * rate.cache_read_permille
+        + usage.cache_write_5m_tokens * rate.cache_write_5m_permille
+        + usage.cache_write_1h_tokens * rate.cache_write_1h_permille
+    )
+    prompt = usage.prompt_tokens
+    band = next(b for b in rate.bands if b.up_to_prompt_tokens is None or prompt <= b.up_to_prompt_tokens)
+    return -(-(weighted * band.input + usage.output_tokens * band.output * _PERMILLE) // (MICRO * _PERMILLE))
 
-    up_to_prompt_tokens: int | None
-    input: int
-    output: int
+
+def worst(rate: Rate, prompt_tokens: int, max_tokens: int) -> int:
+    """The most that a prompt of up to so many tokens and an answer of up to so many can cost, in micro-dollars.
+
+    No token is taken to be cheap for being cached, and of the bands that a shorter prompt would fall into, the dearest
+    counts. The adapters ask for the five-minute cache only, so the price of longer ones is left out.
+    """
+    permille = max(_PERMILLE, rate.cache_read_permille, rate.cache_write_5m_permille)
+    most, below = 0, -1
+    for band in rate.bands:
+        if below >= prompt_tokens:
+            break
+        upper = prompt_tokens if band.up_to_prompt_tokens is None else min(prompt_tokens, band.up_to_prompt_tokens)
+        cost = upper * permille * band.input + max_tokens * band.output * _PERMILLE
+        most = max(most, -(-cost // (MICRO * _PERMILLE)))
+        below = prompt_tokens if band.up_to_prompt_tokens is None else band.up_to_prompt_tokens
+    return most
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """The prices of one model. The caches' prices are thousandths of the input's; `effective` is since when."""
-
-    bands: tuple[Band, ...]
-    cache_read_permille: int = 1000
-    cache_write_5m_permille: int = 1250
-    cache_write_1h_permille: int = 2000
-    effective: date | None = None
-
-    def charge(self, usage: Usage) -> int:
-        """Micro-dollars, rounded up; the length of the whole prompt chooses the band of every token."""
-        band = self._band(usage.prompt_tokens)
-        weighted = (
-            usage.input_tokens * _PERMILLE
-            + usage.cache_read_tokens * self.cache_read_permille
-            + usage.cache_write_5m_tokens * self.cache_write_5m_permille
-            + usage.cache_write_1h_tokens * self.cache_write_1h_permille
-        )
-        return -(-(weighted * band.input + usage.output_tokens * band.output * _PERMILLE) // (MICRO * _PERMILLE))
-
-    def _band(self, prompt_tokens: int) -> Band:
-        return next(
-            band for band in self.bands if band.up_to_prompt_tokens is None or prompt_tokens <= band.up_to_prompt_tokens
-        )
+def today() -> date:
+    """The day by the machine's clock, in UTC."""
+    return SystemClock().now().date()
 
 
 class PriceTable:
-    """Prices by provider and model.
+    """Prices by provider and model, as they hold on the day of the question.
 
-    A name that ends in a date is looked up without it too.
+    Of a model's entries the one with the latest date that has come counts; before the first of them, the first. A name
+    that ends in a date is looked up without it too.
 
     Source: row D4.
     """
 
-    def __init__(self, rates: Mapping[ModelRef, Rate], unknown: Rate) -> None:
-        self._rates, self._unknown = dict(rates), unknown
+    def __init__(
+        self, rates: Mapping[ModelRef, Sequence[Rate]], unknown: Rate, *, day: Callable[[], date] = today
+    ) -> None:
+        self._rates = {ref: tuple(entries) for ref, entries in rates.items()}
+        self._unknown, self._day = unknown, day
 
     @classmethod
     def load(cls, overrides: Mapping[str, Any] | None = None, *, source: str = "prices") -> Self:
@@ -84,117 +87,73 @@ class PriceTable:
 
         Raises ConfigError with every fault of `overrides`, each named by `source` and its place.
         """
-        built_in = json.loads(files("interlock.llm").joinpath("prices.json").read_text("utf-8"))
-        faults: list[str] = []
-        rates = _rates(built_in["models"], "prices.json", faults)
-        unknown = _rate(built_in["unknown"], "prices.json: unknown", faults)
-        if overrides:
-            faults += [
-                f"{source}: unknown key `{key}`" for key in overrides if key not in {"models", "unknown", "unit"}
-            ]
-            rates |= _rates(overrides.get("models", []), source, faults)
-            if "unknown" in overrides:
-                unknown = _rate(overrides["unknown"], f"{source}: unknown", faults)
-        if faults or unknown is None:
-            raise ConfigError(faults)
+        return cls.over(Document(dict(overrides) if overrides else None, source, {}))
+
+    @classmethod
+    def over(cls, document: Document) -> Self:
+        """The built-in table with a user's document on top. Raises ConfigError with all its faults."""
+        rates, unknown = built_in()
+        if document.data is not None:
+            given, rate = read(document)
+            for ref, entries in given.items():
+                rates[ref] = merged(rates.get(ref, ()), entries)
+            unknown = rate or unknown
         return cls(rates, unknown)
 
-    def rate(self, ref: ModelRef) -> Rate | None:
-        """A model's prices, or None where it has none."""
-        undated = ModelRef(ref.provider, _DATED.sub("", ref.model))
-        return self._rates.get(ref) or self._rates.get(undated)
+    def on(self, day: Callable[[], date]) -> Self:
+        """The same prices by another calendar."""
+        return type(self)(self._rates, self._unknown, day=day)
+
+    @property
+    def unknown(self) -> Rate:
+        """What models without a price are charged at."""
+        return self._unknown
+
+    def rows(self) -> list[Row]:
+        """Every entry, by provider, model and date."""
+        found = [Row(ref, rate) for ref, entries in self._rates.items() for rate in entries]
+        return sorted(found, key=lambda row: (row.ref.provider, row.ref.model, row.rate.effective or date.min))
+
+    def rate(self, ref: ModelRef, day: date | None = None) -> Rate | None:
+        """A model's prices on a day, today's without one; None where it has none."""
+        entries = self._rates.get(ref)
+        if entries is None:
+            entries = self._rates.get(ModelRef(ref.provider, _DATED.sub("", ref.model)))
+        if entries is None:
+            return None
+        if len(entries) == 1:
+            return entries[0]
+        when = self._day() if day is None else day
+        held = [rate for rate in entries if rate.effective is None or rate.effective <= when]
+        return held[-1] if held else entries[0]
 
     def cost(self, ref: ModelRef, usage: Usage) -> Cost:
         """What a call cost."""
         rate = self.rate(ref)
-        return Cost((rate or self._unknown).charge(usage), rate is not None)
+        return Cost(charge(rate or self._unknown, usage), rate is not None)
 
     def worst_case(self, ref: ModelRef, prompt_tokens: int, max_tokens: int) -> int:
-        """The most that a call can cost, in micro-dollars: every token of the prompt written to the cache.
+        """The most that a call can cost, in micro-dollars, priced as a cache miss; also where it ends after midnight.
 
-        The adapters ask for the five-minute cache only; its price, or the plain one where that is higher, counts.
+        INVARIANT: no usage within these numbers costs more, today or tomorrow.
         """
-        rate = self.rate(ref) or self._unknown
-        written = Usage(output_tokens=max_tokens, cache_write_5m_tokens=prompt_tokens)
-        plain = Usage(output_tokens=max_tokens, input_tokens=prompt_tokens)
-        return max(rate.charge(written), rate.charge(plain))
+        now = self.rate(ref) or self._unknown
+        day = self._day() + _A_DAY if len(self._rates.get(ref, ())) != 1 else None
+        soon = now if day is None else self.rate(ref, day) or self._unknown
+        most = worst(now, prompt_tokens, max_tokens)
+        return most if soon is now else max(most, worst(soon, prompt_tokens, max_tokens))
+
+
+def merged(built: Sequence[Rate], given: Sequence[Rate]) -> tuple[Rate, ...]:
+    """A user's entries over the built-in ones: those hold until the day from which the user's do."""
+    first = given[0].effective
+    kept = [] if first is None else [rate for rate in built if rate.effective is None or rate.effective < first]
+    return (*kept, *given)
 
 
 def prices_from(text: bytes, *, source: str) -> PriceTable:
     """The built-in prices with those of a file on top; an empty file changes nothing.
 
-    Raises ConfigError with all faults of the file.
+    Raises ConfigError with all faults of the file, each `file:line: problem`.
     """
-    document = strict_yaml.parse(text, source=source)
-    if document.data is not None and not isinstance(document.data, dict):
-        raise ConfigError([f"{source}:1: prices are a mapping with `models` and `unknown`"])
-    return PriceTable.load(document.data, source=source)
-
-
-def _rates(rows: Any, source: str, faults: list[str]) -> dict[ModelRef, Rate]:
-    if not isinstance(rows, Sequence) or isinstance(rows, str):
-        faults.append(f"{source}: `models` is not a list")
-        return {}
-    out: dict[ModelRef, Rate] = {}
-    for number, row in enumerate(rows, start=1):
-        where = f"{source}: model {number}"
-        if not isinstance(row, Mapping) or not all(
-            isinstance(row.get(k), str) and row[k] for k in ("provider", "model")
-        ):
-            faults.append(f"{where}: `provider` and `model` are needed")
-            continue
-        rest = {key: value for key, value in row.items() if key not in {"provider", "model"}}
-        if (rate := _rate(rest, f"{where} ({row['model']})", faults)) is not None:
-            out[ModelRef(row["provider"], row["model"])] = rate
-    return out
-
-
-def _rate(row: Any, where: str, faults: list[str]) -> Rate | None:
-    if not isinstance(row, Mapping):
-        faults.append(f"{where}: a mapping with `bands` is needed")
-        return None
-    found = [f"{where}: unknown key `{key}`" for key in row if key not in _RATE_KEYS | {"effective"}]
-    found += [
-        f"{where}: `{key}` is not a whole number of 0 or more"
-        for key in _RATE_KEYS & set(row) - {"bands"}
-        if not _whole(row[key])
-    ]
-    effective, bands = _date(row.get("effective")), row.get("bands")
-    if "effective" in row and effective is None:
-        found.append(f"{where}: `effective` is not a date such as 2026-10-07")
-    if not isinstance(bands, Sequence) or not bands or not all(_is_band(band) for band in bands):
-        found.append(f"{where}: `bands` needs entries with `input` and `output` in micro-dollars per million tokens")
-    elif not _rising([band.get("up_to_prompt_tokens") for band in bands]):
-        found.append(f"{where}: `up_to_prompt_tokens` must rise from band to band and be null in the last one")
-    faults += found
-    if found:
-        return None
-    multipliers = {key: row[key] for key in _RATE_KEYS & set(row) - {"bands"}}
-    made = tuple(Band(band.get("up_to_prompt_tokens"), band["input"], band["output"]) for band in bands or ())
-    return Rate(made, effective=effective, **multipliers)
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_band(band: Any) -> bool:
-    if not isinstance(band, Mapping) or set(band) - _BAND_KEYS:
-        return False
-    limit = band.get("up_to_prompt_tokens")
-    return _whole(band.get("input")) and _whole(band.get("output")) and (limit is None or _whole(limit))
-
-
-def _rising(limits: list[int | None]) -> bool:
-    return limits[-1] is None and all(
-        one is not None and (other is None or one < other) for one, other in pairwise(limits)
-    )
-
-
-def _date(value: Any) -> date | None:
-    if isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    return PriceTable.over(parse(text, source=source))

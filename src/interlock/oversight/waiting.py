@@ -11,7 +11,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, leases, ledger, missions, squad, tasks
+from interlock.store import approvals, audit, leases, ledger, missions, shortfalls, squad, tasks
 from interlock.store.tx import Tx
 
 
@@ -26,6 +26,8 @@ async def sweep(runtime: Runtime) -> None:
         await store.write(escalate, task_id, expires_at, now)
     for member in await store.read(squad.paused_for_budget):
         await store.write(resume_paid, member.id, now)
+    for run_id in await store.read(shortfalls.strays):
+        await store.write(shortfalls.wake, run_id, now)
 
 
 def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> None:
@@ -36,10 +38,17 @@ def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> No
     if row.run_id is not None:
         leases.cancel(tx, row.run_id, now, "nobody answered in time", stop_reason="approval_expired")
     text = f"approval `{row.id}` expired without an answer: {row.request.get('summary', row.kind)}"
-    task = tasks.task(tx, row.task_id) if row.task_id else None
-    if task is not None and task.status == "NEEDS_APPROVAL":
+    ids = [row.task_id] if row.task_id else []
+    if row.kind == shortfalls.BUDGET and row.run_id is None:
+        for run in shortfalls.parked(tx, ledger.account(tx, row.request["account"])):
+            leases.cancel(tx, run.id, now, "nobody answered in time", stop_reason="approval_expired")
+        ids = [task.id for task in shortfalls.held(tx, row.id)]
+    for task_id in ids:
+        task = tasks.task(tx, task_id)
+        if task is None or task.status != "NEEDS_APPROVAL":
+            continue
         blocked = tasks.Move(
-            task_id=task.id, to=TaskState.BLOCKED, actor=SYSTEM, reason=text, key=f"expired:{row.id}",
+            task_id=task.id, to=TaskState.BLOCKED, actor=SYSTEM, reason=text, key=f"expired:{row.id}:{task.id}",
             block_kind=BlockKind.EXPIRED, wait_for="owner:operator", escalate_at=escalate_at,
         )  # fmt: skip
         tasks.advance(tx, blocked, now)

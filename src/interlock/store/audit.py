@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.ids import new_id
-from interlock.core.values import SYSTEM, Actor
+from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.store import outbox
 from interlock.store.schema import Activity, Alert, table
 from interlock.store.tx import Tx, observe
@@ -21,10 +21,14 @@ _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
 _OPEN_ABOUT = (
     sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None)).order_by(_al.id)
 )
+_TOLD = sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about")).limit(1)
 _ONE = sa.select(ALERTS).where(_al.id == b("alert"))
 _LAST = sa.select(_a.id, _a.action, _a.run_id, _a.subject, _a.data).order_by(_a.id.desc()).limit(1000).subquery()
 _RECENT = sa.select(_LAST).where(_LAST.c.action == b("what")).order_by(_LAST.c.id)
 _COUNT_OPEN = sa.select(sa.func.count().label("n")).where(_al.kind == b("sort"), _al.acked_at.is_(None))
+_RAISED = (
+    sa.select(_al.id).where(_al.kind == b("sort"), _al.created_at >= b("since", type_=_al.created_at.type)).limit(1)
+)
 _ACK = (
     sa.update(ALERTS)
     .where(_al.id == b("alert"), _al.acked_at.is_(None))
@@ -89,6 +93,11 @@ def settle(tx: Tx, kind: str, subject: str, now: datetime) -> None:
         acknowledge(tx, row.id, SYSTEM.id, now)
 
 
+def was_told(tx: Tx, kind: str, subject: str) -> bool:
+    """Whether there was ever an alert of a kind about a subject, seen or not."""
+    return tx.one(_TOLD, {"sort": kind, "about": subject}) is not None
+
+
 def one(tx: Tx, alert_id: str) -> Any | None:
     """One alert."""
     return tx.one(_ONE, {"alert": alert_id})
@@ -98,6 +107,11 @@ def count_open(tx: Tx, kind: str) -> int:
     """How many alerts of a kind nobody has seen yet."""
     found: int = tx.rows(_COUNT_OPEN, {"sort": kind})[0].n
     return found
+
+
+def was_raised(tx: Tx, kind: str, since: datetime) -> bool:
+    """Whether an alert of a kind was raised since a moment, seen or not."""
+    return tx.one(_RAISED, {"sort": kind, "since": since}) is not None
 
 
 def alerts(tx: Tx, *, open_only: bool = True, most: int = 100) -> list[Any]:
@@ -112,12 +126,30 @@ def recent(tx: Tx, action: str) -> list[Any]:
 
 
 def activities(
-    tx: Tx, *, mission_id: str | None = None, after: int = 0, action: str | None = None, most: int = 500
+    tx: Tx,
+    *,
+    mission_id: str | None = None,
+    task_id: str | None = None,
+    run_id: str | None = None,
+    actor: str | None = None,
+    after: int = 0,
+    action: str | None = None,
+    since: datetime | None = None,
+    most: int = 500,
+    newest: bool = False,
 ) -> list[Any]:
-    """Activities in order, after an id."""
-    query = sa.select(ACTIVITIES).where(_a.id > after).order_by(_a.id).limit(most)
-    if mission_id is not None:
-        query = query.where(_a.mission_id == mission_id)
-    if action is not None:
-        query = query.where(_a.action == action)
-    return tx.rows(query)
+    """Activities in order, after an id: the first `most` of them, or with `newest` the last ones.
+
+    `actor` is a person's or an agent's id, or `system:<part>`, or human, agent or system.
+    """
+    order = _a.id.desc() if newest else _a.id
+    query = sa.select(ACTIVITIES).where(_a.id > after).order_by(order).limit(most)
+    for column, value in ((_a.mission_id, mission_id), (_a.task_id, task_id), (_a.run_id, run_id), (_a.action, action)):
+        if value is not None:
+            query = query.where(column == value)
+    if actor is not None:
+        query = query.where(_a.actor_kind == actor if actor in tuple(ActorKind) else _a.actor_id == actor)
+    if since is not None:
+        query = query.where(_a.created_at >= since)
+    found = tx.rows(query)
+    return found[::-1] if newest else found

@@ -17,6 +17,7 @@ from sqlalchemy import bindparam as b
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.core.values import usd
+from interlock.store import audit
 from interlock.store.schema import Account, LedgerEntry, Run, table
 from interlock.store.tx import Tx
 
@@ -43,11 +44,11 @@ _SPENT = (
 _ATTEMPTS = sa.select(sa.func.coalesce(sa.func.max(_led.attempt), 0).label("attempts")).where(
     _led.run_id == b("run_"), _led.step_number == b("step"), _led.kind == "reserve"
 )
-_RAISE = (
-    sa.update(ACCOUNTS)
-    .where(_acc.id == b("account"))
-    .values(limit_microusd=_acc.limit_microusd + b("amount", type_=_BIG), frozen=False)
-)
+_GOES_ON = sa.or_(_acc.pause_at_microusd.is_(None), _acc.settled_microusd <= _acc.pause_at_microusd)
+
+
+OVERBILLED = "OVERBILLED"
+"""The kind of an alert: a provider billed more than the worst case."""
 
 
 class OverBudget(InterlockError):
@@ -101,6 +102,8 @@ class Shortage:
     reserved_microusd: int
     frozen: bool
     final: bool
+    line_microusd: int | None = None
+    """The line at which a person is asked, where it has passed it with room below its limit. Source: row D5."""
 
     @property
     def left_microusd(self) -> int:
@@ -124,7 +127,7 @@ def _hold(count: int) -> sa.Update:
     fits = _acc.settled_microusd + _acc.reserved_microusd + worst <= _acc.limit_microusd
     return (
         sa.update(ACCOUNTS)
-        .where(_acc.id.in_(_ids(count)), fits, sa.not_(_acc.frozen))
+        .where(_acc.id.in_(_ids(count)), fits, sa.not_(_acc.frozen), _GOES_ON)
         .values(reserved_microusd=_acc.reserved_microusd + worst)
     )
 
@@ -203,7 +206,21 @@ def settle(
     tx.must(_book(count), amounts, count, OverBudget(spender.accounts, actual_microusd))
     if actual_microusd > worst_microusd:
         tx.run(_freeze(count), named)
+        _tell_overbilled(tx, spender, model, worst_microusd, actual_microusd, now)
     _line(tx, "settle", reservation, spender, step, attempt, model, actual_microusd, now, estimated=estimated)
+
+
+def _tell_overbilled(tx: Tx, spender: Spender, model: str, worst: int, actual: int, now: datetime) -> None:
+    shut = [name for name in spender.accounts if getattr(tx.one(_ACCOUNT, {"account": name}), "frozen", False)]
+    frozen = (
+        f"; frozen: {', '.join(shut)}; once you know why, `interlock budget set ACCOUNT USD` lets it go on"
+        if shut else "; correct its price"
+    )  # fmt: skip
+    audit.alert(
+        tx, now, project_id=spender.project_id, severity="critical" if shut else "warning", kind=OVERBILLED,
+        subject=model, key=f"overbilled:{model}:{','.join(shut)}",
+        text=f"a call of `{model}` cost {usd(actual)}, more than the {usd(worst)} it can cost by its price{frozen}",
+    )  # fmt: skip
 
 
 def count(tx: Tx, run_id: str, amount_microusd: int) -> None:
@@ -255,14 +272,21 @@ def shortages(tx: Tx, accounts: Sequence[str], need_microusd: int) -> list[Short
         row = tx.one(_ACCOUNT, {"account": account})
         if row is None:
             continue
-        if row.frozen or row.settled_microusd + row.reserved_microusd + need_microusd > row.limit_microusd:
-            final = row.frozen or row.settled_microusd + need_microusd > row.limit_microusd
+        taken, paused = row.settled_microusd + need_microusd, is_paused(row)
+        if row.frozen or paused or taken + row.reserved_microusd > row.limit_microusd:
+            over = row.frozen or taken > row.limit_microusd
             out.append(
                 Shortage(
-                    row.id, row.kind, row.limit_microusd, row.settled_microusd, row.reserved_microusd, row.frozen, final
+                    row.id, row.kind, row.limit_microusd, row.settled_microusd, row.reserved_microusd, row.frozen,
+                    final=over or paused, line_microusd=row.pause_at_microusd if paused and not over else None,
                 )
-            )
+            )  # fmt: skip
     return out
+
+
+def is_paused(row: Any) -> bool:
+    """Whether an account has passed the line at which a person is asked. Source: row D5."""
+    return row.pause_at_microusd is not None and row.settled_microusd > row.pause_at_microusd
 
 
 def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
@@ -272,21 +296,13 @@ def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
         row = tx.one(_ACCOUNT, {"account": account})
         if row is not None:
             taken = row.settled_microusd + (0 if settled_only else row.reserved_microusd)
-            left.append(0 if row.frozen else max(0, row.limit_microusd - taken))
+            left.append(0 if row.frozen or is_paused(row) else max(0, row.limit_microusd - taken))
     return min(left, default=0)
 
 
-def raise_limit(tx: Tx, account_id: str, amount_microusd: int, person_id: str, now: datetime) -> Any | None:
-    """Raises a limit by an amount, on a person's word; returns the account afterwards, None where there is none."""
-    row = tx.one(_ACCOUNT, {"account": account_id})
-    if row is None:
-        return None
-    tx.run(_RAISE, {"account": account_id, "amount": amount_microusd})
-    tx.add(
-        LedgerEntry, id=new_id("led"), kind="raise", reservation_id=new_id("rse"), project_id=row.project_id,
-        accounts=[account_id], amount_microusd=amount_microusd, note=person_id, created_at=now,
-    )  # fmt: skip
-    return tx.one(_ACCOUNT, {"account": account_id})
+def lock(tx: Tx, account_id: str) -> Any | None:
+    """One account, which nobody else changes until the end of this transaction."""
+    return tx.one(_ACCOUNT.with_for_update(), {"account": account_id})
 
 
 def account(tx: Tx, account_id: str) -> Any | None:

@@ -55,15 +55,15 @@ def runtime_over(
     policy: Policy | None = None,
 ) -> Runtime:
     """A runtime over an open store, with the built-in tools, personas and prices; its clock stands still."""
-    toolbox = Toolbox([*builtin_tools(), *tools])
+    toolbox, time = Toolbox([*builtin_tools(), *tools]), clock or FakeClock()
     return Runtime(
         settings=settings,
-        clock=clock or FakeClock(),
+        clock=time,
         store=store,
         policy=policy or Policy.builtin(),
         personas=load_personas(True, [], known_tools=frozenset(toolbox.names)).with_needs(toolbox.needs),
         models=OneModel(model),
-        prices=PriceTable.load(),
+        prices=PriceTable.load().on(lambda: time.now().date()),
         toolbox=toolbox,
         workspaces=Workspaces(settings.home, store),
         follow_ups={"learn": learner.take_up},

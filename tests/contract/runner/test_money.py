@@ -11,7 +11,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.llm.messages import ModelRequest, Usage
 from interlock.oversight import waiting
-from interlock.store import ledger, squad
+from interlock.store import audit, ledger, limits, squad
 from interlock.store.ledger import Spender
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from interlock.tools.registry import tool
@@ -143,8 +143,8 @@ async def test_member_out_of_its_daily_money_pauses(store: CountingStore, tmp_pa
         stage.clock.advance(86_400)
         await store.write(_allow, f"agent_day:{member.id}:2026-01-02", member.id, 5_000_000, stage.clock.now())
     else:
-        await store.write(ledger.raise_limit, account, 1_000_000, stage.ada.id, stage.clock.now())
-    await store.write(ledger.raise_limit, f"run:{run}", 1_000_000, stage.ada.id, stage.clock.now())
+        await store.write(limits.raise_limit, account, 1_000_000, stage.ada.id, stage.clock.now())
+    await store.write(limits.raise_limit, f"run:{run}", 1_000_000, stage.ada.id, stage.clock.now())
     await waiting.sweep(stage.runtime)
     assert (await stage.member()).state == "ACTIVE"
     await stage.work()
@@ -226,3 +226,10 @@ async def test_unknown_model_is_paid_at_the_configured_rate_and_says_so(store: C
     await stage.work()
     (settled,) = [line for line in await stage.ledger(run) if line.kind == "settle"]
     assert (settled.amount_microusd, settled.estimated, settled.model) == (10 * 15 + 10 * 75, True, "acme/new")
+    (alert,) = await stage.alerts()
+    assert (alert.kind, alert.subject) == ("UNKNOWN_MODEL_PRICE", "acme/new")
+    assert "$15 in and $75 out for a million tokens" in alert.text
+    await store.write(audit.acknowledge, alert.id, stage.ada.id, stage.clock.now())
+    await stage.think(name="two", model="acme/new", **budget(900_000))
+    await stage.work()
+    assert await stage.alerts() == [], "once for each model"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.store import ledger
+from interlock.store import ledger, limits
 from interlock.store.engine import Store
 from interlock.store.ledger import OverBudget, Spender
 from interlock.store.schema import Account, LedgerEntry, table
@@ -111,7 +111,7 @@ async def test_cost_above_the_worst_case_is_booked_and_freezes_until_a_person_ra
         await reserve(store, spender("r", "large", "small"), 2, 0)
     [short] = await store.read(ledger.shortages, ["large", "small"], 10)
     assert (short.account_id, short.final, short.frozen, short.left_microusd) == ("small", True, True, 0)
-    raised = await store.write(ledger.raise_limit, "small", 100, "ada", T0)
+    raised = await store.write(limits.raise_limit, "small", 100, "ada", T0)
     assert (raised.limit_microusd, raised.frozen) == (200, False)  # type: ignore[union-attr]
     await reserve(store, spender("r", "large", "small"), 2, 50)
     await store.read(add_up)
@@ -166,7 +166,7 @@ async def test_account_that_exists_keeps_its_limit(store: Store) -> None:
     for limit in (100, 900):
         await store.write(account, "a", limit)
     assert (await store.read(ledger.account, "a")).limit_microusd == 100  # type: ignore[union-attr]
-    assert await store.write(ledger.raise_limit, "unknown", 1, "ada", T0) is None
+    assert await store.write(limits.raise_limit, "unknown", 1, "ada", T0) is None
 
 
 STEPS = st.lists(

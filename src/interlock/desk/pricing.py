@@ -1,0 +1,64 @@
+"""What models cost, as people read it; how a call is charged by it is `llm.prices`'."""
+
+import difflib
+from datetime import date
+from typing import Any
+
+from interlock.core.errors import ConfigError, UsageError
+from interlock.desk.views import View, dollars
+from interlock.llm.prices import PriceTable, Rate, prices_from
+from interlock.settings import Settings
+
+
+def table(settings: Settings) -> PriceTable:
+    """The prices of an installation: the built-in ones with those of its file on top.
+
+    Raises ConfigError with all faults of the file.
+    """
+    if settings.prices is None:
+        return PriceTable.load()
+    try:
+        return prices_from(settings.prices.read_bytes(), source=str(settings.prices))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ConfigError([f"{settings.prices}:1: cannot be read: {why}"]) from error
+
+
+def listed(prices: PriceTable, today: date, model: str | None = None) -> list[View]:
+    """Every price, in USD for a million tokens, with the rate of unknown models last; or those of models like `model`.
+
+    `holds` says whether it is the one that is charged `today`. Raises UsageError where none is alike.
+    """
+    rows = prices.rows()
+    if model is not None:
+        wanted = model.strip().lower()
+        rows = [row for row in rows if wanted in str(row.ref).lower()]
+        if not rows:
+            raise UsageError(_unknown(model, prices))
+    shown = [{"model": str(r.ref), **_rate(r.rate), "holds": prices.rate(r.ref, today) is r.rate} for r in rows]
+    return shown if model is not None else [*shown, {"model": "any other", **_rate(prices.unknown), "holds": True}]
+
+
+def _rate(rate: Rate) -> dict[str, Any]:
+    return {
+        "bands": [
+            {
+                "up_to_prompt_tokens": b.up_to_prompt_tokens,
+                "input_usd": dollars(b.input),
+                "output_usd": dollars(b.output),
+            }
+            for b in rate.bands
+        ],
+        "cache_read": rate.cache_read_permille / 1000,
+        "cache_write_5m": rate.cache_write_5m_permille / 1000,
+        "cache_write_1h": rate.cache_write_1h_permille / 1000,
+        "effective": rate.effective.isoformat() if rate.effective else None,
+        "source": rate.source or "built in",
+    }
+
+
+def _unknown(model: str, prices: PriceTable) -> str:
+    known = sorted({str(row.ref) for row in prices.rows()})
+    near = difflib.get_close_matches(model, known, n=1, cutoff=0.5)
+    meant = f", did you mean `{near[0]}`" if near else ""
+    return f"`{model}` has no price{meant}: it is charged at the rate of `any other`, see `interlock prices`"
