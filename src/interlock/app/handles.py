@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from interlock.agents import current
@@ -20,6 +21,8 @@ POLL_S = 0.25
 """How often the ends of runs are looked for when nothing is heard of them."""
 REST_S = 0.01
 """Between two looks, however much is heard."""
+MISSED_S = 1.0
+"""How often runs are looked for that are there no more: their agent was removed, or another state was restored."""
 CLEARED = "cleared"
 
 
@@ -151,13 +154,16 @@ class Ends:
             self._waiting.pop(run_id, None)
 
     async def _look(self) -> None:
-        news = self._store.listener()
+        news, missed_at = self._store.listener(), monotonic() + MISSED_S
         while self._waiting:
             try:
                 for row in await self._store.read(queues.ended, list(self._waiting)):
                     for done in self._waiting.pop(row.id, ()):
                         if not done.done():
                             done.set_result(row)
+                if monotonic() >= missed_at:
+                    await self._miss()
+                    missed_at = monotonic() + MISSED_S
             except StoreGone as error:
                 self._tell_all(error)
             except StoreError:
@@ -170,6 +176,13 @@ class Ends:
                 self._check()
             except Exception as error:  # noqa: BLE001 (handed to whoever waits)
                 self._tell_all(error)
+
+    async def _miss(self) -> None:
+        """Tells who waits for a run that is there no more, so that nobody waits for ever."""
+        for run_id in await self._store.read(queues.missing, list(self._waiting)):
+            for done in self._waiting.pop(run_id, ()):
+                if not done.done():
+                    done.set_exception(NotFound("run", run_id))
 
     def _tell_all(self, error: BaseException) -> None:
         waiting, self._waiting = self._waiting, {}

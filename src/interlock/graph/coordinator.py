@@ -20,6 +20,7 @@ from langsmith.run_helpers import tracing_context
 from interlock.agents.persona import COORDINATOR, Persona
 from interlock.core.clock import Clock
 from interlock.core.errors import Conflict, InterlockError
+from interlock.core.values import digest
 from interlock.graph import effects
 from interlock.graph.applying import Applier, Waits
 from interlock.graph.checkpointer import BufferedSaver
@@ -32,9 +33,9 @@ from interlock.graph.state import GRAPH_VERSION, NODES, State, question
 from interlock.graph.view import ENDED, MissionView, derived_id
 from interlock.memory import lesson_book
 from interlock.policy.loops import Limits
-from interlock.store import audit, loops, mailbox, missions, tasks
+from interlock.store import audit, leases, loops, mailbox, missions, tasks
 from interlock.store.engine import Store
-from interlock.store.errors import LeaseLost
+from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
 from interlock.store.tasks import TransitionRefused
 from interlock.store.tx import Tx
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 LOOKS = 5
 """How often a step is made again, on a new view, where somebody changed the mission in between."""
 LONGEST_BACKOFF_S = 300
+TRIES = 8
+"""Of one run whose step fails each time, over some four minutes; then a person is asked."""
 _KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text")
 _log = logging.getLogger(__name__)
 
@@ -53,7 +56,9 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
     """Handles a claimed run of kind `mission`. Never raises because of the mission."""
     settings = runtime.settings
     limits = lesson_book.thresholds(settings.lessons)
-    waits = Waits(settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops)
+    waits = Waits(
+        settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops, runtime.policy.checks
+    )  # fmt: skip
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
 
@@ -76,7 +81,8 @@ class Coordinator:
     async def handle(self, claim: Claim) -> None:
         """One run: everything that is pending for its mission, in one commit.
 
-        A failure puts the run back to be tried later, with an alert; nothing pending is lost.
+        A failure puts the run back to be tried later, with an alert; nothing pending is lost. One that comes again and
+        again blocks the mission until a person has looked.
         """
         try:
             for look in range(1, LOOKS + 1):
@@ -147,21 +153,48 @@ class Coordinator:
         return Outcome([*begun.effects, effects.tick()], saver)
 
     async def _put_off(self, claim: Claim, error: Exception) -> None:
+        told = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
+        is_outage = isinstance(error, StoreError)
         try:
-            told = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
-            await self.store.write(self._again, claim, told)
+            if is_outage or claim.run.attempt + 1 < TRIES:
+                await self.store.write(_again, claim, told, is_outage, self.clock.now())
+            else:
+                await self._give_up(claim, told)
         except LeaseLost:
             _log.info("run %s was given to another worker", claim.run.id)
 
-    def _again(self, tx: Tx, claim: Claim, error: str) -> None:
-        now = self.clock.now()
-        backoff = min(LONGEST_BACKOFF_S, 2 ** min(claim.run.attempt + 1, 16))
-        mailbox.requeue(tx, claim, now, due_at=now + timedelta(seconds=backoff), error=error)
-        audit.alert(
-            tx, now, project_id=claim.run.project_id, severity="critical", kind="coordinator_failed",
-            text=f"the coordinator of mission `{claim.run.mission_id}` failed and tries again in {backoff} s: {error}",
-            key=f"coordinator:{claim.run.mission_id}", subject=claim.run.mission_id,
+    async def _give_up(self, claim: Claim, error: str) -> None:
+        """Asks a person; where not even that can be done by the graph's doors, the run is a dead letter."""
+        try:
+            loaded = await self.store.read(load, claim.run.mission_id, self.personas, self.clock.now())
+            await self.store.write(self._ask, claim, loaded, error)
+        except (LeaseLost, StoreError):
+            raise
+        except Exception as another:  # noqa: BLE001 (on record with the dead letter)
+            why = f"{TRIES} tries in a row failed: {error}; and a person could not be asked: {another}"
+            await self.store.write(leases.set_aside, claim, why, self.clock.now())
+
+    def _ask(self, tx: Tx, claim: Claim, loaded: Loaded, error: str) -> None:
+        now, view = self.clock.now(), loaded.view
+        mailbox.own(tx, claim, even_if_controlled=True)
+        reason = f"{TRIES} tries in a row of its coordinator failed: {error}"
+        asked = effects.escalate(
+            view, view.root, kind="OPERATOR", reason=reason, question=f"{reason}. Is it to be tried again?",
+            approve="try again", subject=digest(f"give up:{claim.run.id}"),
         )  # fmt: skip
+        Applier(tx, view, claim.run.id, self.waits, now).apply(asked)
+        mailbox.finish(tx, claim, "failed", "error", now, result=None, error=error)
+
+
+def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, now: datetime) -> None:
+    """Has a run tried again later; a database that could not be used is no fault of the run's."""
+    backoff = min(LONGEST_BACKOFF_S, 2 ** min(claim.run.attempt + 1, 16))
+    mailbox.requeue(tx, claim, now, due_at=now + timedelta(seconds=backoff), error=error, failed=not is_outage)
+    audit.alert(
+        tx, now, project_id=claim.run.project_id, severity="critical", kind="coordinator_failed",
+        text=f"the coordinator of mission `{claim.run.mission_id}` failed and tries again in {backoff} s: {error}",
+        key=f"coordinator:{claim.run.mission_id}", subject=claim.run.mission_id,
+    )  # fmt: skip
 
 
 _CHANGES = ("review_cycles", "transitions")

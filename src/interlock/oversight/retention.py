@@ -27,7 +27,7 @@ WORKING_DAYS = 7
 CARD_DAYS = 30
 """Cards, alerts, letters and the threads of missions, once nothing about them changes any more."""
 RECORD_DAYS = 90
-"""Refusals, incidents that came again, uses of lessons that were judged."""
+"""Refusals, incidents that came again, uses of lessons that were judged, alerts that somebody has seen."""
 MACHINE_DAYS = 2
 """Workers that are gone, what coordinators have taken up."""
 BLOB_DAYS = 7
@@ -172,7 +172,8 @@ def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
     files = runtime.settings.keep.runs_days
     always = (
         (pruning.REPLIES, working), (pruning.REQUESTS, working), (pruning.CARDS, cards), (pruning.LETTERS, cards),
-        (pruning.THREADS, cards), (pruning.STRANGERS, RECORD_DAYS), (pruning.REPEATED_INCIDENTS, RECORD_DAYS),
+        (pruning.THREADS, cards), (pruning.SEEN_ALERTS, RECORD_DAYS), (pruning.STRANGERS, RECORD_DAYS),
+        (pruning.REPEATED_INCIDENTS, RECORD_DAYS),
         (pruning.DECIDED_USES, RECORD_DAYS), (pruning.GONE_WORKERS, MACHINE_DAYS),
         (pruning.MISSION_EVENTS, MACHINE_DAYS), (pruning.OLD_CHECKPOINTS, MACHINE_DAYS),
         (pruning.CHECKPOINT_WRITES, MACHINE_DAYS),

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, traces
+from interlock.store.errors import LeaseLost
 from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, Worker, table
 from interlock.store.tx import Tx, relaxed
@@ -55,6 +56,7 @@ _BACK = (
         control=sa.case((_run.control == sa.text("'cancel'"), _run.control), else_=None),
     )
 )  # fmt: skip
+_FAULT = sa.update(RUNS).where(_run.id == b("run")).values(crashes=_run.crashes + 1)
 _RUNNING = sa.select(_run.id).where(_run.status == sa.text("'running'"))
 _PUT_OFF = sa.select(_run.id, _run.agent_id).where(
     _run.status == sa.text("'created'"), _run.error.is_not(None), _run.due_at > b("now", type_=_TIME)
@@ -213,6 +215,21 @@ def put_back(tx: Tx, worker_id: str, run: Any, now: datetime) -> bool:
     ledger.charge_open(tx, run.id, now)
     tx.wake = True
     return True
+
+
+def set_aside(tx: Tx, claim: mailbox.Claim, why: str, now: datetime) -> None:
+    """Ends a run that its own worker gets nowhere with as a dead letter; its lane goes on.
+
+    Raises LeaseLost where it has changed hands.
+    """
+    params = {"agent": claim.run.agent_id, "worker": claim.worker_id, "lease": claim.lease, "now": now}
+    tx.must(_FREE_ONE, params, 1, LeaseLost(claim.run.id))
+    dead_letters.bury(tx, claim.run, why, now, crashes=claim.run.crashes + 1)
+
+
+def count_fault(tx: Tx, run_id: str) -> None:
+    """Counts that a run got nowhere, as the death of a worker that had it in hand is counted."""
+    tx.run(_FAULT, {"run": run_id})
 
 
 def fates(tx: Tx, run_ids: Collection[str]) -> list[Any]:

@@ -50,7 +50,8 @@ _TAKE = (
     .returning(_lane.agent_id, _lane.fence)
 )
 SUSPECT = 2
-"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along."""
+"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along. Less
+where the limit is less."""
 _HEAD = (
     sa.select(RUNS)
     .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
@@ -66,7 +67,7 @@ _START = (
     )
 )  # fmt: skip
 _SUSPECTS = sa.select(_run.id).where(
-    _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.crashes >= sa.text(str(SUSPECT))
+    _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.crashes >= b("deaths", type_=sa.Integer())
 )
 _QUEUE = (
     sa.select(_run.due_at)
@@ -180,10 +181,11 @@ def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
 
 
 @relaxed
-def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0) -> list[Claim]:
+def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0, suspect_at: int = SUSPECT) -> list[Claim]:
     """Takes up to `most` ready lanes and starts the head of each; none unless the squad is running.
 
-    `lacks` are the bits of what this worker cannot do: lanes that need any of it are left to others.
+    `lacks` are the bits of what this worker cannot do: lanes that need any of it are left to others. Of runs with which
+    `suspect_at` workers died in a row, a worker gets one at a time.
 
     INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
     """
@@ -194,9 +196,9 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0) -> l
     head: Any
     for lane, head in zip(lanes, heads, strict=True):
         is_due = head is not None and (head.due_at is None or head.due_at <= now)
-        if is_due and head.crashes >= SUSPECT:
+        if is_due and head.crashes >= suspect_at:
             if suspects is None:
-                suspects = len(tx.rows(_SUSPECTS, {"worker": worker_id}))
+                suspects = len(tx.rows(_SUSPECTS, {"worker": worker_id, "deaths": suspect_at}))
             is_due, suspects = suspects == 0, suspects + 1
         if is_due:
             claims.append(_started(tx, head, worker_id, lane.fence, now))

@@ -98,6 +98,13 @@ def _same(one: Any, other: Any) -> sa.ColumnElement[bool]:
 
 REPLIES = _kind("replies", OUTBOX, ("id",), sa.and_(_IS_DELIVERED, _o.kind == "text"))
 CARDS = _kind("cards", OUTBOX, ("id",), sa.and_(_IS_DELIVERED, _o.kind.in_(("alert", "approval")), _IS_SETTLED))
+SEEN_ALERTS = _kind(
+    "alerts",
+    ALERTS,
+    ("id",),
+    sa.and_(_al.acked_at < _BEFORE, ~sa.exists().where(_kept.c.subject == _about("alert:", _al.id))),
+)
+"""Those that were acknowledged, once no card of theirs is left."""
 LETTERS = _kind(
     "letters", OUTBOX, ("id",),
     sa.and_(

@@ -95,6 +95,14 @@ def lock(tx: Tx, agent_id: str) -> None:
     tx.run(_LOCK, {"agent": agent_id})
 
 
+def missing(tx: Tx, run_ids: Sequence[str]) -> list[str]:
+    """Those of some ids that no run has: they were forgotten, or never there."""
+    known: set[str] = set()
+    for start in range(0, len(run_ids), AT_ONCE):
+        known |= {row.id for row in tx.rows(sa.select(_run.id).where(_run.id.in_(run_ids[start : start + AT_ONCE])))}
+    return [each for each in run_ids if each not in known]
+
+
 def ended(tx: Tx, run_ids: Sequence[str]) -> list[Any]:
     """Those of some runs that have ended: how, and what came of them."""
     found = []

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version
 
 from interlock.agents import current, runner, steps
@@ -18,6 +19,7 @@ from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
+from interlock.oversight import checking
 from interlock.store import controls, leases, mailbox, processes, squad
 from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
@@ -38,7 +40,9 @@ STORE_RETRY_S = 1.0
 CLAIMED_AT_ONCE = 16
 """Runs that begin in one round of the event loop; many more would keep all others waiting."""
 LONGEST_BACKOFF_S = 300.0
-"""Between tries of a run whose end could not be recorded."""
+"""Between tries of a run whose end the database did not take."""
+TRIES = 8
+"""Of a run that comes to no end that could be recorded, over some two minutes; then it is a dead letter."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,6 +78,7 @@ class Worker:
         self._stopping = self._draining = self._at_once = False
         self._drained: list[str] = []
         self._lacks = 0
+        self._suspect_at = min(mailbox.SUSPECT, runtime.settings.crash_limit)
         self._keeper: Watchkeeper | None = None
 
     async def run(self) -> None:
@@ -143,7 +148,7 @@ class Worker:
         free = self.concurrency - len(self._runs) if self._may_claim else 0
         if free > 0 and await self._is_worth_a_claim() and self._may_claim:
             most = min(free, CLAIMED_AT_ONCE)
-            claims = await store.write(mailbox.claim, self.id, most, clock.now(), self._lacks)
+            claims = await store.write(mailbox.claim, self.id, most, clock.now(), self._lacks, self._suspect_at)
             for claim in claims:
                 self._start(claim)
             if len(claims) == most < free:
@@ -186,6 +191,8 @@ class Worker:
             if claim.run.kind == "mission":
                 if interrupt.reason is None:
                     await coordinator.handle(self.runtime, claim)
+            elif claim.run.kind == checking.KIND:
+                await checking.handle(self.runtime, claim, interrupt)
             else:
                 await runner.handle(self.runtime, claim, interrupt)
         except Exception as error:  # noqa: BLE001 (a run never ends its worker: row E5)
@@ -195,15 +202,13 @@ class Worker:
             await self._give_back(claim, error)
 
     async def _give_back(self, claim: Claim, error: Exception) -> None:
-        """Puts a run back whose end could not be recorded, as soon as the store takes it."""
-        wait_s = min(2.0**claim.run.attempt, LONGEST_BACKOFF_S)
+        """Puts a run back whose end could not be recorded, as soon as the store takes it.
+
+        One that gets nowhere again and again, while the store can be used, is set aside as a dead letter.
+        """
         while not self._stopping:
-            now = self.runtime.clock.now()
             try:
-                await self.runtime.store.write(
-                    steps.hand_back, claim, now, open_microusd=None, due_at=later(now, wait_s), error=str(error),
-                    failed=True,
-                )  # fmt: skip
+                await self.runtime.store.write(_put_back, claim, error, self.runtime.clock.now())
                 return
             except LeaseLost:
                 return
@@ -272,6 +277,20 @@ class Worker:
         with contextlib.suppress(StoreError):
             await self.runtime.store.write(leases.leave, self.id, self.runtime.clock.now())
             self.handed_back = await self.runtime.store.read(_handed_back, (*self._drained, *held))
+
+
+def _put_back(tx: Tx, claim: Claim, error: Exception, now: datetime) -> None:
+    """To its place, to be tried later; a database that could not be used is no fault of the run's."""
+    told, faults = f"{type(error).__name__}: {error}", claim.run.crashes
+    if isinstance(error, StoreError):
+        due_at = later(now, min(2.0**claim.run.attempt, LONGEST_BACKOFF_S))
+        steps.hand_back(tx, claim, now, open_microusd=None, due_at=due_at, error=str(error), failed=True)
+    elif faults + 1 >= TRIES:
+        leases.set_aside(tx, claim, f"{faults + 1} tries in a row came to nothing, the last by {told}", now)
+    else:
+        due_at = later(now, 2.0**faults)
+        steps.hand_back(tx, claim, now, open_microusd=None, due_at=due_at, error=told, failed=True)
+        leases.count_fault(tx, claim.run.id)
 
 
 def _handed_back(tx: Tx, run_ids: tuple[str, ...]) -> tuple[HandedBack, ...]:

@@ -121,6 +121,16 @@ async def test_handle_of_nothing_and_of_a_closed_box_say_so(box: Interlock) -> N
         await waits
 
 
+async def test_handle_of_a_run_that_is_removed_meanwhile_says_so(box: Interlock) -> None:
+    handle = await box.post("research", "Hello", execute=False)
+    waits = asyncio.create_task(handle.result())
+    while not box._ends._waiting:
+        await asyncio.sleep(0.001)
+    await box.runtime.store.write(lambda tx: tx.run(mailbox.RUNS.delete()))
+    with pytest.raises(NotFound, match=f"no run `{handle.run_id}`"):
+        await asyncio.wait_for(waits, 30)
+
+
 async def test_handle_that_nobody_awaits_any_more_is_forgotten(box: Interlock) -> None:
     handle = await box.post("research", "Hello", execute=False)
     with pytest.raises(TimeoutError):

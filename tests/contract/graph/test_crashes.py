@@ -7,7 +7,7 @@ import pytest
 
 from interlock.core.errors import InterlockError
 from interlock.graph.applying import Waits
-from interlock.graph.coordinator import Coordinator, Outcome
+from interlock.graph.coordinator import LONGEST_BACKOFF_S, TRIES, Coordinator, Outcome
 from interlock.graph.loading import Loaded
 from interlock.store import audit, checkpoints, leases, mailbox, missions
 from interlock.store.checkpoints import Place, SavedWrite
@@ -114,6 +114,46 @@ async def test_failing_step_is_tried_again_later_with_an_alert_and_its_events_ke
         mission.clock.advance(2)
         await mission.settle()
         assert set(await mission.statuses()) == {"root", "facts", "text"}
+
+
+async def fail(mission: Driver, nobody: Coordinator) -> str:
+    """Has the step of a mission fail until it is not tried again; returns its run."""
+    tried: set[str] = set()
+    for _ in range(TRIES):
+        (claim,) = await mission.claim()
+        tried.add(claim.run.id)
+        await nobody.handle(claim)
+        mission.clock.advance(LONGEST_BACKOFF_S)
+    (run,) = tried
+    return run
+
+
+async def test_step_that_fails_again_and_again_blocks_the_mission_until_a_person_has_looked(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", "no plan")
+        await mission.store.write(_end, mission.held_for(":plan:2"), PLAN, mission.clock.now())
+        run = await fail(mission, Coordinator(mission.store, mission.clock, {}, Waits()))
+        row = await mission.run(run)
+        assert (row.status, row.stop_reason) == ("failed", "error")
+        await mission.settle()
+        root = await mission.task("root")
+        assert (root.status, root.block_kind, await mission.pending()) == ("BLOCKED", "OPERATOR", ["ESCALATION"])
+        assert f"{TRIES} tries in a row of its coordinator failed: " in root.block_reason
+        assert (await mission.store.read(missions.pending, mission.mission))[0].kind == "run_ended"
+        await mission.answer("ESCALATION", "approve")
+        assert set(await mission.statuses()) == {"root", "facts", "text"}
+
+
+async def test_step_of_a_mission_that_cannot_even_be_read_is_a_dead_letter(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.store.write(_end, mission.held_for(":plan:"), PLAN, mission.clock.now())
+        await mission.store.write(lambda tx: tx.run(missions.MISSIONS.delete()))
+        run = await fail(mission, mission.coordinator)
+        assert ((await mission.run(run)).status, (await mission.run(run)).stop_reason) == ("failed", "dead_letter")
+        assert "DEAD_LETTER" in {alert.kind for alert in await mission.store.read(audit.alerts)}
+        assert await mission.claim() == []
 
 
 async def test_foreign_interrupt_blocks_the_mission_and_a_person_has_the_thread_made_anew(database_url: str) -> None:

@@ -145,6 +145,7 @@ def only(count: int) -> Callable[[list[Any]], bool]:
     ("furnish", "model", "kept"),
     [
         (alerts, Outgoing, only(1)),
+        (alerts, Alert, lambda rows: [row.text for row in rows] == ["open"]),
         (questions, Outgoing, lambda rows: [row.subject for row in rows] == ["approval:apr_open"]),
         (letter, Outgoing, only(0)),
         (strangers, Incoming, lambda rows: [row.identity for row in rows] == ["slack:UNEW"]),

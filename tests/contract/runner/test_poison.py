@@ -47,9 +47,10 @@ async def reply(request):
         return "done"
     return "survived" if "it went down" in said else calls("swallow", what="poison")
 
-async def main(url, home):
+async def main(url, home, limit):
     model = ScriptedModel(otherwise=reply)
-    async with open_runtime(Path(home), model, clock=SystemClock(), tools=[swallow], database_url=url) as runtime:
+    settings = {"database_url": url, "crash_limit": int(limit)}
+    async with open_runtime(Path(home), model, clock=SystemClock(), tools=[swallow], **settings) as runtime:
         worker = Worker(runtime, concurrency=4)
         working = asyncio.create_task(worker.run())
         while any([run.status in queues.OPEN for run in await runtime.store.read(traces.runs)]):
@@ -71,10 +72,12 @@ def put(tx: Tx, persona: dict[str, Any], name: str, prompt: str, now: Any) -> st
     return mailbox.post(tx, message, now)[0]
 
 
-async def work_until_it_ends(url: str, home: Path) -> int:
+async def work_until_it_ends(url: str, home: Path, limit: int) -> int:
     """How many workers died before one came to the end of the work."""
     for died in range(10):
-        with processes.running(("-c", WORK, url, str(home)), folder=home, environment=ENVIRONMENT) as process:
+        with processes.running(
+            ("-c", WORK, url, str(home), str(limit)), folder=home, environment=ENVIRONMENT
+        ) as process:
             async with asyncio.timeout(60):
                 code = await process.ended()
         if code == 0:
@@ -90,7 +93,10 @@ def home(tmp_path: Path) -> Path:
     return made
 
 
-async def test_poisoned_run_is_set_aside_and_the_rest_goes_on(migrated_sqlite_url: str, home: Path) -> None:
+@pytest.mark.parametrize("limit", [1, 3])
+async def test_poisoned_run_is_set_aside_and_the_rest_goes_on(
+    migrated_sqlite_url: str, home: Path, limit: int
+) -> None:  # fmt: skip
     settings = load_settings(home, {}, {"home": home, "database_url": migrated_sqlite_url})
     now = SystemClock().now()
     async with Store(migrated_sqlite_url) as store:
@@ -101,9 +107,13 @@ async def test_poisoned_run_is_set_aside_and_the_rest_goes_on(migrated_sqlite_ur
         poison = await store.write(put, persona, "eater", "swallow the poison", now)
         behind = await store.write(put, persona, "eater", "say hello", now)
         beside = [await store.write(put, persona, f"innocent {n}", "say hello", now) for n in range(INNOCENT)]
-        assert await work_until_it_ends(migrated_sqlite_url, home) == settings.crash_limit + 1
+        assert await work_until_it_ends(migrated_sqlite_url, home, limit) == limit + 1
         rows = {run.id: run for run in await store.read(traces.runs)}
-        assert (rows[poison].status, rows[poison].stop_reason, rows[poison].crashes) == ("failed", "dead_letter", 4)
+        assert (rows[poison].status, rows[poison].stop_reason, rows[poison].crashes) == (
+            "failed",
+            "dead_letter",
+            limit + 1,
+        )
         assert {rows[run].status for run in (behind, *beside)} == {"completed"}
         [alert] = [each for each in await store.read(audit.alerts) if each.kind == "DEAD_LETTER"]
         assert (alert.severity, alert.subject) == ("critical", poison)
@@ -114,7 +124,7 @@ async def test_poisoned_run_is_set_aside_and_the_rest_goes_on(migrated_sqlite_ur
         (home / "antidote").touch()
         row = await store.write(squad.ensure_person, "test:ada", "Ada", "operator", now)
         await queues.requeue(runtime, Person(row.id, row.name, row.role, "test"), poison)
-        assert await work_until_it_ends(migrated_sqlite_url, home) == 0
+        assert await work_until_it_ends(migrated_sqlite_url, home, limit) == 0
         revived = await store.read(traces.run, poison)
         assert revived is not None
         assert (revived.status, revived.stop_reason, revived.result) == ("completed", "end_turn", "survived")

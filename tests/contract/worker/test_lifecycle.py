@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from interlock.app import fleet
+from interlock.core.telemetry import Silent
 from interlock.desk import controls, emergency, replies
 from interlock.oversight.capacity import Capacity
 from interlock.store import audit, leases, mailbox, processes
 from interlock.store.mailbox import Claim
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import ToolContext, tool
-from interlock.worker.loop import Worker
+from interlock.worker.loop import TRIES, Worker
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
 
@@ -204,3 +205,38 @@ async def test_workers_of_a_server_are_listed_with_what_they_can_do(migrated_pos
             [row] = await fleet.workers(stage.runtime.settings) or []
             assert (row["id"], row["concurrency"], "gpu" in row["capabilities"]) == (worker.id, 4, True)
             assert row["version"]
+
+
+class Broken(Silent):
+    """Who is told of runs and fails at it, against what is asked of it; the first thing of each run."""
+
+    def run(self, row: Any, /) -> Any:
+        """Fails."""
+        raise RuntimeError("no room in the watcher")
+
+
+async def test_run_that_comes_to_nothing_again_and_again_is_a_dead_letter_and_the_next_one_goes_on(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
+    usual, store.telemetry = store.telemetry, Broken()
+    run, behind = await stage.think(), await stage.think()
+    async with working(stage):
+        for tried in range(1, TRIES):
+
+            async def is_put_back(tried: int = tried) -> bool:
+                row = await stage.run(run)
+                return (row.status, row.crashes) == ("created", tried)
+
+            await until(is_put_back)
+            stage.clock.advance(2.0**tried)
+            store.wake()
+        await becomes(stage, run, "failed")
+    row = await stage.run(run)
+    assert (row.stop_reason, row.crashes) == ("dead_letter", TRIES)
+    assert row.error == f"{TRIES} tries in a row came to nothing, the last by RuntimeError: no room in the watcher"
+    assert [alert.kind for alert in await stage.alerts()] == ["DEAD_LETTER"]
+    store.telemetry = usual
+    stage.clock.advance(2.0**TRIES)
+    async with working(stage):
+        await becomes(stage, behind, "completed")
