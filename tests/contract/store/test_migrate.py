@@ -105,6 +105,23 @@ async def test_partitioned_tables_have_the_keys_of_their_models_with_the_time_th
                 assert references == [tuple(key.column_keys) for key in model.foreign_key_constraints]
 
 
+async def test_rows_that_change_again_and_again_find_room_on_their_page(postgres_url: str) -> None:
+    await upgrade(postgres_url)
+    with engine_of(postgres_url).begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO accounts (id, kind, owner_id, project_id, limit_microusd, settled_microusd, reserved_microusd,"
+            " frozen, created_at) SELECT 'run:' || n, 'run', 'x', 'default', 0, 0, 0, false, now()"
+            " FROM generate_series(1, 300) n"
+        )
+    for _ in range(5):
+        execute(postgres_url, "UPDATE accounts SET reserved_microusd = reserved_microusd + 1")
+        execute(postgres_url, "SELECT count(*) FROM accounts")
+    query = "SELECT pg_stat_force_next_flush(), n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables"
+    with engine_of(postgres_url).begin() as connection:
+        _, changed, in_place = connection.exec_driver_sql(f"{query} WHERE relname = 'accounts'").one()
+    assert (changed, in_place) == (1500, 1500)
+
+
 async def test_two_processes_that_migrate_at_once_both_succeed(database_url: str) -> None:
     source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
     processes = [
