@@ -3,7 +3,7 @@
 What to ask for is decided by the nodes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.policy.loops import Limits
 from interlock.settings.model import Loops
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, coordination, leases, ledger, mailbox, missions, squad, tasks
+from interlock.store import approvals, audit, coordination, evidence, leases, ledger, mailbox, missions, squad, tasks
 from interlock.store.ledger import Opening
 from interlock.store.mailbox import Post
 from interlock.store.schema import Approval
@@ -43,6 +43,8 @@ class Waits:
     approval_s: float = 86_400.0
     lessons: Thresholds = USUAL
     loops: Limits = field(default_factory=Loops)
+    checks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """What the policy demands of tasks, by type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class Applier:
     def coordinator(self) -> Actor:
         """The mission's coordinator as who acts."""
         return Actor(ActorKind.AGENT, self.view.coordinator_agent_id, COORDINATOR)
+
+    def _checks(self, task: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+        """What the policy demands of a task of its type; a review is held to nothing but its verdict."""
+        demanded = () if task["reviews"] else self.waits.checks.get(task["type"], ())
+        return [{**check, "by": POLICY.id} for check in demanded] or None
 
     def _advance(self, e: Effect, to: str, **more: Any) -> None:
         actor = self.coordinator if e.get("as", "coordinator") == "coordinator" else SYSTEM
@@ -101,7 +108,7 @@ class Applier:
                 estimated_minutes=task["estimated_minutes"], capabilities=task["capabilities"],
                 deliverable_spec=task["deliverable"], budget_microusd=task["budget_microusd"],
                 reviews_task_id=task["reviews"], idempotency_key=f"plan:{self.view.id}:{task['key']}",
-                created_at=at, updated_at=at,
+                checks=self._checks(task), created_at=at, updated_at=at,
             )  # fmt: skip
         for task in e["tasks"]:
             for upstream in task["depends_on"]:
@@ -132,6 +139,12 @@ class Applier:
     def _post_work(self, e: Effect, agent_id: str, due_at: datetime | None) -> None:
         payload = {"purpose": e["purpose"], "task_id": e["task"]}
         self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at)
+
+    def check(self, e: Effect) -> None:
+        """Posts the run in which a task's checks are run."""
+        payload = {"purpose": evidence.RUN_KIND, "task_id": e["task"], "deliverable": e["deliverable"]}
+        agent_id = self._agent(evidence.RUN_KIND, COORDINATOR, {"task": e["task"]})
+        self._post(evidence.RUN_KIND, agent_id, e["run_key"], payload, task_id=e["task"])
 
     def failed(self, e: Effect) -> None:
         """Counts a failed try."""
@@ -260,8 +273,8 @@ class Applier:
 _DOERS: Mapping[str, Callable[[Applier, Effect], None]] = {
     doer.__name__: doer
     for doer in (
-        Applier.move, Applier.take_up, Applier.wait, Applier.create, Applier.assign, Applier.work, Applier.failed,
-        Applier.think, Applier.learn, Applier.decide, Applier.ask, Applier.approve, Applier.hand_in, Applier.count,
-        Applier.alert, Applier.stop, Applier.void, Applier.undepend, Applier.tick,
+        Applier.move, Applier.take_up, Applier.wait, Applier.create, Applier.assign, Applier.work, Applier.check,
+        Applier.failed, Applier.think, Applier.learn, Applier.decide, Applier.ask, Applier.approve, Applier.hand_in,
+        Applier.count, Applier.alert, Applier.stop, Applier.void, Applier.undepend, Applier.tick,
     )
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """The nodes `compile` and `learn`: the mission's one deliverable, its sign-off, and what is to be learned from it."""
 
 from interlock.agents.task_messages import Material, compile_message
-from interlock.graph import effects
+from interlock.graph import effects, proving
 from interlock.graph.effects import Effect
 from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
@@ -21,7 +21,8 @@ def compile_(state: State, runtime: Step) -> State:
     if root.status == "IN_PROGRESS":
         made += _compiled(view, [*state.get("notes", []), *([root.feedback] if root.feedback else [])])
     elif root.status == "REVIEW" and root.result is not None:
-        made += signed_off(view, root, root.result)
+        first = proving.outstanding(view, root, root.result)
+        made += signed_off(view, root, root.result) if first is None else first
     return {"effects": made, "route": "watch"}
 
 

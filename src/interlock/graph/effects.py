@@ -67,6 +67,13 @@ def purpose(task: TaskView) -> str:
     return "rework" if task.review_cycles else "work"
 
 
+def check(task: TaskView, result: Result, number: int) -> Effect:
+    """Has the checks of a deliverable run, once for each `number`. Source: row A20."""
+    return {
+        "do": "check", "task": task.id, "deliverable": result.id, "run_key": f"check:{result.id}:{number}",
+    }  # fmt: skip
+
+
 def failed(task: TaskView, feedback: str | None) -> Effect:
     """Counts a try that came to nothing, and says what the next one is told."""
     return {"do": "failed", "task": task.id, "attempt": task.attempt, "feedback": feedback}

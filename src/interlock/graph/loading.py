@@ -10,10 +10,13 @@ from interlock.agents.persona import Persona
 from interlock.core.errors import NotFound
 from interlock.core.values import usd
 from interlock.graph.delegation import Candidate
-from interlock.graph.view import ENDED, MissionView, Question, Result, RunView, TaskView, highest
+from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, highest
 from interlock.policy.budgets import day_key
-from interlock.store import checkpoints, coordination, ledger, looks, missions, squad, tasks
+from interlock.policy.checks import stored
+from interlock.store import checkpoints, coordination, evidence, ledger, looks, missions, squad, tasks
 from interlock.store.tx import Tx
+
+PROVING = frozenset({"REVIEW", "NEEDS_APPROVAL"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class _Tables:
     """The rows about a mission's tasks, by task."""
 
     def __init__(self, tx: Tx, mission_id: str) -> None:
+        self._tx = tx
         self.runs = {
             row.idempotency_key: RunView(
                 id=row.id, key=row.idempotency_key, status=row.status, task_id=row.task_id,
@@ -125,7 +129,33 @@ class _Tables:
             result=self._results.get(row.id),
             call_risk=highest(self._risks.get(row.id, [])),
             version=row.version,
+            proof=_proof(self._tx, row) if row.checks and row.status in PROVING else None,
         )
+
+
+def _proof(tx: Tx, row: Any) -> Proof | None:
+    """How far a task's checks are; None where none of them counts any more."""
+    wanted = [(place, check) for place, check in enumerate(stored(row.checks)) if not check.waived]
+    if not wanted or row.deliverable_id is None:
+        return None
+    results = {(each.position, each.name): each for each in evidence.results_of(tx, row.deliverable_id)}
+    runs = evidence.check_runs(tx, row.mission_id, row.deliverable_id)
+    missing = set(evidence.missing(tx, row))
+    found = [(check, results.get((place, check.name))) for place, check in wanted if check.is_run]
+    verdicts = [check.name not in missing for _, check in wanted if not check.is_run]
+    ended = [each for each in runs if each.status not in LIVE]
+    return Proof(
+        unrun=tuple(check.name for check, result in found if result is None),
+        failed=tuple(
+            (check.name, result.detail) for check, result in found if result is not None and not result.passed
+        ),
+        verdict=all(verdicts) if verdicts else None,
+        shown=tuple(f"{'not passed' if check.name in missing else 'passed'}: {check.name}" for _, check in wanted),
+        runs=len(runs),
+        broken=sum(each.status != "completed" for each in ended),
+        live=len(ended) < len(runs),
+        trouble=ended[-1].error if ended else None,
+    )
 
 
 def _result(row: Any) -> Result:

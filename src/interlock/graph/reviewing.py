@@ -3,12 +3,11 @@
 Who may answer a question is the approvals' matter.
 """
 
-from interlock.graph import effects
+from interlock.graph import effects, proving
 from interlock.graph.effects import Effect
+from interlock.graph.proving import MOST_CYCLES
 from interlock.graph.view import MissionView, Result, TaskView, derived_id, highest
 
-MOST_CYCLES = 3
-"""After the third review cycle the operator is asked; a fourth is a loop. Source: row A10."""
 HANDED_IN = frozenset({"REVIEW", "NEEDS_APPROVAL", "DONE"})
 
 
@@ -16,6 +15,8 @@ def judged(view: MissionView, task: TaskView) -> list[Effect]:
     """What to do about a task in REVIEW."""
     if task.result is None:
         return []
+    if (first := proving.outstanding(view, task, task.result)) is not None:
+        return first
     return _review(view, task, task.result) if task.reviews else _work(view, task, task.result)
 
 
@@ -56,7 +57,7 @@ def _review(view: MissionView, task: TaskView, result: Result) -> list[Effect]:
     author = view.task(task.reviews or "")
     if author.ended or task not in gates(view, author):
         return signed_off(view, task, result)
-    if author.status == "REVIEW" and not current(view, task):
+    if author.reviewable and not current(view, task):
         again = "The author has handed in a new version. Look at it again, at your earlier findings first."
         key = f"again:{task.id}:v{task.version}"
         why = "a new version is to be reviewed"
@@ -92,12 +93,18 @@ def signed_off(view: MissionView, task: TaskView, result: Result) -> list[Effect
 
     Its risk is the highest of the persona's profile, what it says of itself, and the calls executed for it.
     """
+    if (asked := proving.unjudged(view, task)) is not None:
+        return asked
+    return _signed_off(view, task, result)
+
+
+def _signed_off(view: MissionView, task: TaskView, result: Result) -> list[Effect]:
     persona = view.personas.get(task.worker or task.persona or "")
     risk = highest([persona.risk_profile if persona else "RED", result.risk, task.call_risk])
     trust = view.trust(task.worker)
     subject = derived_id("sub", task.id, "TASK_REVIEW", result.id)
-    asked = sum(q.kind == "TASK_REVIEW" and q.task_id == task.id for q in view.questions)
-    approval = derived_id("apr", view.id, task.id, "TASK_REVIEW", asked)
+    earlier = sum(q.kind == "TASK_REVIEW" and q.task_id == task.id for q in view.questions)
+    approval = derived_id("apr", view.id, task.id, "TASK_REVIEW", earlier)
     key = f"sign_off:{task.id}:v{task.version}"
     if risk == "GREEN" or (risk == "YELLOW" and trust in ("specialist", "lead")):
         why = "GREEN work needs no person" if risk == "GREEN" else f"YELLOW work of a {trust}"
@@ -108,6 +115,8 @@ def signed_off(view: MissionView, task: TaskView, result: Result) -> list[Effect
     why = f"{risk} work{'' if risk == 'RED' else f' of an {trust}'} is signed off by a person"
     request = {"title": task.title, "question": "Is this deliverable good?", "deliverable": result.id}
     request |= {"result": result.title, "approve": "it is done", "deny": "it goes back with your reason"}
+    if shown := proving.evidence_of(task):
+        request["checks"] = "\n".join(shown)
     return [
         effects.ask(task, "TASK_REVIEW", approval, subject, risk, request, [why]),
         effects.wait(task, "NEEDS_APPROVAL", why, key, f"approval:{approval}"),

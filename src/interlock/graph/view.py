@@ -67,6 +67,33 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """How far the checks are that a task must pass, for what it has handed in last. Source: row A20."""
+
+    unrun: tuple[str, ...] = ()
+    """Those that were not run yet."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Those that did not pass, each with the reason."""
+    verdict: bool | None = None
+    """Whether a reviewer has passed it; None where that is not asked."""
+    shown: tuple[str, ...] = ()
+    """Each check with how it came out, for people."""
+    runs: int = 0
+    """How often they were, or are being, run."""
+    broken: int = 0
+    """How many of these runs came to nothing."""
+    live: bool = False
+    """Whether one is under way."""
+    trouble: str | None = None
+    """Why the last one came to nothing."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that the runtime runs has passed."""
+        return not self.unrun and not self.failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """An approval, as far as the coordinator cares."""
 
@@ -106,11 +133,18 @@ class TaskView:
     result: Result | None = None
     call_risk: str = "GREEN"
     version: int = 0
+    proof: Proof | None = None
+    """Where it has handed in and must pass checks."""
 
     @property
     def ended(self) -> bool:
         """Whether nothing can change it any more."""
         return self.status in ENDED
+
+    @property
+    def reviewable(self) -> bool:
+        """Whether reviewers may look at it: it is in review, and the checks that the runtime runs have passed."""
+        return self.status == "REVIEW" and (self.proof is None or self.proof.settled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +205,7 @@ class MissionView:
         upstream = self.task(dependency)
         if upstream.status == "DONE" or upstream.superseded_by:
             return True
-        return dependency == task.reviews and upstream.status == "REVIEW"
+        return dependency == task.reviews and upstream.reviewable
 
     def ready(self, task: TaskView) -> bool:
         """Whether all its dependencies are met. Source: row A6."""

@@ -1,0 +1,169 @@
+"""The run in which a task's acceptance checks are run: no model, no money, results pinned to the deliverable's digest.
+
+How one check comes out is `judging`'s, what follows from the results the coordinator's matter. Source: row A20.
+
+INVARIANT: the copy of the workspace in which checks run is thrown away; nothing that a check does to it lasts.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.interruption import Interrupt, Interruption
+from interlock.core.errors import InterlockError
+from interlock.core.values import SYSTEM, canonical_json, digest
+from interlock.oversight.judging import Subject, judged
+from interlock.policy.checks import Check, stored
+from interlock.store import audit, blobs, evidence, mailbox, missions, tasks
+from interlock.store.errors import LeaseLost, StoreError
+from interlock.store.evidence import EVIDENCE, Finding
+from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
+from interlock.tools import children
+from interlock.tools.children import Ended
+from interlock.tools.errors import ToolError
+from interlock.tools.orphans import Record
+
+KIND = evidence.RUN_KIND
+CHILD_ENDED = "CHILD_ENDED"
+_log = logging.getLogger(__name__)
+
+
+async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
+    """Works a claimed run of kind `check` to its end, or hands it back where it is cut off.
+
+    Raises StoreError where the database cannot be used; then the run is as it was.
+    """
+    with runtime.telemetry.run(claim.run):
+        try:
+            if interrupt.reason is not None:
+                raise asyncio.CancelledError
+            await _worked(runtime, claim)
+        except asyncio.CancelledError:
+            if interrupt.reason is None:
+                raise
+            await asyncio.shield(_cut_off(runtime, claim, interrupt.reason))
+        except LeaseLost:
+            _log.info("run %s was given to another worker", claim.run.id)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 (the run's boundary: row E5)
+            if not isinstance(error, InterlockError):
+                runtime.telemetry.failed(error)
+            why = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
+            with contextlib.suppress(LeaseLost):
+                await runtime.store.write(_end, claim, "failed", "error", why, runtime.clock.now())
+        finally:
+            await runtime.workspaces.dispose(claim.run.project_id, claim.run.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a run of checks is about."""
+
+    task: Any
+    deliverable: Any
+    content: bytes
+    checks: tuple[Check, ...]
+
+
+async def _worked(runtime: Runtime, claim: Claim) -> None:
+    asked = await runtime.store.read(_asked, claim.run.payload["deliverable"])
+    found = []
+    if asked is not None:
+        subject = await _subject(runtime, claim, asked)
+        for place, check in enumerate(asked.checks):
+            if check.is_run and not check.waived:
+                await runtime.store.write(mailbox.own, claim)
+                outcome = await judged(check, subject)
+                found.append(Finding(position=place, name=check.name, passed=outcome.passed, detail=outcome.detail))
+    await runtime.store.write(_commit, claim, asked, found, runtime.clock.now())
+
+
+def _asked(tx: Tx, deliverable_id: str) -> _Asked | None:
+    row = tasks.deliverable(tx, deliverable_id)
+    task = None if row is None else tasks.task(tx, row.task_id)
+    if row is None or task is None:
+        return None
+    content = _content(tx, row)
+    if digest(content) != row.sha256:
+        raise ToolError(f"the content of deliverable `{row.id}` is not what its digest says: restore a backup")
+    return _Asked(task, row, content, stored(task.checks))
+
+
+def _content(tx: Tx, row: Any) -> bytes:
+    if row.kind == "text":
+        return (row.text or "").encode("utf-8", "surrogatepass")
+    if row.kind == "data":
+        return canonical_json(row.data).encode("utf-8", "surrogatepass")
+    data = blobs.get(tx, row.blob) if row.blob else None
+    if data is None:
+        raise ToolError(f"the content of deliverable `{row.id}` is not in the store any more: restore a backup")
+    return data
+
+
+async def _subject(runtime: Runtime, claim: Claim, asked: _Asked) -> Subject:
+    """A copy of the workspace as it is now, in which the delivered file is the one that was handed in."""
+    run = claim.run
+    workspace = await runtime.workspaces.materialise(run.project_id, run.id)
+    if asked.deliverable.path is not None:
+        await workspace.write(asked.deliverable.path, asked.content)
+
+    async def start(argv: Sequence[str], timeout_s: float, given: bytes, env: Mapping[str, str]) -> Ended:
+        order = children.Order(
+            argv=argv, cwd=workspace.root, run_id=run.id, call_id=run.id, timeout_s=timeout_s, env=env, given=given
+        )
+        return await children.run(runtime.settings.home, order, cut_off)
+
+    async def cut_off(child: Record) -> None:
+        await runtime.store.write(
+            audit.note, CHILD_ENDED, SYSTEM, runtime.clock.now(), project_id=run.project_id,
+            mission_id=run.mission_id, task_id=run.task_id, run_id=run.id, program=child.program, pid=child.pid,
+        )  # fmt: skip
+
+    return Subject(content=asked.content, path=asked.deliverable.path, workspace=workspace, start=start)
+
+
+def _commit(tx: Tx, claim: Claim, asked: _Asked | None, found: list[Finding], now: datetime) -> None:
+    run = claim.run
+    if asked is not None and found:
+        deliverable = asked.deliverable
+        evidence.record(
+            tx, deliverable.task_id, deliverable.id, deliverable.sha256, EVIDENCE, found, now, run_id=run.id
+        )  # fmt: skip
+        audit.note(
+            tx, "CHECKS_RUN", SYSTEM, now, project_id=run.project_id, mission_id=run.mission_id, task_id=run.task_id,
+            run_id=run.id, subject=deliverable.id, sha256=deliverable.sha256,
+            passed=[each.name for each in found if each.passed],
+            failed=[each.name for each in found if not each.passed],
+        )  # fmt: skip
+    _end(tx, claim, "completed", None, None, now)
+
+
+def _end(tx: Tx, claim: Claim, status: str, stop_reason: str | None, error: str | None, now: datetime) -> None:
+    run, why = claim.run, stop_reason or "end_turn"
+    mailbox.finish(tx, claim, status, why, now, result=None, error=error)
+    news = {
+        "run_id": run.id, "kind": run.kind, "purpose": KIND, "task_id": run.task_id, "status": status,
+        "stop_reason": why, "result": None, "error": error,
+    }  # fmt: skip
+    missions.notify(tx, run.mission_id, "run_ended", news, now)
+
+
+async def _cut_off(runtime: Runtime, claim: Claim, reason: Interruption) -> None:
+    """Hands the run back to be run again from its start, or ends it where a person cancelled it."""
+    with contextlib.suppress(LeaseLost):
+        await runtime.store.write(_step_back, claim, runtime.clock.now(), canceled=reason is Interruption.CONTROL)
+
+
+def _step_back(tx: Tx, claim: Claim, now: datetime, *, canceled: bool) -> None:
+    found = mailbox.lock(tx, claim.run.id)
+    if found is None or not (canceled or found.control == "cancel"):
+        mailbox.requeue(tx, claim, now, due_at=None, error=None, failed=False)
+        return
+    _end(tx, claim, "cancelled", "cancelled", found.error or "a person cancelled it", now)

@@ -1,0 +1,132 @@
+"""How single acceptance checks come out: files, texts, schemas and commands, in a copy of the workspace.
+
+When they are run, and what follows from them, is `checking`'s and the coordinator's matter.
+"""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.core.values import canonical_json
+from interlock.policy import formats
+from interlock.policy.checks import Check
+from interlock.policy.secrets import scrub
+from interlock.tools.bounds import Bounds, bounded
+from interlock.tools.children import Ended
+from interlock.tools.errors import OutcomeUnknown, ToolError
+from interlock.tools.workspace import Workspace
+
+MATCH_S = 10
+"""For a regular expression or a schema, which somebody else's text may make slow."""
+TOLD = 1_500
+"""Characters of a command's last words that its author and people are shown."""
+NOTHING_STARTED = 127
+_MATCH = """
+import json, re, sys
+given = json.load(sys.stdin)
+sys.exit(0 if re.search(given["regex"], given["text"], re.MULTILINE) else 1)
+"""
+_FITS = """
+import json, sys
+import jsonschema
+from referencing import Registry
+given = json.load(sys.stdin)
+kind = jsonschema.validators.validator_for(given["schema"], default=jsonschema.Draft202012Validator)
+kind.check_schema(given["schema"])
+found = next(kind(given["schema"], registry=Registry()).iter_errors(given["data"]), None)
+if found is not None:
+    at = "/".join(map(str, found.absolute_path))
+    sys.stdout.write(("at `" + at + "`: " if at else "") + found.message[:400])
+    sys.exit(1)
+"""
+
+Start = Callable[[Sequence[str], float, bytes, Mapping[str, str]], Awaitable[Ended]]
+"""Runs a program in the copy of the workspace: words, seconds, standard input, environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether a check passed, and what there is to say of it."""
+
+    passed: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is looked at: a deliverable's bytes, and the workspace with the file in it, if it is one."""
+
+    content: bytes
+    path: str | None
+    workspace: Workspace
+    start: Start
+
+
+async def judged(check: Check, subject: Subject) -> Outcome:
+    """How a check comes out. What keeps it from being run counts as not passed, with the reason."""
+    try:
+        match check.kind:
+            case "file_exists":
+                found = await subject.workspace.read(check.path or "")
+                return Outcome(bool(found), f"{len(found):,} bytes" if found else f"`{check.path}` is empty")
+            case "contains":
+                return await _contains(check, await _bytes(check, subject), subject)
+            case "json_schema":
+                return await _fits(check, await _bytes(check, subject), subject)
+            case "command":
+                return await _succeeds(check, subject)
+        return Outcome(False, f"nothing here runs a check of kind {check.kind}")
+    except (ToolError, OutcomeUnknown) as error:
+        return Outcome(False, str(error))
+
+
+async def _bytes(check: Check, subject: Subject) -> bytes:
+    return subject.content if check.path is None else await subject.workspace.read(check.path)
+
+
+async def _contains(check: Check, content: bytes, subject: Subject) -> Outcome:
+    text = content.decode("utf-8", "replace")
+    if check.text is not None:
+        return Outcome(True) if check.text in text else Outcome(False, "the text is not in it")
+    given = json.dumps({"regex": check.regex, "text": text}).encode()
+    ended = await _evaluated(_MATCH, given, subject)
+    return Outcome(True) if ended.code == 0 else Outcome(False, _why(ended, "nothing in it matches"))
+
+
+async def _fits(check: Check, content: bytes, subject: Subject) -> Outcome:
+    try:
+        data: Any = formats.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        return Outcome(False, f"it is not JSON: {error}"[:TOLD])
+    given = canonical_json({"schema": check.schema, "data": data}).encode("utf-8", "surrogatepass")
+    ended = await _evaluated(_FITS, given, subject)
+    return Outcome(True) if ended.code == 0 else Outcome(False, _why(ended, "it does not match"))
+
+
+async def _evaluated(program: str, given: bytes, subject: Subject) -> Ended:
+    """Ours, in a process of its own: a hostile text cannot keep the worker busy beyond its time."""
+    argv = bounded([sys.executable, "-I", "-c", program], Bounds(cpu_s=MATCH_S))
+    return await subject.start(argv, MATCH_S, given, {})
+
+
+def _why(ended: Ended, otherwise: str) -> str:
+    if ended.code == 1 and not ended.errors.strip():
+        return scrub(ended.output.strip()[:TOLD]) or otherwise
+    return f"it could not be judged: {scrub(ended.errors.strip()[-400:]) or f'exit code {ended.code}'}"
+
+
+async def _succeeds(check: Check, subject: Subject) -> Outcome:
+    env = {"HOME": str(subject.workspace.root), "PYTHONDONTWRITEBYTECODE": "1"}
+    if subject.path is not None:
+        env["INTERLOCK_DELIVERABLE"] = subject.path
+    argv = bounded(check.argv, Bounds(cpu_s=check.timeout_s))
+    ended = await subject.start(argv, check.timeout_s, subject.content, env)
+    if ended.code == 0:
+        return Outcome(True, "it ended with 0")
+    said = scrub("\n".join(part.strip() for part in (ended.output, ended.errors) if part.strip()))[-TOLD:]
+    how = f"it was ended by signal {-ended.code}" if ended.code < 0 else f"it ended with {ended.code}"
+    if ended.code == NOTHING_STARTED and "cannot start" in ended.errors:
+        how = "it cannot be started on this machine"
+    return Outcome(False, f"{how}:\n{said}" if said else how)
