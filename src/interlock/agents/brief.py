@@ -9,7 +9,7 @@ from interlock.agents.learning import Look
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
-from interlock.store import approvals, blobs, ledger, lessons, missions, squad, tasks, traces
+from interlock.store import approvals, around, blobs, tasks, traces
 from interlock.store.ledger import Opening
 from interlock.store.posting import CHILD_END
 from interlock.store.tx import Tx, small
@@ -58,40 +58,24 @@ class Brief:
 
 
 @small
-def load(tx: Tx, run_id: str) -> Brief:
-    """Reads a run and everything around it."""
-    run = traces.run(tx, run_id)
-    if run is None:
-        raise LookupError(run_id)
-    agent = squad.agent(tx, run.agent_id)
-    assert agent is not None
-    task_id = run.task_id or run.mission_id
-    task = tasks.task(tx, task_id) if task_id else None
-    mission = missions.mission(tx, run.mission_id) if run.mission_id else None
-    messages = traces.messages(tx, run_id)
-    history = []
-    if run.kind in KINDS_WITH_HISTORY:
-        found = traces.history(
-            tx, agent.id, since_seq=agent.history_from_seq, before_seq=run.seq, turns=HISTORY_TURNS, most=HISTORY_ROWS,
-            until=messages[0].created_at if messages else None,
-        )  # fmt: skip
-        history = scheduled.recent(agent, found)
-    learns = run.kind == learning.KIND
-    open_lines = ledger.attempts(tx, run_id, run.step_count + 1)
+def load(tx: Tx, run: Any) -> Brief:
+    """Reads everything around a run that was just claimed, whose row is given."""
+    found = around.of(tx, run, turns=HISTORY_TURNS if run.kind in KINDS_WITH_HISTORY else 0, most=HISTORY_ROWS)
+    task, messages, learns = found.task, found.messages, run.kind == learning.KIND
     return Brief(
         run=run,
-        agent=agent,
-        member=squad.member(tx, agent.member_id),
-        project=squad.project(tx, run.project_id),
+        agent=found.agent,
+        member=found.member,
+        project=found.project,
         task=task,
-        mission=mission,
+        mission=found.mission,
         messages=messages,
-        steps=traces.steps(tx, run_id),
-        calls=traces.calls(tx, run_id),
-        approvals={row.id: row for row in approvals.of_run(tx, run_id)},
-        history=history,
-        lessons=[] if learns else lessons.fitting(tx, run.project_id, agent.persona, task.type if task else None),
-        attempts=open_lines,
+        steps=found.steps,
+        calls=found.calls,
+        approvals={row.id: row for row in found.approvals},
+        history=scheduled.recent(found.agent, found.history),
+        lessons=[] if learns else found.lessons,
+        attempts=found.attempts,
         words=_words(tx, task) if run.kind == "task" and task is not None and not messages else None,
         unfinished=_unfinished(tx, run) if run.kind == "chat" and not messages else (),
         look=learning.shown(tx, run) if learns and not messages else None,

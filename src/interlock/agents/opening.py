@@ -42,7 +42,7 @@ async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
 
     Raises UsageError where its model cannot be used, LeaseLost.
     """
-    brief = await runtime.store.read(briefs.load, claim.run.id)
+    brief = await runtime.store.read(briefs.load, claim.run)
     with runtime.telemetry.span("resolve") as span:
         session = await _session(runtime, claim, brief)
         span.tell(agent=session.persona.name, model=session.ref.model, count=len(session.tools))

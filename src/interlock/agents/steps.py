@@ -131,24 +131,22 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
 
     Returns False, having changed nothing but the end of the run, where the task is no longer open.
     """
-    mailbox.own(tx, claim)
+    mailbox.begin(
+        tx,
+        claim,
+        model=what.model,
+        simulated=what.simulated,
+        policy_hash=what.policy_hash,
+        deadline_at=what.deadline_at,
+        labels=what.labels,
+    )
     if claim.run.kind == "task" and not _take_up(tx, claim, what.actor, now):
         closed = "its task is no longer open"
         mailbox.finish(tx, claim, "cancelled", "cancelled", now, result=None, error=closed)
         close(tx, claim, Ending(status="cancelled", stop_reason="cancelled", error=closed), what.actor, now)
         return False
     ledger.open_accounts(tx, what.openings, now)
-    traces.begin(
-        tx,
-        claim.run.id,
-        model=what.model,
-        simulated=what.simulated,
-        policy_hash=what.policy_hash,
-        deadline_at=what.deadline_at,
-    )
     conversation.write(tx, claim.run.id, 0, what.lines, now)
-    if what.labels:
-        mailbox.add_up(tx, claim, Progress(usage={}, labels=what.labels))
     lesson_book.shown(tx, what.lesson_ids, claim.run.id, claim.run.task_id or claim.run.mission_id, now)
     if what.degraded:
         audit.note(
@@ -157,7 +155,6 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
         )  # fmt: skip
     if what.unpriced is not None:
         spending.tell_unpriced(tx, claim.run.project_id, what.model, what.unpriced, now)
-    squad.set_status(tx, claim.run.agent_id, "running", now)
     if reserve is not None:
         set_aside(tx, spender, reserve, now)
     return True

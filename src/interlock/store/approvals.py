@@ -30,7 +30,7 @@ _OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
 """Without an answer yet, whoever is asked; in the words of the partial index."""
 _OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), _OPEN)
 _PENDING_OF_TASK = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "pending")
-_OF_RUN = sa.select(APPROVALS).where(_a.run_id == b("run_")).order_by(_a.created_at, _a.id)
+OF_RUN = sa.select(APPROVALS).where(_a.run_id == b("run_")).order_by(_a.created_at, _a.id)
 _DECIDE = (
     sa.update(APPROVALS)
     .where(_a.id == b("approval"), _a.status == sa.text("'pending'"))
@@ -295,7 +295,7 @@ def was_denied(tx: Tx, task_id: str) -> bool:
 
 def of_run(tx: Tx, run_id: str) -> list[Any]:
     """All approvals of a run in order."""
-    return tx.rows(_OF_RUN, {"run_": run_id})
+    return tx.rows(OF_RUN, {"run_": run_id})
 
 
 def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None = None, most: int = 200) -> list[Any]:

@@ -26,7 +26,6 @@ RUNS = table(Run)
 _acc, _led = ACCOUNTS.c, LEDGER.c
 _BIG = sa.BigInteger()
 
-_KNOWN = sa.select(_acc.id).where(_acc.id == b("account"))
 _ACCOUNT = sa.select(ACCOUNTS).where(_acc.id == b("account"))
 _SETTLED = _led.reservation_id.in_(
     sa.select(_led.reservation_id).where(_led.run_id == b("run_"), _led.kind == "settle")
@@ -41,7 +40,7 @@ _RESERVED = sa.select(LEDGER).where(_led.reservation_id == b("reservation"), _le
 _SPENT = (
     sa.update(RUNS).where(RUNS.c.id == b("run_")).values(cost_microusd=RUNS.c.cost_microusd + b("amount", type_=_BIG))
 )
-_ATTEMPTS = sa.select(sa.func.coalesce(sa.func.max(_led.attempt), 0).label("attempts")).where(
+ATTEMPTS = sa.select(sa.func.coalesce(sa.func.max(_led.attempt), 0).label("attempts")).where(
     _led.run_id == b("run_"), _led.step_number == b("step"), _led.kind == "reserve"
 )
 _GOES_ON = sa.or_(_acc.pause_at_microusd.is_(None), _acc.settled_microusd <= _acc.pause_at_microusd)
@@ -157,11 +156,10 @@ def _named(accounts: Sequence[str]) -> dict[str, Any]:
 def open_accounts(tx: Tx, openings: Iterable[Opening], now: datetime) -> None:
     """Makes the accounts that do not exist yet; those that do keep their limits."""
     for o in openings:
-        if tx.one(_KNOWN, {"account": o.id}) is None:
-            tx.add(
-                Account, id=o.id, kind=o.kind, owner_id=o.owner_id, project_id=o.project_id,
-                limit_microusd=o.limit_microusd, created_at=now,
-            )  # fmt: skip
+        tx.add_new(
+            Account, id=o.id, kind=o.kind, owner_id=o.owner_id, project_id=o.project_id,
+            limit_microusd=o.limit_microusd, created_at=now,
+        )  # fmt: skip
 
 
 def reserve(
@@ -257,12 +255,6 @@ def open_reservations(tx: Tx, run_id: str) -> list[Any]:
 def lines(tx: Tx, run_id: str) -> list[Any]:
     """The ledger of a run in order."""
     return tx.rows(_OF_RUN, {"run_": run_id})
-
-
-def attempts(tx: Tx, run_id: str, step: int) -> int:
-    """How many reservations were made for a step of a run."""
-    row = tx.one(_ATTEMPTS, {"run_": run_id, "step": step})
-    return int(row.attempts) if row is not None else 0
 
 
 def shortages(tx: Tx, accounts: Sequence[str], need_microusd: int) -> list[Shortage]:

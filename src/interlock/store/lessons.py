@@ -25,12 +25,15 @@ CANDIDATES = 40
 
 LEARNED, SEEN_AGAIN = "learned in run", "seen again in run"
 """How the reasons of versions begin that brought evidence."""
-_EVIDENCE_AT = (
+_EVIDENCE_AT = (  # literals: SQLite prepares a LIKE of a parameter anew each time
     sa.select(sa.func.max(_v.created_at))
-    .where(_v.lesson_id == _l.id, sa.or_(_v.reason.like(f"{LEARNED} %"), _v.reason.like(f"{SEEN_AGAIN} %")))
+    .where(
+        _v.lesson_id == _l.id,
+        sa.or_(*(_v.reason.like(sa.literal_column(f"'{words} %'")) for words in (LEARNED, SEEN_AGAIN))),
+    )
     .scalar_subquery()
 )
-_FIT = (
+FITTING = (
     sa.select(LESSONS, sa.func.coalesce(_EVIDENCE_AT, _l.created_at, type_=_TIME).label("evidence_at"))
     .where(
         _l.status.in_([str(s) for s in IN_USE]),
@@ -68,11 +71,6 @@ _CHANGE = (
         updated_at=b("now", type_=_TIME),
     )
 )
-
-
-def fitting(tx: Tx, project_id: str, persona: str, task_type: str | None) -> list[Any]:
-    """The lessons that fit a persona and type of task, more than are shown; with `evidence_at`. Source: row H6."""
-    return tx.rows(_FIT, {"project": project_id, "name": persona, "sort": task_type})
 
 
 def applied(tx: Tx, lesson_ids: Sequence[str], now: datetime) -> None:

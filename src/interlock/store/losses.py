@@ -30,7 +30,7 @@ _FLAG = (
 _CLEAR = (
     sa.update(AGENTS)
     .where(_ag.id.in_(_AGENTS_OF), _ag.runtime_status == "stuck")
-    .values(runtime_status="running", last_error=None)
+    .values(runtime_status="idle", last_error=None)
 )
 _GONE = (
     sa.update(WORKERS).where(_w.id == b("worker"), _w.state == "running", _w.beat == b("heard")).values(state="gone")

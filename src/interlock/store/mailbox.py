@@ -112,7 +112,11 @@ _FURTHER = {**_TOTALS, "crashes": sa.text("0")}
 """A run that gets further is not what kills its workers."""
 _PROGRESS = _OWN.values(_FURTHER)
 _PROGRESS_FREE = _OWN_FREE.values(_FURTHER)
-_ADD_UP = sa.update(RUNS).where(_run.id == b("run")).values(_TOTALS)
+_BEGIN = _OWN_FREE.values(
+    model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
+    deadline_at=b("deadline", type_=_TIME), labels=b("taint", type_=_run.labels.type),
+    traceparent=sa.func.coalesce(b("place", type_=sa.String()), _run.traceparent),
+)  # fmt: skip
 _END = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
@@ -259,9 +263,25 @@ def own(
     tx.must(statement, params, 1, LeaseLost(claim.run.id))
 
 
-def add_up(tx: Tx, claim: Claim, progress: Progress) -> None:
-    """Writes the progress of a run whose lease was shown in this transaction."""
-    tx.run(_ADD_UP, {**claim.params, **progress.params})
+def begin(
+    tx: Tx,
+    claim: Claim,
+    *,
+    model: str,
+    simulated: bool,
+    policy_hash: str,
+    deadline_at: datetime | None,
+    labels: Sequence[str] = (),
+) -> None:
+    """Writes what a run works with, when it starts.
+
+    Raises LeaseLost, as `own` does.
+    """
+    facts = {
+        "ref": model, "rehearsed": simulated, "policy": policy_hash, "deadline": deadline_at, "taint": list(labels),
+        "place": tx.place, "steps": claim.steps,
+    }  # fmt: skip
+    tx.must(_BEGIN, {**claim.params, **facts}, 1, LeaseLost(claim.run.id))
 
 
 def finish(

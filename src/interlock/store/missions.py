@@ -19,7 +19,7 @@ from interlock.store.tx import Tx
 MISSIONS, EVENTS, TASKS = table(Mission), table(MissionEvent), table(Task)
 _mi, _ev, _t = MISSIONS.c, EVENTS.c, TASKS.c
 _TIME = UTCDateTime()
-_MISSION = sa.select(MISSIONS).where(_mi.id == b("mission"))
+MISSION = sa.select(MISSIONS).where(_mi.id == b("mission"))
 _ROUTE = sa.select(_mi.project_id, _mi.coordinator_agent_id).where(_mi.id == b("mission"))
 _PENDING = sa.select(EVENTS).where(_ev.mission_id == b("mission"), _ev.consumed_at.is_(None)).order_by(_ev.id)
 _CONSUME = (
@@ -67,7 +67,7 @@ def notify(tx: Tx, mission_id: str, kind: str, payload: dict[str, Any], now: dat
 
 def mission(tx: Tx, mission_id: str) -> Any | None:
     """One mission."""
-    return tx.one(_MISSION, {"mission": mission_id})
+    return tx.one(MISSION, {"mission": mission_id})
 
 
 def missions(tx: Tx, project_id: str | None = None, most: int = 100) -> list[Any]:

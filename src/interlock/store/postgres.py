@@ -14,7 +14,7 @@ from interlock.core.text import storable_json
 from interlock.store.errors import StoreUnavailable
 from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
-from interlock.store.tx import PipelinedTx, PostgresTx, is_relaxed
+from interlock.store.tx import PipelinedTx, is_relaxed
 from interlock.store.wire import Wire
 
 MALFORMED = (
@@ -124,34 +124,44 @@ class PostgresDriver:
             self._writer.close()
             self._writer = self._wire = None
 
-    def open_reader(self) -> PostgresTx:
-        """A transaction object over a connection that cannot write."""
-        return PostgresTx(self.connect(), self.statements)
+    def open_reader(self) -> PipelinedTx:
+        """A transaction object over a connection of its own, for `read`."""
+        return PipelinedTx(Wire(self.connect(), prepares=not self.pooled), self.statements)
 
-    def read(self, tx: PostgresTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`fn(tx, …)` over one snapshot; a lost connection is replaced once.
-
-        It ends with a commit since psycopg forgets all prepared statements at a rollback.
-        """
+    def read(self, tx: PipelinedTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`fn(tx, …)` over one snapshot that cannot write; a lost connection is replaced once."""
         import psycopg
 
         for last in (False, True):
             try:
                 if tx.connection.closed:
-                    tx.connection = self.open_reader().connection
-                tx.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                if (settings := self._in_transaction) is not None:
-                    tx.connection.execute(settings)
-                try:
-                    return fn(tx, *args, **kwargs)
-                finally:
-                    if not tx.connection.closed:
-                        tx.connection.execute("COMMIT")
+                    tx.over(Wire(self.connect(), prepares=not self.pooled))
+                return self._look(tx, fn, args, kwargs)
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if last:
                     raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}") from error
         raise AssertionError("unreachable")
+
+    def _look(self, tx: PipelinedTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        import psycopg
+
+        wire = tx.wire
+        try:
+            wire.enter()
+            wire.send(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if (settings := self._in_transaction) is not None:
+                wire.send(settings.encode())
+            found = fn(tx, *args, **kwargs)
+            wire.send(b"COMMIT")
+            wire.leave()
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                wire.leave()
+            if not wire.roll_back():
+                tx.connection.close()
+            raise
+        return found
 
     def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
         """Commits the units of a batch together; where that fails, each alone."""

@@ -14,19 +14,20 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_agent_id, new_id
 from interlock.store import capabilities
-from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Task, table
+from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Run, Task, table
 from interlock.store.tx import Tx
 
 PROJECTS, MEMBERS, AGENTS, LANES = table(Project), table(Member), table(Agent), table(Lane)
-PEOPLE, IDENTITIES, TASKS = table(Person), table(Identity), table(Task)
+PEOPLE, IDENTITIES, TASKS, RUNS = table(Person), table(Identity), table(Task), table(Run)
 _p, _m, _ag, _lane = PROJECTS.c, MEMBERS.c, AGENTS.c, LANES.c
 _TIME = UTCDateTime()
 
-_PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
+PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
 _MEMBER = sa.select(MEMBERS).where(_m.project_id == b("project"), _m.persona == b("name"))
 _MEMBER_BY_ID = sa.select(MEMBERS).where(_m.id == b("member"))
+MEMBER_OF = sa.select(MEMBERS).join_from(MEMBERS, AGENTS, _m.id == _ag.member_id).where(_ag.id == b("agent"))
 _MEMBER_LOCKED = _MEMBER_BY_ID.with_for_update()
-_AGENT = sa.select(AGENTS).where(_ag.id == b("agent"))
+AGENT = sa.select(AGENTS).where(_ag.id == b("agent"))
 _BY_KEY = sa.select(AGENTS).where(_ag.descriptor_key == b("key"))
 _PERSON = (
     sa.select(PEOPLE.c.id, PEOPLE.c.name, PEOPLE.c.role)
@@ -37,6 +38,19 @@ _STATUS = (
     sa.update(AGENTS)
     .where(_ag.id == b("agent"))
     .values(runtime_status=b("to"), last_error=b("fault"), last_active_at=b("now", type_=_TIME))
+)
+_IDLE = _STATUS.where(sa.or_(_ag.runtime_status != sa.text("'idle'"), _ag.last_error.is_not(None)))
+
+_DOING = sa.case(
+    (sa.and_(_lane.holder.is_not(None), _ag.runtime_status != "stuck"), sa.text("'running'")),
+    else_=_ag.runtime_status,
+)
+_ACTIVE_AT = (
+    sa.select(sa.func.coalesce(RUNS.c.completed_at, RUNS.c.started_at, type_=_TIME))
+    .where(RUNS.c.agent_id == _ag.id, RUNS.c.started_at.is_not(None))
+    .order_by(RUNS.c.seq.desc())
+    .limit(1)
+    .scalar_subquery()
 )
 _RECORD = (
     sa.update(MEMBERS)
@@ -85,13 +99,13 @@ class Descriptor:
 
 def ensure_project(tx: Tx, project_id: str, timezone: str, now: datetime) -> None:
     """Makes the project where it does not exist yet."""
-    if tx.one(_PROJECT, {"project": project_id}) is None:
+    if tx.one(PROJECT, {"project": project_id}) is None:
         tx.add(Project, id=project_id, name=project_id, timezone=timezone, created_at=now)
 
 
 def project(tx: Tx, project_id: str) -> Any | None:
     """One project."""
-    return tx.one(_PROJECT, {"project": project_id})
+    return tx.one(PROJECT, {"project": project_id})
 
 
 def projects(tx: Tx) -> list[str]:
@@ -155,7 +169,7 @@ def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any]
 
 def agent(tx: Tx, agent_id: str) -> Any | None:
     """One agent."""
-    return tx.one(_AGENT, {"agent": agent_id})
+    return tx.one(AGENT, {"agent": agent_id})
 
 
 def member(tx: Tx, member_id: str) -> Any | None:
@@ -182,13 +196,13 @@ def agents(tx: Tx, project_id: str | None = None, most: int = 500) -> list[Any]:
     """Agents, most recently active first, with their lanes' holder and the trust of their members."""
     query = (
         sa.select(
-            _ag.id, _ag.persona, _ag.project_id, _ag.descriptor, _ag.runtime_status, _ag.last_error,
-            _ag.last_active_at, _ag.created_at, _m.state, _m.state_reason, _m.trust, _m.id.label("member_id"),
-            _lane.holder, _lane.parked_run_id,
+            _ag.id, _ag.persona, _ag.project_id, _ag.descriptor, _DOING.label("runtime_status"), _ag.last_error,
+            _ACTIVE_AT.label("last_active_at"), _ag.created_at, _m.state, _m.state_reason, _m.trust,
+            _m.id.label("member_id"), _lane.holder, _lane.parked_run_id,
         )
         .join_from(AGENTS, MEMBERS, _ag.member_id == _m.id)
         .join(LANES, _lane.agent_id == _ag.id)
-        .order_by(sa.func.coalesce(_ag.last_active_at, _ag.created_at).desc(), _ag.id)
+        .order_by(sa.func.coalesce(_ACTIVE_AT, _ag.created_at).desc(), _ag.id)
         .limit(most)
     )  # fmt: skip
     return tx.rows(query if project_id is None else query.where(_ag.project_id == project_id))
@@ -205,8 +219,12 @@ def agents_of(tx: Tx, member_id: str) -> list[str]:
 
 
 def set_status(tx: Tx, agent_id: str, status: str, now: datetime, error: str | None = None) -> None:
-    """What an agent is doing: idle, running or error."""
-    tx.run(_STATUS, {"agent": agent_id, "to": status, "fault": error, "now": now})
+    """How an agent's last run left it: idle, or error. That one runs is its lane's to say, and written nowhere else.
+
+    An agent that was idle already is not written again: its row carries its persona, and every run would copy it.
+    """
+    statement = _IDLE if status == "idle" and error is None else _STATUS
+    tx.run(statement, {"agent": agent_id, "to": status, "fault": error, "now": now})
 
 
 def add_record(tx: Tx, member_id: str, *, done: bool) -> None:

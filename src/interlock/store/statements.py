@@ -87,12 +87,14 @@ class Statement:
 class Insert(Statement):
     """The insert of a whole row of a model; columns that are left out take the model's defaults."""
 
-    __slots__ = ("_columns", "_model")
+    __slots__ = ("_columns", "_model", "unless_there", "wired_unless_there")
 
     def __init__(self, model: type[SQLModel], dialect: Dialect) -> None:
         target = table(model)
         super().__init__(sa.insert(target).inline(), dialect, [c.name for c in target.columns if not _generated(c)])
         self._model = model.__name__
+        self.unless_there = f"{self.sql} ON CONFLICT DO NOTHING"
+        self.wired_unless_there = dollars(self.unless_there)
         self._columns: list[tuple[str, Convert | None, Any, Callable[[], Any] | None]] = []
         for name, convert, _, _ in self._bind:
             field: Any = model.model_fields[name]
@@ -148,10 +150,10 @@ class Statements:
             found = self._made[core] = Statement(core, self.dialect)
         return found
 
-    def insert(self, model: type[SQLModel]) -> Statement:
+    def insert(self, model: type[SQLModel]) -> Insert:
         """The insert of a whole row of a model."""
         found = self._made.get(model)
-        if found is None:
+        if not isinstance(found, Insert):
             found = self._made[model] = Insert(model, self.dialect)
         return found
 

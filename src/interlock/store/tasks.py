@@ -24,8 +24,8 @@ TASKS, DEPENDENCIES, TRANSITIONS = table(Task), table(TaskDependency), table(Tas
 MESSAGES, DELIVERABLES = table(TaskMessage), table(Deliverable)
 _t, _d, _tr, _tm, _de = TASKS.c, DEPENDENCIES.c, TRANSITIONS.c, MESSAGES.c, DELIVERABLES.c
 _TIME = UTCDateTime()
-_TASK = sa.select(TASKS).where(_t.id == b("task"))
-_TO_CHANGE = _TASK.with_for_update()
+TASK = sa.select(TASKS).where(_t.id == b("task"))
+_TO_CHANGE = TASK.with_for_update()
 _UPSTREAM = (
     sa.select(_t.id, _t.status, _t.superseded_by)
     .join_from(DEPENDENCIES, TASKS, _d.depends_on_id == _t.id)
@@ -256,7 +256,7 @@ def depend(tx: Tx, task_id: str, on: str) -> None:
 
 def task(tx: Tx, task_id: str) -> Any | None:
     """One task."""
-    return tx.one(_TASK, {"task": task_id})
+    return tx.one(TASK, {"task": task_id})
 
 
 def of_mission(tx: Tx, mission_id: str) -> list[Any]:

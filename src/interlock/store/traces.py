@@ -21,9 +21,9 @@ _TIME = UTCDateTime()
 
 _RUN = sa.select(RUNS).where(_r.id == b("run_"))
 _BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
-_STEPS = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
-_MESSAGES = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
-_CALLS = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
+STEPS_OF = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
+MESSAGES_OF = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
+CALLS_OF = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
 _CALL = sa.select(CALLS).where(_c.id == b("call"))
 _EXECUTED = (
     sa.select(_c.risk)
@@ -56,10 +56,6 @@ _DROPPED = (
 )
 _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
 _HELD_EDITED = _HELD.values(args=b("given", type_=_c.args.type))
-_FACTS = sa.update(RUNS).where(_r.id == b("run_")).values(
-    model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
-    deadline_at=b("deadline", type_=_TIME), traceparent=sa.func.coalesce(b("place", type_=sa.String()), _r.traceparent),
-)  # fmt: skip
 _TURNS = (
     sa.select(_r.id, _r.seq)
     .where(
@@ -84,8 +80,8 @@ def _said_in(turns: Any) -> sa.Select[Any]:
     )
 
 
-_HISTORY = _said_in(_TURNS)
-_HISTORY_THEN = _said_in(_TURNS.where(_r.completed_at <= b("until", type_=_TIME)))
+HISTORY = _said_in(_TURNS)
+HISTORY_THEN = _said_in(_TURNS.where(_r.completed_at <= b("until", type_=_TIME)))
 _WAITING = (
     sa.select(_r.id, _r.seq, _r.payload)
     .where(_r.agent_id == b("agent"), _r.seq < b("before"), _r.status == sa.text("'waiting'"))
@@ -106,17 +102,17 @@ def run_by_key(tx: Tx, key: str) -> str | None:
 
 def steps(tx: Tx, run_id: str) -> list[Any]:
     """The steps of a run in order."""
-    return tx.rows(_STEPS, {"run_": run_id})
+    return tx.rows(STEPS_OF, {"run_": run_id})
 
 
 def messages(tx: Tx, run_id: str) -> list[Any]:
     """The messages of a run in order."""
-    return tx.rows(_MESSAGES, {"run_": run_id})
+    return tx.rows(MESSAGES_OF, {"run_": run_id})
 
 
 def calls(tx: Tx, run_id: str) -> list[Any]:
     """The tool calls of a run in order."""
-    return tx.rows(_CALLS, {"run_": run_id})
+    return tx.rows(CALLS_OF, {"run_": run_id})
 
 
 def call(tx: Tx, call_id: str) -> Any | None:
@@ -127,17 +123,6 @@ def call(tx: Tx, call_id: str) -> Any | None:
 def executed_risks(tx: Tx, task_id: str) -> list[str]:
     """The risks of the calls that were let through for a task, each once."""
     return [row.risk for row in tx.rows(_EXECUTED, {"task": task_id})]
-
-
-def begin(tx: Tx, run_id: str, *, model: str, simulated: bool, policy_hash: str, deadline_at: datetime | None) -> None:
-    """Writes what a run works with, when it starts."""
-    tx.run(
-        _FACTS,
-        {
-            "run_": run_id, "ref": model, "rehearsed": simulated, "policy": policy_hash, "deadline": deadline_at,
-            "place": tx.place,
-        },
-    )  # fmt: skip
 
 
 def add_step(tx: Tx, **values: Any) -> None:
@@ -213,18 +198,6 @@ def close_calls(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
     """Of a run that ends: what had started is uncertain, what had not is skipped."""
     tx.run(_CUT, {"run_": run_id, "answer": f"cut off while it ran ({reason}); its effect is uncertain", "now": now})
     tx.run(_DROPPED, {"run_": run_id, "answer": f"not executed: {reason}", "now": now})
-
-
-def history(
-    tx: Tx, agent_id: str, *, since_seq: int, before_seq: int, turns: int, most: int, until: datetime | None = None
-) -> list[Any]:  # fmt: skip
-    """Messages of an agent's last `turns` runs, `most` at most, oldest first; with `until`, as they had ended by then.
-
-    Their system prompts are left out.
-    """
-    params = {"agent": agent_id, "since": since_seq, "before": before_seq, "turns": turns, "most": most}
-    found = tx.rows(_HISTORY, params) if until is None else tx.rows(_HISTORY_THEN, {**params, "until": until})
-    return list(reversed(found))
 
 
 def waiting(tx: Tx, agent_id: str, before_seq: int) -> list[Any]:

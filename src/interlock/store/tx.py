@@ -19,6 +19,8 @@ from interlock.store.wire import Wire
 
 Params = Mapping[str, Any]
 NONE: Params = {}
+Ask = tuple[sa.Executable, Params]
+"""A select with its parameters."""
 
 
 Unit = TypeVar("Unit", bound=Callable[..., Any])
@@ -102,8 +104,14 @@ class Tx(Protocol):
     def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
         """The first row, or None, for each of several parameters (one round trip on PostgreSQL)."""
 
+    def gather(self, asked: Sequence[Ask | None]) -> list[list[Any]]:
+        """What several selects give (one round trip on PostgreSQL); nothing for None."""
+
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         """Inserts a row; columns left out take the model's defaults."""
+
+    def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
+        """Inserts a row unless there is one with its key."""
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
         """Inserts many rows of one model."""
@@ -146,9 +154,16 @@ class SqliteTx:
     def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
         return [self.one(core, params) for params in many]
 
+    def gather(self, asked: Sequence[Ask | None]) -> list[list[Any]]:
+        return [self.rows(*ask) if ask is not None else [] for ask in asked]
+
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
         self.connection.execute(s.sql, s.bind(values))
+
+    def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
+        s = self.statements.insert(model)
+        self.connection.execute(s.unless_there, s.bind(values))
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
         s = self.statements.insert(model)
@@ -202,9 +217,16 @@ class PostgresTx:
     def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
         return [self.one(core, params) for params in many]
 
+    def gather(self, asked: Sequence[Ask | None]) -> list[list[Any]]:
+        return [self.rows(*ask) if ask is not None else [] for ask in asked]
+
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
         self.connection.execute(s.sql, s.bind(values), prepare=True)
+
+    def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
+        s = self.statements.insert(model)
+        self.connection.execute(s.unless_there, s.bind(values), prepare=True)
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
@@ -226,6 +248,10 @@ class PipelinedTx(PostgresTx):
         super().__init__(wire.connection, statements)
         self.wire = wire
 
+    def over(self, wire: Wire) -> None:
+        """Goes on over another connection."""
+        self.wire, self.connection = wire, wire.connection
+
     def _execute(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
         s = self.statements.of(core)
         return self.wire.send(s.wired, s.bind(params)), s
@@ -241,6 +267,15 @@ class PipelinedTx(PostgresTx):
         found = [(s, answer.fetchone()) for answer, s in asked]
         return [None if raw is None else s.row(raw) for s, raw in found]
 
+    def gather(self, asked: Sequence[Ask | None]) -> list[list[Any]]:
+        answers = [self._execute(*ask) if ask is not None else None for ask in asked]
+        self.wire.settle()
+        return [[found[1].row(raw) for raw in found[0].fetchall()] if found else [] for found in answers]
+
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
         self.wire.send(s.wired, s.bind(values))
+
+    def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
+        s = self.statements.insert(model)
+        self.wire.send(s.wired_unless_there, s.bind(values))

@@ -271,7 +271,7 @@ async def test_worker_that_beats_again_is_left_alone_and_hands_back_if_it_was_as
     assert await watch.beat()
     await watch.after(59)
     agent: Any = await store.read(squad.agent, (await stage.run(run)).agent_id)
-    assert (agent.runtime_status, agent.last_error) == ("running", None)
+    assert (agent.runtime_status, agent.last_error) == ("idle", None)
     assert ((await stage.run(run)).status, (await stage.run(run)).control) == ("running", "pause")
     assert await watch.alerts() == ["WORKER_SILENT"]
 

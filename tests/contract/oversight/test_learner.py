@@ -26,6 +26,7 @@ from interlock.store.engine import Store
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over
 
+OF_OPERATIONS = {"project": "default", "name": "operations", "sort": "ops"}
 GOAL = "Research job queues, write a page and e-mail it to ops@example.com"
 REASON = "Ana is on leave: write to the whole team"
 
@@ -403,7 +404,7 @@ async def _found(
 
 async def _order(team: Squad) -> list[str]:
     """The lessons as a prompt of operations would show them."""
-    rows = await team.store.read(lessons.fitting, "default", "operations", "ops")
+    rows = await team.store.read(lambda tx: tx.rows(lessons.FITTING, OF_OPERATIONS))
     return [row.id for row in best(rows, rehearsal=False)]
 
 

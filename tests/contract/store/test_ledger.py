@@ -145,7 +145,7 @@ async def test_attempt_is_reserved_once(store: Store) -> None:
         await reserve(store, spender("r", "a"), 1, 30)
     assert await balance(store, "a") == (0, 30, False)
     assert await reserve(store, spender("r", "a"), 1, 30, attempt=2) == "r:1:2"
-    assert await store.read(ledger.attempts, "r", 1) == 2
+    assert (await store.read(lambda tx: tx.rows(ledger.ATTEMPTS, {"run_": "r", "step": 1})))[0].attempts == 2
 
 
 async def test_open_reservations_are_charged_at_what_is_known(store: Store) -> None:

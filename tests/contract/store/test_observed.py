@@ -11,7 +11,7 @@ from interlock.core.telemetry import Fact, Silent
 from interlock.core.values import SYSTEM
 from interlock.store import lessons, mailbox, squad, traces
 from interlock.store.engine import Store
-from interlock.store.mailbox import Post
+from interlock.store.mailbox import Claim, Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx, observe
 
@@ -70,8 +70,8 @@ def _mail(tx: Tx, key: str) -> str:
     return mailbox.post(tx, message, NOW)[0]
 
 
-def _begin(tx: Tx, run_id: str) -> None:
-    traces.begin(tx, run_id, model="m", simulated=False, policy_hash="p", deadline_at=None)
+def _begin(tx: Tx, claim: Claim) -> None:
+    mailbox.begin(tx, claim, model="m", simulated=False, policy_hash="p", deadline_at=None)
 
 
 async def _place_of(store: Store, run_id: str) -> Any:
@@ -108,11 +108,12 @@ async def test_runs_say_where_in_their_trace_they_were_posted_and_begun(heard: S
     assert (await heard.write(_mail, "one")) == run_id
     assert [fields["run"].run_id for fields in ear.told("run_posted")] == [run_id]
     assert await _place_of(heard, run_id) == PLACE
+    (claim,) = await heard.write(mailbox.claim, "w", 1, NOW)
     ear.where = PLACE.replace("b", "c")
-    await heard.write(_begin, run_id)
+    await heard.write(_begin, claim)
     assert await _place_of(heard, run_id) == PLACE.replace("b", "c")
     ear.where = None
-    await heard.write(_begin, run_id)
+    await heard.write(_begin, claim)
     assert await _place_of(heard, run_id) == PLACE.replace("b", "c")
 
 

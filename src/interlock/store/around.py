@@ -1,0 +1,69 @@
+"""All that stands around a run that was just claimed, in as few round trips as there can be.
+
+What an agent is told of it is not known here.
+"""
+
+from typing import Any, NamedTuple
+
+from interlock.store import approvals, ledger, lessons, missions, squad, tasks, traces
+from interlock.store.tx import Ask, Tx
+
+
+class Around(NamedTuple):
+    """Rows as named tuples; the lists in order."""
+
+    agent: Any
+    member: Any
+    project: Any
+    task: Any | None
+    mission: Any | None
+    messages: list[Any]
+    """Of the run itself, as are steps, calls and approvals."""
+    steps: list[Any]
+    calls: list[Any]
+    approvals: list[Any]
+    attempts: int
+    """Reservations of the step that comes next which were made before (and cut off)."""
+    history: list[Any]
+    """What was said in earlier runs of the agent, oldest first."""
+    lessons: list[Any]
+    """Those that fit, more than are shown."""
+
+
+def of(tx: Tx, run: Any, *, turns: int, most: int) -> Around:
+    """Everything around a run, whose row as it was claimed is given; `most` rows of its agent's last `turns` runs.
+
+    A run that has not begun has no conversation of its own yet, and none is looked for.
+    """
+    task_id, begun = run.task_id or run.mission_id, run.policy_hash is not None
+    own = {"run_": run.id}
+    next_step = {**own, "step": run.step_count + 1}
+    (agent,), (member,), (project,), task, mission, messages, steps, calls, held, tried = tx.gather([
+        (squad.AGENT, {"agent": run.agent_id}),
+        (squad.MEMBER_OF, {"agent": run.agent_id}),
+        (squad.PROJECT, {"project": run.project_id}),
+        (tasks.TASK, {"task": task_id}) if task_id else None,
+        (missions.MISSION, {"mission": run.mission_id}) if run.mission_id else None,
+        (traces.MESSAGES_OF, own) if begun else None,
+        (traces.STEPS_OF, own) if begun else None,
+        (traces.CALLS_OF, own) if begun else None,
+        (approvals.OF_RUN, own) if begun else None,
+        (ledger.ATTEMPTS, next_step) if begun else None,
+    ])  # fmt: skip
+    fits = {"project": run.project_id, "name": agent.persona, "sort": task[0].type if task else None}
+    earlier, fitting = tx.gather([
+        _history(run, agent, messages, turns, most) if turns else None,
+        (lessons.FITTING, fits),
+    ])  # fmt: skip
+    return Around(
+        agent, member, project, task[0] if task else None, mission[0] if mission else None, messages, steps, calls,
+        held, tried[0].attempts if tried else 0, list(reversed(earlier)), fitting,
+    )  # fmt: skip
+
+
+def _history(run: Any, agent: Any, messages: list[Any], turns: int, most: int) -> Ask:
+    """As it was when the run began: what has ended since then is no part of what its model was told."""
+    params = {"agent": agent.id, "since": agent.history_from_seq, "before": run.seq, "turns": turns, "most": most}
+    if not messages:
+        return traces.HISTORY, params
+    return traces.HISTORY_THEN, {**params, "until": messages[0].created_at}
