@@ -12,6 +12,7 @@ from interlock.core.errors import ConfigError
 from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings
 from interlock.oversight import learner
+from interlock.policy.cases import Surroundings
 from interlock.policy.policy_file import policy_from
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
@@ -111,6 +112,21 @@ def builtin_names() -> frozenset[str]:
 def declared_risks() -> dict[str, str | None]:
     """What the tools that come with Interlock declare of themselves."""
     return {tool.name: tool.risk for tool in builtin_tools()}
+
+
+def builtin_toolbox() -> Toolbox:
+    """The tools that come with Interlock."""
+    return Toolbox(builtin_tools())
+
+
+def surroundings(settings: Settings) -> Surroundings:
+    """What a question to the policy may leave open: the trust of personas, and what tools say of themselves."""
+    tools = builtin_tools()
+    return Surroundings(
+        trust_of={name: str(each.trust) for name, each in load_all_personas(settings).personas.items()},
+        declared={tool.name: tool.risk for tool in tools},
+        labels_of={tool.name: tool.labels for tool in tools},
+    )
 
 
 def load_prices(path: Path | None) -> PriceTable:

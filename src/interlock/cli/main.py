@@ -19,6 +19,7 @@ from interlock.cli import (
     looking,
     outgoing,
     people,
+    policy,
     queues,
     running,
     schedules,
@@ -91,7 +92,7 @@ def build() -> typer.Typer:
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(database.database(), name="db", rich_help_panel="Start")
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
-    app.add_typer(checking.policy(), name="policy", rich_help_panel="Money and rules")
+    app.add_typer(policy.policy(), name="policy", rich_help_panel="Money and rules")
     app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")
     return app
 

@@ -28,6 +28,15 @@ class ConfigError(InterlockError):
         super().__init__("\n".join(faults))
 
 
+def placed(fault: str) -> dict[str, str | int | None]:
+    """A fault taken apart: `file`, `line` and `problem`; without the first two where it names none."""
+    file, _, rest = fault.partition(":")
+    line, _, problem = rest.partition(": ")
+    if not line.isdecimal():
+        return {"file": None, "line": None, "problem": fault}
+    return {"file": file, "line": int(line), "problem": problem}
+
+
 class NotFound(InterlockError):
     """No row with that id."""
 

@@ -3,8 +3,9 @@
 The decision itself is `decide`'s; nothing is read or printed here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from interlock.policy.builtin import BASE
@@ -25,54 +26,79 @@ class Failure:
         return f"{self.where}: {self.problem}"
 
 
-def run_tests(policy: Policy, trust_of: Mapping[str, str] | None = None) -> list[Failure]:
-    """What the policy's own `tests` found; empty where all is as expected.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a question may leave open, because it is known where it is asked."""
+
+    trust_of: Mapping[str, str] = field(default_factory=dict)
+    """The trust of personas."""
+    declared: Mapping[str, str | None] = field(default_factory=dict)
+    """The risk that installed tools declare."""
+    labels_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The labels of installed tools."""
+
+
+NOWHERE = Surroundings()
+
+
+def run_tests(policy: Policy, trust_of: Mapping[str, str] | None = None, further: Iterable[Case] = ()) -> list[Failure]:
+    """What the policy's own `tests`, and `further` ones, found; empty where all is as expected.
 
     `trust_of` maps personas to trust; a test may name its own, and without either the caller is a specialist.
     """
-    found = ((case, _problem(case, policy, trust_of or {})) for case in policy.cases)
+    known = Surroundings(trust_of or {})
+    found = ((case, _problem(case, policy, known)) for case in (*policy.cases, *further))
     return [Failure(case.where, problem) for case, problem in found if problem]
 
 
-def answer(
-    policy: Policy,
-    question: Mapping[str, Any],
-    trust_of: Mapping[str, str] | None = None,
-    declared: Mapping[str, str | None] | None = None,
-) -> Decision:
-    """The decision on `{tool, args, description?, input_schema?, declared_risk?, persona?, trust?, task?, project?}`.
+def answer(policy: Policy, question: Mapping[str, Any], known: Surroundings = NOWHERE) -> Decision:
+    """The decision on `{tool, args, description?, input_schema?, hints?, declared_risk?, persona?, trust?, task?,
+    project?, labels?}`; `labels` are those of the run, `hints` the annotations of an MCP tool.
 
-    `declared` are the risks that installed tools declare. A name of the built-in table counts as that tool, unless
-    the question describes one of its own. Total: a malformed question is held or denied. Source: row C6.
+    A name of the built-in table counts as that tool, unless the question describes one of its own. Total: a malformed
+    question is held or denied. Source: row C6.
     """
-    return decide(*_parts(question, trust_of or {}, declared or {}), policy)
+    return decide(*_parts(question, known), policy)
 
 
-def _parts(
-    question: Mapping[str, Any], trust_of: Mapping[str, str], declared: Mapping[str, str | None]
-) -> tuple[Call, Caller]:
-    tool, described = str(question.get("tool", "")), "description" in question or "input_schema" in question
-    persona = str(question.get("persona") or "")
+def _parts(question: Mapping[str, Any], known: Surroundings) -> tuple[Call, Caller]:
+    tool = str(question.get("tool", ""))
+    described = not question.keys().isdisjoint(("description", "input_schema", "hints"))
+    hints, persona = question.get("hints"), str(question.get("persona") or "")
     task = question.get("task")
     task = task if isinstance(task, Mapping) else {}
-    cost = task.get("cost_usd", 0.0)
     call = Call(
         tool=tool,
         args=question.get("args", {}),
         description=str(question.get("description") or ""),
         input_schema=question.get("input_schema"),
-        declared_risk=question.get("declared_risk") or (None if described else declared.get(tool)),
+        declared_risk=question.get("declared_risk") or (None if described else known.declared.get(tool)),
         is_builtin=not described and "declared_risk" not in question and tool in BASE,
+        labels=frozenset() if described else known.labels_of.get(tool, frozenset()),
+        hints=hints if isinstance(hints, Mapping) else {},
     )
     who = Caller(
         agent_name=persona,
         persona=persona,
-        trust=_trust(question.get("trust") or trust_of.get(persona)),
+        trust=_trust(question.get("trust") or known.trust_of.get(persona)),
         project=str(task.get("project") or question.get("project") or ""),
         task_type=task.get("type") if isinstance(task.get("type"), str) else None,
-        cost_usd=float(cost) if isinstance(cost, (int, float)) else 0.0,
+        cost_usd=_number(task.get("cost_usd")),
+        labels=_labels(question.get("labels")),
     )
     return call, who
+
+
+def _number(value: Any) -> float:
+    """A cost; what is no number, or too large for one, counts as without end."""
+    try:
+        return float(value) if type(value) in (int, float) else 0.0 if value is None else math.inf
+    except OverflowError:
+        return math.inf
+
+
+def _labels(value: Any) -> frozenset[str]:
+    return frozenset(each for each in value if isinstance(each, str)) if isinstance(value, list) else frozenset()
 
 
 def _trust(name: Any) -> Trust:
@@ -81,9 +107,9 @@ def _trust(name: Any) -> Trust:
     return Trust(name) if name in [t.value for t in Trust] else Trust.INTERN
 
 
-def _problem(case: Case, policy: Policy, trust_of: Mapping[str, str]) -> str | None:
+def _problem(case: Case, policy: Policy, known: Surroundings) -> str | None:
     question = {**case.question, **case.question.get("call", {})}
-    decision = answer(policy, question, trust_of)
+    decision = answer(policy, question, known)
     got = {"risk": str(decision.risk), "effect": str(decision.effect)}
     wrong = [
         f"{name} is {got[name]}, not {case.expect[name]}"

@@ -14,7 +14,10 @@ from cel import Context
 from interlock.policy import effort
 from interlock.policy.effort import Effort
 
-__all__ = ["FIELDS", "LONGEST", "BadCondition", "Condition", "Context", "compile_condition", "context_of"]
+__all__ = [
+    "FIELDS", "LONGEST", "BadCondition", "Condition", "Context", "blanked", "compile_condition",
+    "constant", "context_of",
+]  # fmt: skip
 
 LONGEST = 2_000
 FIELDS: Mapping[str, frozenset[str] | None] = {
@@ -96,7 +99,7 @@ def compile_condition(source: str) -> Condition:
         raise
     except BaseException as error:
         raise BadCondition(f"not a CEL condition: {_one_line(str(error))}") from error
-    plain = _LITERALS.sub(_blank, source)
+    plain = blanked(source)
     bound = set(_BOUND.findall(plain))
     for name in names:
         if name not in FIELDS and name not in bound and name not in _TYPES:
@@ -116,9 +119,30 @@ def compile_condition(source: str) -> Condition:
         raise BadCondition(str(error)) from error
 
 
+def blanked(source: str) -> str:
+    """A condition with a number in the place of each text, so that its signs can be read; as long as before."""
+    return _LITERALS.sub(_blank, source)
+
+
+def constant(source: str) -> Any:
+    """The value of an expression that reads nothing.
+
+    Raises ValueError where it reads something or has no value.
+    """
+    try:
+        program = cel.compile(source)
+        if program.variables():
+            raise ValueError(f"`{source}` is not constant")
+        return program.execute()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise ValueError(str(error)) from error
+
+
 def _blank(literal: re.Match[str]) -> str:
     """A number in the place of a text, as long as it, so that all else stays where it is; nothing for a comment."""
-    return (" " if literal[0].startswith("//") else " 0").ljust(len(literal[0]))
+    return (" " if literal[0].startswith("//") else "0") * len(literal[0])
 
 
 def _check_patterns(source: str, plain: str) -> None:

@@ -102,7 +102,7 @@ def patterns(source: str, plain: str) -> list[str | None]:
     for call in _MATCHES.finditer(plain):
         end = closing(plain, call.end())
         start = call.end() + _last(plain[call.end() : end])
-        found.append(source[start:end] if plain[start:end].strip() == "0" else None)
+        found.append(source[start:end] if re.fullmatch(r"\s*0+\s*", plain[start:end]) else None)
     return found
 
 

@@ -27,6 +27,8 @@ class Reader:
     """The tools that there are; None: any name will do."""
     personas: Collection[str] | None = None
     faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is no fault, and should be told."""
 
     def fault(self, path: Path, problem: str) -> None:
         """Notes that something is wrong."""
@@ -52,14 +54,17 @@ class Reader:
         found = [read((name, number), item) for number, item in enumerate(data)]
         return [item for item in found if item is not None]
 
-    def tool(self, path: Path, name: str) -> None:
-        """Checks the name, or the pattern, of a tool."""
+    def tool(self, path: Path, name: str, *, noted: bool = True) -> None:
+        """Checks the name or the pattern of a tool. One that is not known is a fault where it is near to one."""
         if not _TOOL.fullmatch(name):
             self.fault(path, f"`{name}` is not a tool name")
         elif name.count("*") > MOST_STARS:
             self.fault(path, f"`{name}` has more than {MOST_STARS} `*`")
-        elif self.tools is not None and not any(fnmatchcase(known, name) for known in self.tools):
-            self.fault(path, f"there is no tool `{name}`{near(name, self.tools)}")
+        elif self.tools is not None and not is_known(name, self.tools):
+            if hint := near(name, self.tools, 0.8):
+                self.fault(path, f"there is no tool `{name}`{hint}")
+            elif noted:
+                self.notes.append(self.document.fault(path, f"no tool `{name}` is known here"))
 
     def choice(self, path: Path, data: Any, kinds: type[Word], name: str) -> Word | None:
         """One of the words of an enumeration."""
@@ -85,7 +90,12 @@ class Reader:
         return value
 
 
-def near(name: str, known: Collection[str]) -> str:
+def is_known(name: str, known: Collection[str]) -> bool:
+    """Whether a tool's name, or a pattern, fits one that there is."""
+    return name in known or ("*" in name and any(fnmatchcase(each, name) for each in known))
+
+
+def near(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """A hint at the known name that is meant, if one is near."""
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
     return f": did you mean `{close[0]}`?" if close else ""

@@ -62,7 +62,6 @@ def policy_from(
 
 @dataclass(slots=True)
 class _Reader(CaseReader):
-    notes: list[str] = field(default_factory=list)
     ids: dict[str, Path] = field(default_factory=dict)
 
     def policy(self) -> Policy:
@@ -183,7 +182,11 @@ class _Reader(CaseReader):
 
     def denial(self, path: Path, data: Any) -> Rule | None:
         fields = self.mapping(path, data, _DENY, "an entry of `deny` is a mapping with `id`, `tools`, `when`, `reason`")
-        return Rule(**self.common(path, fields)) if fields else None
+        if not fields:
+            return None
+        if "tools" not in fields and "when" not in fields:
+            self.notes.append(self.document.fault(path, "denies every call: it has neither `tools` nor `when`"))
+        return Rule(**self.common(path, fields))
 
     def common(self, path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -218,7 +221,9 @@ class _Reader(CaseReader):
         if path in self.document.lines and not data:
             self.fault(path, "`tools` is empty: leave it out for every tool")
         for number, name in enumerate(data):
-            self.tool((*path, number), name)
+            self.tool((*path, number), name, noted=False)
+            if name in data[:number]:
+                self.notes.append(self.document.fault((*path, number), f"`{name}` is in the list twice"))
         return tuple(data)
 
     def condition(self, path: Path, data: Any) -> Condition | None:

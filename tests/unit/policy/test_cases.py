@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.cases import answer, run_tests
+from interlock.policy.cases import Surroundings, answer, run_tests
 from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
@@ -55,7 +55,7 @@ def test_the_trust_of_a_test_is_that_of_its_persona() -> None:
     ],
 )
 def test_a_question_in_json_is_answered(question: dict[str, Any], risk: Risk, effect: Effect) -> None:
-    decision = answer(Policy.builtin(), question, {"coder": "specialist"}, {"lookup_order": "GREEN"})
+    decision = answer(Policy.builtin(), question, Surroundings({"coder": "specialist"}, {"lookup_order": "GREEN"}))
     assert (decision.risk, decision.effect) == (risk, effect)
 
 

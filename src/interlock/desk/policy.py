@@ -1,0 +1,115 @@
+"""What a policy would have made of what was done, and how many people can answer it; no policy is read or changed here.
+
+The decision is `policy.decide`'s.
+"""
+
+import contextlib
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from interlock.core.errors import UsageError
+from interlock.desk.finding import find
+from interlock.desk.office import Office
+from interlock.desk.views import View
+from interlock.policy.calls import Call, Caller
+from interlock.policy.replay import Change, Recorded, Replay
+from interlock.policy.risk import Effect, Risk, Trust
+from interlock.policy.rules import Policy
+from interlock.store import people, recorded
+from interlock.store.approvals import ROLES_THAT_ANSWER
+from interlock.store.tx import Tx
+from interlock.tools.registry import Toolbox
+
+_SPAN = re.compile(r"(\d{1,6})\s*(m|h|d|w)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+async def replay(
+    office: Office,
+    policy: Policy,
+    toolbox: Toolbox,
+    *,
+    since: datetime | None = None,
+    mission: str | None = None,
+    most: int | None = None,
+) -> Replay:
+    """What `policy` would have decided on the calls on record, the newest `most` of them.
+
+    A tool that is installed counts with what it says of itself now, another one with its name alone. What a run had
+    cost and read counts as it was at the run's end; approvals and grants do not count. Source: row C6.
+
+    Raises NotFound or UsageError for a mission that there is not.
+    """
+    mission_id = None if mission is None else await office.store.read(find, "mission", mission)
+    done, before = Replay(policy), recorded.LAST
+    while most is None or done.calls < most:
+        page = recorded.PAGE if most is None else min(recorded.PAGE, most - done.calls)
+        rows = await office.store.read(recorded.calls, before, since or BEGINNING, mission_id, page)
+        for row in rows:
+            done.take(_recorded(row, toolbox))
+        if len(rows) < page:
+            break
+        before = rows[-1].id
+    return done
+
+
+def since(text: str, now: datetime) -> datetime:
+    """The moment that `7d`, `12h`, `30m` ago was, or that an ISO time in the zone of `now` names.
+
+    Raises UsageError.
+    """
+    if found := _SPAN.fullmatch(text.strip().lower()):
+        with contextlib.suppress(OverflowError):
+            return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).astimezone(UTC)
+    try:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"`{text}` is no time: write 7d, 12h or 2026-12-24T18:00") from None
+    return (when if when.tzinfo else when.replace(tzinfo=now.tzinfo)).astimezone(UTC)
+
+
+def change_view(change: Change) -> View:
+    """A change as every surface shows it."""
+    was, now = change.recorded, change.now
+    return {
+        "call": was.id, "at": was.at, "run": was.run_id, "mission": was.mission_id, "tool": was.call.tool,
+        "persona": was.who.persona, "kind": str(change.kind), "was": {"risk": str(was.risk), "effect": str(was.effect)},
+        "now": {"risk": str(now.risk), "effect": str(now.effect)}, "rules": list(now.rules),
+        "reasons": list(now.reasons),
+    }  # fmt: skip
+
+
+async def how_many_answer(office: Office) -> int:
+    """How many people may answer questions."""
+    return await office.store.read(_how_many_answer)
+
+
+def _how_many_answer(tx: Tx) -> int:
+    return sum(row.role in ROLES_THAT_ANSWER for row in people.people(tx))
+
+
+def _recorded(row: Any, toolbox: Toolbox) -> Recorded:
+    tool = toolbox.get(row.tool)
+    if tool is None:
+        call = Call(tool=row.tool, args=row.args)
+    else:
+        call = Call(
+            tool=tool.name, args=row.args, description=tool.description, input_schema=tool.input_schema,
+            declared_risk=tool.risk, is_builtin=tool.builtin, labels=tool.labels,
+        )  # fmt: skip
+    who = Caller(
+        agent_name=row.agent_id,
+        persona=row.persona,
+        trust=Trust(row.trust),
+        project=row.project_id,
+        task_type=row.task_type,
+        cost_usd=row.cost_microusd / 1_000_000,
+        labels=frozenset(row.labels),
+        task_id=row.task_id,
+    )
+    return Recorded(
+        id=row.id, at=row.created_at, run_id=row.run_id, mission_id=row.mission_id, call=call, who=who,
+        risk=Risk(row.risk), effect=Effect(row.effect), reasons=row.reasons, policy_hash=row.policy_hash,
+    )  # fmt: skip
