@@ -1,65 +1,28 @@
 """Whether a tool's own words say that it acts on the outside: sends, pays, publishes, shares, books, deletes.
 
-Arguments of calls are judged elsewhere; here are only names, descriptions and schemas of tools.
+Arguments of calls are judged elsewhere; here are only names, descriptions, schemas and annotations of tools.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
+
+from interlock.policy import vocabulary as v
+from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
+from interlock.policy.prose import Prose, read_prose
+from interlock.policy.spelling import parts
+
+__all__ = ["inflections", "looks_red", "words"]
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _DEEPEST = 32
-
-VERBS: Mapping[str, tuple[str, ...]] = {
-    "sends": ("send", "dispatch", "transmit", "broadcast", "notify", "tweet", "unsubscribe"),
-    "pays": ("pay", "purchase", "buy", "sell", "refund", "charge", "transfer", "withdraw", "donate"),
-    "publishes": ("publish", "deploy"),
-    "shares": ("share", "invite"),
-    "books": ("book", "reserve"),
-    "deletes": (
-        "delete", "remove", "erase", "destroy", "drop", "purge", "wipe", "truncate", "trash", "terminate", "overwrite",
-        "uninstall",
-    ),
-    "changes access": ("access", "grant", "revoke", "permit", "authorize", "authorise", "impersonate"),
-}  # fmt: skip
-"""Verbs that make a tool RED wherever they stand, in every inflection."""
-
-NOUNS: Mapping[str, tuple[str, ...]] = {
-    "sends": ("sent",),
-    "pays": (
-        "paid", "payment", "payout", "bought", "sold", "withdrew", "withdrawn", "withdrawal", "donation",
-    ),
-    "publishes": ("deployment",),
-    "shares": ("invitation",),
-    "books": ("reservation",),
-    "deletes": ("deletion", "removal", "erasure", "destruction", "overwritten", "overwrote"),
-    "changes access": ("permission", "revocation", "credential"),
-}  # fmt: skip
-"""Nouns and irregular forms that do the same."""
-
-LEADING: Mapping[str, tuple[str, ...]] = {
-    "sends": ("email", "mail", "message", "reply", "forward", "call", "text", "fax", "submit"),
-    "pays": ("order", "bid", "trade", "wire"),
-    "publishes": ("post", "announce", "upload", "push", "merge", "release"),
-    "books": ("schedule", "reschedule", "cancel"),
-    "deletes": ("clear", "reset", "kill", "unlink", "rm"),
-    "changes access": ("unlock",),
-}  # fmt: skip
-"""Words that are nouns as often as verbs: they count as the first word of a name or a description."""
-
-PAIRS: Mapping[str, str] = {
-    f"{verb} {noun}": "pays" for verb in ("place", "create", "make", "cancel") for noun in ("order", "trade", "bid")
-}
-"""Two words of a name that count together."""
-
-_OBJECTS = (
-    "email|emails|mail|mails|message|messages|msg|sms|file|files|user|users|money|bill|bills|invoice|record|records|"
-    "event|events|tweet|post|posts|page|pages|doc|docs|document|documents|folder|table|link|flight|hotel|room|ticket"
+_MOST = 4096
+_CHOICES = frozenset("action actions operation op method mode command cmd verb do task".split())
+_FIELD_NOUNS = v.ABOUT | frozenset(
+    "key token mask by at from until since period fields field window flag format path url uri".split()
 )
-_GLUED = re.compile(rf"(send|delete|publish|remove|pay|share|book|drop|revoke|grant)(?:{_OBJECTS})")
+_seen: dict[tuple[str, str, int, int], tuple[Any, Any, str | None]] = {}
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -68,69 +31,129 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(found.group().lower() for found in _WORD.finditer(plain))
 
 
-def inflections(verb: str) -> frozenset[str]:
-    """The forms of a regular English verb, and the noun made of it: book, books, booked, booking, bookings."""
-    stem = verb.removesuffix("e")
-    if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb):
-        stem += stem[-1]
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return frozenset({verb, verb[:-1] + "ies", verb[:-1] + "ied", verb + "ing"})
-    plural = verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
-    return frozenset({verb, plural, stem + "ed", stem + "ing", stem + "ings"})
+def looks_red(
+    name: str, description: str = "", schema: Any = None, hints: Mapping[str, Any] | None = None
+) -> str | None:
+    """Why a tool looks RED by its own words, such as "its name says that it sends (`send`)"; None where it does not.
+
+    A name that leads with a verb of reading makes what follows a noun; a description that acts is heard all the same.
+    Annotations only raise. What was said of the same tool is remembered. Source: row C1.
+    """
+    hints = hints or None
+    key = (name, description, id(schema), id(hints))
+    if (known := _seen.get(key)) is not None:
+        return known[2]
+    said = _judge(name, description, schema, hints or {})
+    if len(_seen) >= _MOST:
+        _seen.clear()
+    _seen[key] = (schema, hints, said)
+    return said
 
 
-_NOUN_FORMS = {form: what for what, nouns in NOUNS.items() for noun in nouns for form in (noun, noun + "s")}
-_VERB_FORMS = {form: what for what, verbs in VERBS.items() for verb in verbs for form in inflections(verb)}
-_ANYWHERE = _NOUN_FORMS | _VERB_FORMS
-_FIRST = {form: what for what, verbs in LEADING.items() for verb in verbs for form in inflections(verb)}
+def _judge(name: str, description: str, schema: Any, hints: Mapping[str, Any]) -> str | None:
+    if hints.get("destructiveHint") is True:
+        return "its annotations say that it destroys (`destructiveHint`)"
+    called, prose = read_name(name), read_prose(description)
+    if called.says is Says.ACTS:
+        return f"its name says that it {called.what} (`{called.word}`)"
+    asks = called.says is Says.READS and prose.act is not None and prose.act[1] in ("request", "requests")
+    if prose.act is not None and not asks:
+        return f"its description says that it {prose.act[0]} (`{prose.act[1]}`)"
+    if called.says is Says.UNCLEAR and not prose.leads_with_reading:
+        return f"its name says that it {called.what} (`{called.word}`)"
+    reads = called.says is Says.READS or prose.leads_with_reading
+    if not reads and prose.mention is not None:
+        return f"its description says that it {prose.mention[0]} (`{prose.mention[1]}`)"
+    title = hints.get("title")
+    if isinstance(title, str) and (said := _title(title)):
+        return f"its title says that it {said[0]} (`{said[1]}`)"
+    if found := _schema(schema, reads=reads):
+        return f"its schema says that it {found[0]} (`{found[1]}`)"
+    return None
 
 
-@lru_cache(maxsize=4096)
-def _said(text: str, *, leading: bool, name: bool) -> tuple[str, str] | None:
-    """What the text says that the tool does, and the word that says so."""
-    found = words(text)
-    for word in found:
-        if what := _ANYWHERE.get(word):
-            return what, word
-        if name and (glued := _GLUED.fullmatch(word)):
-            return _ANYWHERE[glued.group(1)], word
-    if name:
-        for pair in pairwise(found):
-            if what := PAIRS.get(" ".join(pair)):
-                return what, " ".join(pair)
-    if leading and found and (what := _FIRST.get(found[0])):
+def _title(title: str) -> tuple[str, str] | None:
+    called = read_name(title)
+    return (called.what, called.word) if called.says is Says.ACTS else None
+
+
+def _schema(schema: Any, *, reads: bool) -> tuple[str, str] | None:
+    """What a schema says that acts: fields that are verbs, choices of a verb, and descriptions of fields."""
+    for text, kind in _schema_texts(schema):
+        if said := _field(text, reads=reads) if kind == "field" else _said(text, kind, reads=reads):
+            return said
+    return None
+
+
+def _said(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
+    if kind == "choice":
+        found = parts(text)
+        word = found[0] if found else ""
+        what = ACTS.get(word) or (MAY_ACT.get(word) if len(found) == 1 else None)
+        return (what, word) if what is not None and not (reads and word == "truncate") else None
+    if kind == "deep":
+        return "is described too deep to be judged", text
+    said = read_prose(text)
+    if reads:
+        return _whether(text)
+    return _grave(said)
+
+
+def _grave(said: Prose) -> tuple[str, str] | None:
+    """What the description of a field says in a verb as it stands in the present: "whom to pay"."""
+    for act in (said.act, said.mention):
+        if act is not None and act[0] in v.GRAVE and (act[1] in ACTS or act[1] in THIRDS or act[1] in MAY_ACT):
+            return act
+    return None
+
+
+def _whether(text: str) -> tuple[str, str] | None:
+    """What a field of a tool that reads turns on: "whether to delete the source", "if true, sends a copy"."""
+    found = parts(text[:2000])
+    for at, word in enumerate(found[:12]):
+        if word in ("whether", "true", "set", "enabled"):
+            for verb in found[at + 1 : at + 4]:
+                base = verb if verb in ACTS else verb.removesuffix("s") if verb.removesuffix("s") in ACTS else ""
+                if base and ACTS[base] in v.GRAVE and not harmless(base, found[at:]):
+                    return ACTS[base], verb
+    return None
+
+
+def _field(name: str, *, reads: bool) -> tuple[str, str] | None:
+    """What the name of a field says that acts: `delete_after`, never `deleted_at`, `sort_order` or `payment_id`."""
+    found = parts(name)
+    if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by"):
+        return None
+    what = ACTS.get(found[0])
+    if what in v.GRAVE and (len(found) > 1 or not reads or what in ("deletes", "sends")):
         return what, found[0]
     return None
 
 
-def looks_red(name: str, description: str = "", schema: Any = None) -> str | None:
-    """Why a tool looks RED by its own words, such as "its name says that it sends (`send`)"; None where it does not.
-
-    Words count, not letters: `deliver`, `domain`, `bookmark` and `dependency` say nothing. Source: row C1.
-    """
-    if said := _said(name, leading=True, name=True):
-        return f"its name says that it {said[0]} (`{said[1]}`)"
-    if said := _said(description, leading=True, name=False):
-        return f"its description says that it {said[0]} (`{said[1]}`)"
-    for text, is_name in _schema_texts(schema):
-        if said := _said(text, leading=False, name=is_name):
-            return f"its schema says that it {said[0]} (`{said[1]}`)"
-    return None
-
-
-def _schema_texts(schema: Any) -> Iterator[tuple[str, bool]]:
-    """Property names, titles, descriptions, defaults and allowed values; what lies too deep to be read says all."""
-    rest = [(schema, 0)]
+def _schema_texts(schema: Any) -> Iterator[tuple[str, str]]:
+    """Names of fields, what is said of them and what may be chosen; what lies too deep to be read says all."""
+    rest: list[tuple[Any, int, str]] = [(schema, 0, "text")]
     while rest:
-        node, depth = rest.pop()
+        node, depth, kind = rest.pop()
         if depth > _DEEPEST:
-            yield "access", False
+            yield "…", "deep"
         elif isinstance(node, str):
-            yield node, False
+            yield node, kind
         elif isinstance(node, Mapping):
             for key, value in node.items():
-                if isinstance(properties := value, Mapping) and key == "properties":
-                    yield from ((str(name), True) for name in properties)
-                rest.append((value, depth + 1))
+                if key == "properties" and isinstance(value, Mapping):
+                    yield from ((str(name), "field") for name in value)
+                    rest.extend((item, depth + 2, _kind(str(name))) for name, item in value.items())
+                elif key in ("enum", "const"):
+                    if kind == "choices":
+                        rest.append((value, depth + 1, "choice"))
+                elif key in ("description", "title"):
+                    rest.append((value, depth + 1, "text"))
+                elif isinstance(value, (Mapping, list, tuple)):
+                    rest.append((value, depth + 1, kind))
         elif isinstance(node, (list, tuple)):
-            rest.extend((item, depth + 1) for item in node)
+            rest.extend((item, depth + 1, kind) for item in node)
+
+
+def _kind(name: str) -> str:
+    return "choices" if any(part in _CHOICES for part in parts(name)) else "text"

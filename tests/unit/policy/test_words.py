@@ -1,8 +1,25 @@
 """What a tool's own words say that it does."""
 
+import time
+from statistics import median
+
 import pytest
 
-from interlock.policy.words import inflections, looks_red, words
+from interlock.policy.names import inflections
+from interlock.policy.words import looks_red, words
+from tests.unit.policy import tool_words
+
+
+def test_every_tool_that_acts_is_red() -> None:
+    table = tool_words.rows(tool_words.ACTS)
+    assert len(table) >= 250
+    assert [name for name, description in table if looks_red(name, description) is None] == []
+
+
+def test_no_tool_that_only_reads_is_red() -> None:
+    table = tool_words.rows(tool_words.READS)
+    assert len(table) >= 250
+    assert {name: said for name, text in table if (said := looks_red(name, text)) is not None} == {}
 
 
 @pytest.mark.parametrize(
@@ -31,13 +48,15 @@ def test_inflections_are_english() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "send_sms", "sends", "sendEmail", "sendemail", "SEND", "email_customer", "payInvoice", "get_payment_status",
-        "create_payout", "publishPost", "post_tweet", "postMessage", "share_file", "book_flight", "bookings_create",
-        "delete-page", "removed_items", "purge", "grant_role", "revoke_key", "access_vault", "refund", "place_order",
-        "deploy", "deployments_create", "transferFunds", "inviteUser", "drop_table", "ns.delete", "mcp__crm__send",
+        "send_sms", "sends", "sendEmail", "sendemail", "SEND", "email_customer", "payInvoice", "create_payout",
+        "publishPost", "post_tweet", "postMessage", "share_file", "book_flight", "bookings_create", "delete-page",
+        "removed_items", "purge", "grant_role", "revoke_key", "access_vault", "refund", "place_order", "deploy",
+        "deployments_create", "transferFunds", "inviteUser", "drop_table", "ns.delete", "mcp__crm__send",
+        "update_password", "add_user_to_channel", "set_budget", "reserve_hotel", "append_to_file", "unlock_door",
+        "schedule_transaction", "initiate_call", "search_replace", "read_and_delete", "get_or_create", "order_list",
     ],
 )  # fmt: skip
-def test_a_name_that_acts_on_the_outside_is_red(name: str) -> None:
+def test_a_name_that_acts_is_red_without_a_description(name: str) -> None:
     assert looks_red(name) is not None
 
 
@@ -47,9 +66,10 @@ def test_a_name_that_acts_on_the_outside_is_red(name: str) -> None:
         "deliver", "domain", "max_tokens", "bookmark", "dependency", "addendum", "payload", "sharepoint_search",
         "accessibility", "bookkeeping", "dropdown", "list_files", "get_weather", "resend_count", "paypal_rates",
         "list_orders", "get_posts", "sort_by", "spend_report", "buyer", "removable", "sender", "undeletable",
+        "get_payment_status", "list_deleted_files", "search_bookings", "view_shared_calendar", "check_permissions",
     ],
 )  # fmt: skip
-def test_a_name_that_only_contains_the_letters_is_not(name: str) -> None:
+def test_a_name_that_reads_or_only_contains_the_letters_is_not(name: str) -> None:
     assert looks_red(name) is None
 
 
@@ -61,12 +81,72 @@ def test_a_name_that_only_contains_the_letters_is_not(name: str) -> None:
         ("Looks up a page and then deletes it", None),
         ("", {"properties": {"deleteAfter": {"type": "boolean"}}}),
         ("", {"properties": {"mode": {"enum": ["read", "delete"]}}}),
+        ("", {"properties": {"method": {"enum": ["GET", "POST"]}}}),
         ("", {"properties": {"x": {"description": "whom to pay"}}}),
         ("", {"anyOf": [{"properties": {"a": {"items": {"title": "Publish it"}}}}]}),
     ],
 )
 def test_descriptions_and_schemas_count_too(description: str, schema: object) -> None:
     assert looks_red("tool_x", description, schema) is not None
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Deletes all records",
+        "Returns the records and deletes them",
+        "Gets the mails, including drafts, and deletes them",
+        "Gets mail. Then sends it to the archive.",
+        "Reads the page.Deletes it",
+        "Reads the page;deletes it",
+        "Lists the files -> removes them",
+        "Get, update or delete the record",
+        "Reads the mail; it will be deleted",
+        "Returns the rows. They are automatically removed",
+        "Gets the page by sending a POST request to the server",
+        "Reads the file and dеlеtеs it",
+        "Reads the file and de\u200bletes it",
+        "Gibt die Datei zurück und löscht sie",
+        "获取文件并删除",
+    ],
+)
+def test_a_reading_name_never_hides_what_the_description_does(description: str) -> None:
+    assert looks_red("get_data", description) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [
+        ("read_mail", {"properties": {"delete_after": {"type": "boolean"}}}),
+        ("read_mail", {"properties": {"x": {"description": "Whether to delete the mail after it was read"}}}),
+        ("get_record", {"properties": {"action": {"enum": ["view", "delete"]}}}),
+    ],
+)
+def test_nor_what_its_schema_does(name: str, schema: object) -> None:
+    assert looks_red(name, "Reads it", schema) is not None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sort_order": {}, "include_deleted": {"type": "boolean"}, "shared_with_me": {}, "sent_after": {}},
+        {"booking_id": {}, "payment_method": {}, "access_token": {}, "delete_date": {}, "send_time": {}},
+        {"status": {"enum": ["sent", "deleted", "send", "delete"]}},
+        {"x": {"description": "Id of the order to get. Only those sent by the user."}},
+        {"x": {"description": "Whether to remove duplicates"}},
+    ],
+)
+def test_fields_of_a_tool_that_reads_are_nouns(fields: object) -> None:
+    assert looks_red("get_items", "Gets items", {"properties": fields}) is None
+
+
+def test_annotations_raise_and_never_lower() -> None:
+    assert looks_red("get_items", "Gets items", None, {"destructiveHint": True}) is not None
+    assert (
+        looks_red("delete_items", "Deletes items", None, {"readOnlyHint": True, "destructiveHint": False}) is not None
+    )
+    assert looks_red("tool_x", "", None, {"title": "Delete everything"}) is not None
+    assert looks_red("get_items", "Gets items", None, {"readOnlyHint": False, "openWorldHint": True}) is None
 
 
 def test_a_schema_too_deep_to_read_counts_as_red() -> None:
@@ -76,5 +156,21 @@ def test_a_schema_too_deep_to_read_counts_as_red() -> None:
     assert looks_red("tool_x", "", schema) is not None
 
 
+def test_a_description_too_long_to_read_counts_as_red() -> None:
+    assert looks_red("get_items", "Gets items. " * 5_000) is not None
+
+
 def test_the_reason_names_the_word() -> None:
     assert looks_red("x", "It removes old rows") == "its description says that it deletes (`removes`)"
+
+
+def test_a_tool_seen_before_costs_next_to_nothing() -> None:
+    schema, hints = {"properties": {"id": {"type": "string"}}}, {"readOnlyHint": True}
+    looks_red("get_items", "Gets items", schema, hints)
+    times = []
+    for _ in range(200):
+        start = time.perf_counter_ns()
+        for _ in range(50):
+            looks_red("get_items", "Gets items", schema, hints)
+        times.append((time.perf_counter_ns() - start) / 50)
+    assert median(times) < 5_000

@@ -1,0 +1,246 @@
+"""What the name of a tool says: that it acts, that it only reads, both at once, or nothing.
+
+Descriptions and schemas are judged elsewhere.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from interlock.policy import tongues
+from interlock.policy import vocabulary as v
+from interlock.policy.spelling import hides, parts, undisguised
+
+
+class Says(Enum):
+    """What a name says."""
+
+    ACTS = "acts"
+    READS = "reads"
+    UNCLEAR = "unclear"
+    """A word in it is a verb or a noun: the description tells, and where it does not, it acts."""
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a name says that its tool does, and the word that says it."""
+
+    says: Says
+    what: str = ""
+    word: str = ""
+
+
+def inflections(verb: str) -> frozenset[str]:
+    """The forms of a regular English verb, and the noun made of it: book, books, booked, booking, bookings."""
+    stem = verb.removesuffix("e")
+    if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb):
+        stem += stem[-1]
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return frozenset({verb, verb[:-1] + "ies", verb[:-1] + "ied", verb + "ing"})
+    return frozenset({verb, third(verb), stem + "ed", stem + "ing", stem + "ings"})
+
+
+def third(verb: str) -> str:
+    """A verb as it stands after `it`: sends, pushes, copies."""
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
+
+
+def gerunds(verb: str) -> frozenset[str]:
+    """A verb in -ing, with its last letter doubled or not."""
+    stem = verb.removesuffix("e") if not verb.endswith(("ee", "oe")) else verb
+    return frozenset({stem + "ing", stem + stem[-1] + "ing"})
+
+
+def pasts(verb: str) -> frozenset[str]:
+    """A verb in -ed, with its last letter doubled or not."""
+    stem = verb.removesuffix("e")
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return frozenset({verb[:-1] + "ied"})
+    return frozenset({stem + "ed", stem + stem[-1] + "ed"})
+
+
+def _by_word(table: Mapping[str, str]) -> dict[str, str]:
+    return {word: what for what, words in table.items() for word in words.split()}
+
+
+ACTS = _by_word(v.ACTS)
+"""Base form to what it does."""
+MAY_ACT = _by_word(v.MAY_ACT)
+FOREIGN = _by_word(tongues.ACTS)
+THINGS = {form: what for word, what in _by_word(v.THINGS).items() for form in (word, word + "s")}
+THIRDS = {third(verb): verb for verb in (*ACTS, *MAY_ACT)}
+GERUNDS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in gerunds(verb)}
+PASTS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in pasts(verb)}
+READS = frozenset(
+    form for verb in v.READS for form in (verb, third(verb), *gerunds(verb))
+) | tongues.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
+_JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
+_PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(v.PAIRS).items()}
+_LONGEST = 256
+_OBJECTS = (
+    "email|emails|mail|mails|message|messages|msg|sms|file|files|user|users|money|bill|bills|invoice|record|records|"
+    "event|events|tweet|post|posts|page|pages|doc|docs|document|documents|folder|table|link|flight|hotel|room|ticket|"
+    "all|data|row|rows|item|items|account|funds|payment|order|task|note|command|code|query|sql|script|door"
+)
+_GLUED = re.compile(
+    rf"(send|delete|publish|remove|pay|share|book|drop|revoke|grant|create|update|write|post|upload|execute|exec|run|"
+    rf"transfer|unlock|modify|edit)(?:{_OBJECTS})"
+)
+
+
+@lru_cache(maxsize=1024)
+def read_name(name: str) -> Name:
+    """What a tool's name says.
+
+    The last part of a name with a namespace (`mcp__crm__send`) speaks first. A verb of reading that leads makes the
+    words after it nouns (`get_payment_status`), unless another verb is joined to it (`read_and_delete`).
+    Source: row C1.
+    """
+    if len(name) > _LONGEST:
+        return Name(Says.ACTS, "has a name too long to be judged", name[:20])
+    if hides(name):
+        return Name(Says.ACTS, "hides what it is called", "look-alike letters")
+    plain = _judge(name)
+    if plain.says is not Says.ACTS and (other := undisguised(name)):
+        hidden = _judge(other)
+        if hidden.says is Says.ACTS:
+            return hidden
+    return plain
+
+
+def _judge(name: str) -> Name:
+    segments = [segment for segment in re.split(r"__|[./:]", name) if segment]
+    if len(segments) > 1:
+        last = _judge_words(parts(segments[-1]), segments[-1])
+        if last.says is not Says.NOTHING:
+            return last
+    return _judge_words(parts(name), name)
+
+
+def _judge_words(words: Sequence[str], name: str) -> Name:
+    if words and words[-1] in ("api", "tool", "function", "action", "endpoint") and len(words) > 1:
+        words = words[:-1]
+    read_at = next((at for at, word in enumerate(words) if _reads(word) and not _is_act(words, at)), None)
+    if said := tongues.wide(name):
+        if read_at is None or words[read_at] not in v.READS:
+            return Name(Says.ACTS, *said)
+        return Name(Says.UNCLEAR, *said)
+    if (pair := _pair(words)) is not None:
+        return pair
+    acts = [(at, *act) for at in range(len(words)) if (act := _act(words, at))]
+    if read_at is not None:
+        return _read_led(words, read_at, acts)
+    if sure := next((act for act in acts if act[3]), None):
+        if len(words) == 1 and sure[1] not in v.GRAVE:
+            return Name(Says.UNCLEAR, sure[1], sure[2])
+        return Name(Says.ACTS, sure[1], sure[2])
+    if acts:
+        return Name(Says.UNCLEAR, acts[0][1], acts[0][2])
+    return Name(Says.NOTHING)
+
+
+def _reads(word: str) -> bool:
+    return word in READS or word.endswith("thinking")
+
+
+def _is_act(words: Sequence[str], at: int) -> bool:
+    """Whether a word of reading acts by its object: `return_order`."""
+    return words[at] == "return" and not v.RETURNED.isdisjoint(words[at + 1 :])
+
+
+def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str, str, bool]]) -> Name:
+    """A name with a verb of reading: what stands before it and what is joined after it."""
+    reads = words[read_at]
+    for at, what, word, sure in acts:
+        joined = at > 0 and (words[at - 1] in _JOINS or (word in ACTS and at == read_at + 1))
+        if at > read_at:
+            follows = words[at + 1] if at + 1 < len(words) else ""
+            if words[at - 1] in _JOINS and (word in ACTS or word in MAY_ACT or word in FOREIGN):
+                return Name(Says.ACTS, what, word)
+            if word in ACTS and follows not in v.ABOUT | v.QUEUED and (joined or follows) and not _is_object(words, at):
+                return Name(Says.UNCLEAR, what, word)
+        elif sure and word in ACTS:
+            return Name(Says.ACTS, what, word)
+        elif reads in v.READ_NOUNS and (word in MAY_ACT or word in FOREIGN) and at == 0 and read_at == 1:
+            return Name(Says.UNCLEAR, what, word)
+    if words[-1] in v.CREDENTIALS and reads in v.REVEALS:
+        return Name(Says.ACTS, "reveals credentials", words[-1])
+    return Name(Says.READS)
+
+
+def harmless(verb: str, objects: Sequence[str]) -> bool:
+    """Whether a verb only makes or trims the tool's own answer: `create_chart`, `remove_whitespace`."""
+    return (verb in v.MAKERS and not v.MADE.isdisjoint(objects)) or (
+        verb in v.STRIPPERS and not v.STRIPPED.isdisjoint(objects)
+    )
+
+
+def _is_object(words: Sequence[str], at: int) -> bool:
+    """Whether a verb stands where only a noun can: after `to`, `can`, `last`, `by`."""
+    return at > 0 and words[at - 1] in ("to", "can", "by", "last", "for", "of", "should", "allowed", "may", "on")
+
+
+def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
+    """What a word says that the tool does, the word, and whether it can only be a verb here."""
+    word = words[at]
+    follows = words[at + 1 :]
+    if word in ACTS:
+        if harmless(word, follows[-1:]):
+            return None
+        if word in v.CARRIERS and any(carried in v.CARRIED for carried in follows):
+            return None
+        if len(follows) == 1 and follows[0] in ("count", "counts", "rate", "rates") and ACTS[word] == "sends":
+            return None
+        return ACTS[word], word, True
+    if word in FOREIGN or (word in tongues.LEADS_ONLY and at == 0 and follows):
+        return FOREIGN.get(word, "acts"), word, True
+    if glued := _GLUED.fullmatch(word):
+        verb = glued.group(1)
+        return ACTS.get(verb) or MAY_ACT[verb], word, True
+    if word in MAY_ACT:
+        return _may_act(words, at)
+    if (verb := THIRDS.get(word)) is not None:
+        noun = verb in MAY_ACT and at > 0 and (not follows or (verb in v.NOUNLIKE and follows[0] in v.ABOUT))
+        return None if noun else (ACTS.get(verb) or MAY_ACT[verb], word, verb in ACTS)
+    if word in THINGS:
+        return None if follows and follows[0] in v.ABOUT else (THINGS[word], word, False)
+    if word in v.DOERS and at > 0 and at == len(words) - 1:
+        return "acts", word, True
+    if (verb := GERUNDS.get(word) or PASTS.get(word)) is not None:
+        what = ACTS.get(verb) or MAY_ACT[verb]
+        return (what, word, False) if what in v.GRAVE else None
+    return None
+
+
+def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
+    """A word that is a verb or a noun: what follows it tells."""
+    word, follows = words[at], words[at + 1 :]
+    what = MAY_ACT[word]
+    if word == "open" and not v.OPENED.intersection(follows):
+        return None
+    if word in v.CARRIERS and any(carried in v.CARRIED for carried in follows):
+        return None
+    if harmless(word, follows[-1:]):
+        return None
+    if not follows:
+        return None if at > 0 and word in v.NOUNLIKE else (what, word, False)
+    if word in v.NOUNLIKE:
+        return None if follows[0] in v.ABOUT else (what, word, False)
+    return what, word, at == 0 and follows[0] not in v.ABOUT
+
+
+def _pair(words: Sequence[str]) -> Name | None:
+    for at, word in enumerate(words):
+        for other in words[at + 1 : at + 2]:
+            if what := _PAIRS.get((word, other)):
+                return Name(Says.ACTS, what, f"{word} {other}")
+        if word in ("generate", "make", "process"):
+            last = next((other for other in words[at + 1 : at + 4] if other not in v.BETWEEN), "")
+            if what := _PAIRS.get((word, last)):
+                return Name(Says.ACTS, what, f"{word} {last}")
+    return None

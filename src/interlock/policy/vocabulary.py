@@ -1,0 +1,227 @@
+"""The words by which tools of others say what they do: verbs that act, verbs that read, nouns that look like either.
+
+Data only; `names` and `prose` know where in a name or a sentence a word counts.
+"""
+
+from collections.abc import Mapping
+
+ACTS: Mapping[str, str] = {
+    "sends": "send resend transmit broadcast notify retweet unsubscribe dial telephone escalate disseminate ring",
+    "pays": (
+        "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
+        "checkout renew subscribe wager gamble"
+    ),
+    "publishes": "publish republish deploy redeploy announce syndicate merge unpublish",
+    "shares": "disclose expose leak exfiltrate unshare",
+    "books": "reserve rebook reschedule cancel enroll enrol unenroll register rsvp",
+    "deletes": (
+        "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
+        "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "
+        "undo deprovision nuke forget untag unpin unarchive expire"
+    ),
+    "changes access": (
+        "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
+        "deny whitelist blacklist allowlist denylist assign reassign elevate login logout authenticate chmod chown "
+        "sudo unblock entitle"
+    ),
+    "changes what is stored": (
+        "create recreate modify edit alter add insert append prepend write rewrite replace rename upsert save "
+        "restore reconfigure configure manage mutate reorganize organize organise mkdir touch attach resolve "
+        "reopen submit resubmit follow unfollow unlike react fill autofill provision install reinstall initialize "
+        "initialise migrate ingest manipulate consult mv cp unstar reorder adjust decline accept deactivate "
+        "activate enable disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind "
+        "unbind unpair reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat "
+        "finalize finalise"
+    ),
+    "runs something": "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch",
+    "controls a device": (
+        "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook heat preheat serve give "
+        "turn shut tap click swipe drag bypass inject exploit hack crack deauthenticate jailbreak"
+    ),
+}
+"""What a tool does, and the verbs that say so; none of them is a noun."""
+
+MAY_ACT: Mapping[str, str] = {
+    "sends": "email mail message reply forward call fax dispatch relay contact redirect mention sms dm tweet",
+    "pays": (
+        "purchase refund charge transfer deposit order bid trade wire tip fund bill stake swap mint exchange debit "
+        "credit bet"
+    ),
+    "publishes": "post upload push release commit roll",
+    "shares": "share invite",
+    "books": "book schedule rent hire lease request",
+    "deletes": "drop clear reset kill trash clean drain archive flush abort cut",
+    "changes access": "access permit ban kick delegate block mute",
+    "changes what is stored": (
+        "update change set patch put store import move copy mark label tag link complete close apply fork star "
+        "join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase play "
+        "input connect pair scale transition end finish record log rotate"
+    ),
+    "runs something": "run resume start stop trigger dispatch bash shell terminal command",
+    "controls a device": "print lock control switch arm press drive hand open type steer",
+}
+"""Verbs that are nouns as often: they count where a verb stands."""
+
+THINGS: Mapping[str, str] = {
+    "sends": "sent notification broadcast",
+    "pays": "paid payment payout bought sold withdrew withdrawn withdrawal donation reimbursement payoff",
+    "publishes": "deployment publication",
+    "shares": "invitation",
+    "books": "reservation cancellation",
+    "deletes": "deletion removal erasure destruction overwritten overwrote",
+    "changes access": "permission revocation credential",
+}
+"""Nouns and irregular forms: they count where nothing says that the tool only reads."""
+
+DOERS = frozenset(
+    "sender mailer emailer notifier deleter remover eraser cleaner wiper publisher poster uploader deployer payer "
+    "buyer purchaser booker scheduler writer executor runner launcher unlocker creator updater editor modifier "
+    "installer controller tweeter messenger broadcaster dialer forwarder replier inviter sharer".split()
+)
+"""What a tool is called that does it; it counts as the last word of a name of several."""
+
+NOUNLIKE = frozenset(
+    "sms dm resume print consent tweet play input record log end order post call message email mail text comment "
+    "review label tag link trade permit bid bill credit charge share book star type fund stake swap command shell "
+    "terminal rate tip exchange wire schedule release commit store mention contact fax vote drive hand ".split()
+)
+"""Words of `MAY_ACT` that end a name as its noun: `customer_order`, `blog_post`."""
+
+READS = frozenset(
+    "get list search read view find check count show describe summarize summarise fetch retrieve lookup look query "
+    "display inspect browse explore discover peek examine observe monitor track watch listen obtain gather collect "
+    "pull scan detect identify recognize recognise classify analyze analyse audit assess evaluate verify validate "
+    "confirm_exists compare diff match rank recommend suggest predict forecast estimate calculate compute convert "
+    "translate transcribe extract parse tokenize encode decode hash format render preview screenshot capture "
+    "snapshot explain answer ask think reason reflect plan brainstorm generate simulate test lint measure sum "
+    "subtract multiply divide round average filter sort group aggregate cluster select choose pick return returns "
+    "provide report tell know learn about determine geocode locate navigate traverse walk visit crawl scrape "
+    "download export load cat grep head tail wc pwd ls du cd tree stat whoami history status info details trace "
+    "visualize visualise plot chart draw graph introspect enumerate iterate exists has is are can who what when "
+    "where which how why help echo reverse interpret correlate score normalize normalise dedupe quote price wait "
+    "sleep say outline highlight paraphrase proofread rephrase weigh stream poll lists".split()
+)
+"""Verbs that read, compare or calculate."""
+
+READ_NOUNS = frozenset(
+    "list view check report plan test status history info details match scan stream preview download price quote "
+    "score chart graph plot draw group format watch track help trace head tail tree poll version summary".split()
+)
+"""Words of `READS` that are nouns as often: `share_list` may share a list."""
+
+ABOUT = frozenset(
+    "status state history histories log logs count counts time date dates info information detail details id ids "
+    "stats statistics statistic volume template templates method methods type types rate rates limit limits code "
+    "codes number numbers name names price prices data value values schema format formats result results metadata "
+    "total totals fee fees cost costs policy policies office score scores level levels category categories events "
+    "settings preferences options balance queue quota activity activities tracking reference references url urls "
+    "size sizes requirements eligibility availability error errors reason reasons attempts feed estimator "
+    "calculator validator viewer finder reader parser checker analyzer analyser converter tracker lookup searcher "
+    "docs documentation guidelines help address market markets index".split()
+)
+"""Nouns that make the word before them a noun too: `payment_status`, `order_history`."""
+
+MADE = frozenset(
+    "chart plot graph diagram summary summaries uuid guid embedding embeddings thought thoughts numbers integers "
+    "ints digits matrix vector vectors outline translation visualization visualisation estimate forecast "
+    "transcript thumbnail mindmap flowchart histogram heatmap wordcloud palette".split()
+)
+"""What may be made without touching anything: the tool's own answer."""
+
+MAKERS = frozenset("create add append insert write set compose recreate".split())
+"""The verbs that make it."""
+
+STRIPPED = frozenset(
+    "duplicates whitespace spaces formatting punctuation stopwords accents html markdown noise outliers prefix "
+    "suffix diacritics emojis comments nulls".split()
+)
+"""What may be removed from the text that a tool was given."""
+
+STRIPPERS = frozenset("remove erase drop clear replace discard".split())
+
+CREDENTIALS = frozenset(
+    "password passwords passphrase passphrases secret secrets credential credentials passcode passcodes".split()
+)
+"""What gives its reader the powers of others, where it ends the name of a tool that reads."""
+
+OPENED = frozenset(
+    "door doors garage gate window valve lock account position pr trade issue ticket case claim shutter trunk safe "
+    "barrier port firewall tunnel".split()
+)
+"""What is opened by more than looking at it."""
+
+CARRIERS = frozenset("run execute perform make do issue start initiate exec launch conduct".split())
+"""Verbs that say what they do by their object: `run a search` reads."""
+
+CARRIED = frozenset(
+    "query queries search searches lookup lookups select calculation calculations analysis check checks scan "
+    "simulation review comparison inspection forecast inference test tests prediction regression retrieval "
+    "evaluation aggregation diagnostics diagnostic report reports background".split()
+)
+"""Objects with which those verbs read or calculate."""
+
+PAIRS: Mapping[str, str] = {
+    "controls a device": "go+to",
+    "sends": (
+        "text+user text+customer text+contact text+number text+phone text+person text+message make+call ping+webhook"
+    ),
+    "changes access": (
+        "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off"
+    ),
+    "pays": (
+        "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
+        "process+payment process+refund process+order process+transaction issue+credit issue+refund issue+invoice "
+        "issue+card"
+    ),
+    "books": "check+in make+reservation make+booking make+appointment",
+    "changes what is stored": "set+up find+replace search+replace handle+request generate+deepfake",
+    "shares": "make+public",
+    "runs something": "kick+off",
+    "deletes": "get+rid",
+    "publishes": "go+live",
+}
+"""Two words of a name that act together, with nothing or `BETWEEN` between them."""
+
+BETWEEN = frozenset("a an the new api access my user auth audio video invite temporary guest door entry backup".split())
+"""What may stand between the two."""
+
+REVEALS = frozenset("get read reveal search show fetch export retrieve view".split())
+"""Verbs that show what is asked for."""
+
+RETURNED = frozenset("item items order orders product products package shipment purchase device delivered book".split())
+"""What is returned to a shop, not to the caller."""
+
+QUEUED = frozenset("request requests report reports record records summary list version versions".split())
+"""Nouns that make the verb before them one, after a verb of reading: `list_merge_requests`."""
+
+DETERMINERS = frozenset(
+    "a all an another any down each every everyone existing given her him his into it its multiple my new off one "
+    "our out people several some somebody someone specific specified that the their them these this those to two up "
+    "your".split()
+)
+"""What follows a verb, not a noun."""
+
+OPENERS = frozenset(
+    "a ability able action admin agent agents allow allows also an and api are asynchronously atomically "
+    "automatically batch be beta bulk by callers can capability capable car client clients command companies "
+    "dangerous deprecated designed directly easily efficiently endpoint experimental for function helper helps "
+    "immediately important individuals instantly intended interface internal irreversibly irrevocably is it just "
+    "landlords let lets mass may mcp meant method must of operation optionally or owners permanently please plugin "
+    "powerful programmatically quickly recursively rental safely securely server service should silently simple "
+    "simply skill so that the then this to tool tools us use used user users using utility warning way ways which "
+    "will you".split()
+)
+"""What a sentence may say before it comes to its verb: `this tool allows you to`."""
+
+SUBORDINATE = frozenset(
+    "if when whenever whether that which where who whose once unless because since until while as were was been "
+    "being how what not never already including such".split()
+)
+"""What opens a clause about something else."""
+
+NEGATIONS = frozenset(
+    "not never without cannot don't doesn't won't can't isn't no neither nor don doesn instead avoid than".split()
+)
+
+GRAVE = frozenset({"sends", "pays", "publishes", "shares", "books", "deletes", "changes access"})
+"""What counts wherever it is said of a tool that nothing says to read."""
