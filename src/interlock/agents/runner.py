@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from interlock.agents import calls, steps
+from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt, Interruption
@@ -25,6 +26,7 @@ from interlock.core.telemetry import Span
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
 from interlock.llm.retries import RetryPolicy, delay_s
+from interlock.policy.progress import Stuck
 from interlock.store import audit, controls, ledger, mailbox, traces
 from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
@@ -213,9 +215,16 @@ async def _follow(session: Session, turn: Turn) -> bool:
         await _end(session, ending, _step_of(session, turn, ()))
         return False
     await _record(session, turn, ())
+    if (stuck := session.stuck()) is not None:
+        await _end(session, _gets_nowhere(stuck))
+        return False
     if reply.stop_reason is not StopReason.PAUSE_TURN:
         await _nudge(session)
     return True
+
+
+def _gets_nowhere(stuck: Stuck) -> Ending:
+    return Ending(status="failed", stop_reason=NO_PROGRESS, error=f"it got nowhere: {stuck.reason}", stuck=stuck)
 
 
 async def _nudge(session: Session) -> None:
@@ -286,6 +295,10 @@ async def _finish_step(session: Session) -> bool:
         if await session.write(steps.park_unless_answered, session.claim, session.now()):
             return False
     session.owes_answers = False
+    stuck = session.stuck()
+    if stuck is not None and not session.quiet:
+        await _end(session, _gets_nowhere(stuck), results=session.results(results, session.answers()))
+        return False
     if session.quiet:
         told = session.results(results, session.answers())
         await _end(session, _last_word(session, session.last_text), results=told)
@@ -317,7 +330,8 @@ async def _tell(session: Session, results: Results, message: Message) -> None:
 async def _end(
     session: Session, ending: Ending, step: StepRecord | None = None, results: Results | None = None
 ) -> None:  # fmt: skip
-    ending = replace(ending, follow_up=session.runtime.follow_ups.get(session.claim.run.kind))
+    idle = session.watch.idle_calls, session.watch.idle_microusd
+    ending = replace(ending, follow_up=session.runtime.follow_ups.get(session.claim.run.kind), idle=idle)
     await session.write(
         steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
     )  # fmt: skip
@@ -325,8 +339,9 @@ async def _end(
 
 async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason: str, why: str) -> None:
     ending = Ending(
-        status="failed", stop_reason=stop_reason, error=why, open_microusd=held[0].open_microusd if held else 0
-    )
+        status="failed", stop_reason=stop_reason, error=why, open_microusd=held[0].open_microusd if held else 0,
+        idle=(held[0].watch.idle_calls, held[0].watch.idle_microusd) if held else None,
+    )  # fmt: skip
     await _finish_anyway(runtime, claim, ending)
 
 

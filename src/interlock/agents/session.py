@@ -21,6 +21,7 @@ from interlock.core.complaint import Complaint
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
 from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
+from interlock.policy.progress import Stuck, Watch
 from interlock.policy.risk import Risk
 from interlock.store.errors import LeaseLost
 from interlock.store.ledger import Opening, Spender
@@ -123,6 +124,10 @@ class Session:
     """Of the prompt, as far as it was counted."""
     counted: int = 0
     """Messages that `tokens` includes."""
+    watch: Watch = field(default_factory=Watch)
+    """Whether it gets anywhere."""
+    step_microusd: int = 0
+    """What the last step cost."""
     budget_denied: str | None = None
     """Why no more money came, where a person was asked for it."""
 
@@ -244,6 +249,7 @@ class Session:
         self.usage = self.usage.plus(usage)
         self._append(message)
         self.reservation, self.attempt, self.owed_microusd = None, 0, None
+        self.step_microusd = step.settlement.actual_microusd
         held = {hold.call_id: hold.approval["id"] for hold in step.holds}
         self.calls = [
             CallState(
@@ -261,6 +267,12 @@ class Session:
         self.quiet = self.quiet or done.ends_run
         if call.tool == HANDS_IN and not done.is_error:
             self.handed_in = True
+
+    def stuck(self) -> Stuck | None:
+        """Counts the last step, whose calls have ended; why the run is to be stopped, where it gets nowhere."""
+        self.watch.step(self.step_microusd, self.calls)
+        task = self.brief.task
+        return self.watch.stuck(self.runtime.settings.breakers, task.budget_microusd if task is not None else None)
 
     def answers(self) -> Message:
         """The results of the last step's calls, in call order."""

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import circles, conversation, scheduled, spending
+from interlock.agents import breaker, circles, conversation, scheduled, spending
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
 from interlock.core.values import SYSTEM, Actor
 from interlock.memory import lesson_book
 from interlock.policy.loops import Limits
+from interlock.policy.progress import Stuck
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
@@ -311,6 +312,10 @@ class Ending:
     error: str | None = None
     open_microusd: int = 0
     follow_up: FollowUp | None = None
+    stuck: Stuck | None = None
+    """Why it was stopped, where it got nowhere."""
+    idle: tuple[int, int] | None = None
+    """Model calls and micro-dollars since its last sign of progress."""
 
 
 def end(
@@ -354,6 +359,10 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
                 task_id=task.id, to=TaskState.REVIEW, actor=actor, reason="handed in", key=f"handin:{run.id}"
             )
             tasks.advance(tx, review, now)
+    if ending.stuck is not None:
+        breaker.stop(tx, run, ending.stuck, now)
+    elif failed and run.task_id is not None and ending.idle is not None:
+        tasks.count_idle(tx, run.task_id, *ending.idle)
     if run.mission_id is not None and run.kind != LEARN:
         news = {
             "run_id": run.id,

@@ -59,7 +59,14 @@ _MOVE = (
         version=_t.version + 1,
         updated_at=b("now", type_=_TIME),
         ended_at=b("ended", type_=_TIME),
+        idle_calls=sa.text("0"),
+        idle_microusd=sa.text("0"),
     )
+)
+_IDLE = (
+    sa.update(TASKS)
+    .where(_t.id == b("task"))
+    .values(idle_calls=b("calls"), idle_microusd=b("amount", type_=sa.BigInteger()))
 )
 _BY_MISSION = sa.select(TASKS).where(_t.mission_id == b("mission")).order_by(_t.created_at, _t.id)
 _LINKS = (
@@ -300,6 +307,11 @@ def say(
         run_id=run_id, text=text, created_at=now,
     )  # fmt: skip
     return message_id
+
+
+def count_idle(tx: Tx, task_id: str, calls: int, amount_microusd: int) -> None:
+    """Keeps for a task's next run what this one did since its last sign of progress; a change of state forgets it."""
+    tx.run(_IDLE, {"task": task_id, "calls": calls, "amount": amount_microusd})
 
 
 def thread(tx: Tx, task_id: str) -> list[Any]:

@@ -1,0 +1,182 @@
+"""Whether a run gets anywhere: what counts as a sign of progress, and when the lack of it stops the run. Pure.
+
+A sign is something that was not there before: a file or a deliverable with new content, an effect with new arguments,
+a person's answer, something read that was never read before. Words of the agent are none, whomever they are for.
+What follows when there is none for too long is the runner's matter. Source: row I7.
+"""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from interlock.core.values import canonical_json, digest, usd
+
+TALK = frozenset({"post_progress", "post_comment", "notification", "do_nothing"})
+"""Tools that only say something, or nothing."""
+PAYLOADS = ("content", "data", "patch", "body")
+"""Arguments that are what a tool makes: with one of these, what it answers is of no interest."""
+LEAST_CALLS = 3
+"""Fewer model calls than these say nothing, however dear."""
+SHOWN = 12
+"""Calls that a diagnosis names."""
+_CHANGING = re.compile(r"[0-9a-f]{8,}|\d+", re.IGNORECASE)
+
+
+class Limits(Protocol):
+    """When a run is stopped; the settings have them."""
+
+    @property
+    def progress(self) -> bool:
+        """Whether runs are stopped at all."""
+
+    @property
+    def idle_calls(self) -> int:
+        """Model calls without a sign of progress."""
+
+    @property
+    def idle_share(self) -> float:
+        """Of the task's budget, spent without a sign of progress."""
+
+
+class Called(Protocol):
+    """A tool call that has ended, as a row or in memory."""
+
+    @property
+    def tool(self) -> str:
+        """Its name."""
+
+    @property
+    def args(self) -> Any:
+        """As the model gave them, or a person instead."""
+
+    @property
+    def risk(self) -> str:
+        """As it was decided."""
+
+    @property
+    def status(self) -> str:
+        """done, failed, denied, refused …"""
+
+    @property
+    def approval_id(self) -> str | None:
+        """The question that a person answered."""
+
+    @property
+    def result(self) -> str | None:
+        """What the model was told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Why a run was stopped: in a line, and what it did meanwhile."""
+
+    reason: str
+    calls: int
+    microusd: int
+    did: tuple[str, ...]
+    """The calls since the last sign of progress, most frequent first: `3 × file_read {"path": "a"} → failed`."""
+
+    @property
+    def diagnosis(self) -> str:
+        """For people and for the next agent."""
+        did = "\n".join(f"- {line}" for line in self.did) or "- it called no tools"
+        return f"Stopped: {self.reason}. What it did since the last sign of progress:\n{did}"
+
+
+@dataclass(slots=True)
+class Watch:
+    """Counts model calls and money since the last sign of progress; the same steps give the same counts."""
+
+    idle_calls: int = 0
+    idle_microusd: int = 0
+    _signs: set[str] = field(default_factory=set)
+    _asked: set[str] = field(default_factory=set)
+    _did: deque[str] = field(default_factory=lambda: deque(maxlen=200))
+
+    def step(self, microusd: int, calls: Sequence[Called]) -> None:
+        """Takes a model call, what it cost, and its tool calls, which have ended."""
+        fresh = [sign for call in calls for sign in self._signs_of(call) if sign not in self._signs]
+        self._signs.update(fresh)
+        if fresh:
+            self.idle_calls = self.idle_microusd = 0
+            self._did.clear()
+            return
+        self.idle_calls += 1
+        self.idle_microusd += microusd
+        self._did.extend(map(_shown, calls))
+
+    def stuck(self, limits: Limits, budget_microusd: int | None) -> Stuck | None:
+        """Why the run is to be stopped; None where it may go on. Only a task has a budget.
+
+        Source: numbers, "Other defaults".
+        """
+        if not limits.progress:
+            return None
+        share = None if budget_microusd is None else round(limits.idle_share * budget_microusd)
+        counted = f"{self.idle_calls} model calls for {usd(self.idle_microusd)} without a sign of progress"
+        if self.idle_calls >= limits.idle_calls:
+            reason = f"{counted}; {limits.idle_calls} are the most"
+        elif share and self.idle_calls >= LEAST_CALLS and self.idle_microusd >= share:
+            reason = f"{counted}; {usd(share)}, {limits.idle_share:.0%} of its task's budget, is the most"
+        else:
+            return None
+        return Stuck(reason, self.idle_calls, self.idle_microusd, tuple(_counted(self._did)))
+
+    def _signs_of(self, call: Called) -> Iterable[str]:
+        if call.approval_id is not None:
+            yield f"answer:{call.approval_id}"
+        if call.status != "done" or call.tool in TALK:
+            return
+        args = call.args if isinstance(call.args, Mapping) else {}
+        made = [args[name] for name in PAYLOADS if args.get(name)]
+        asked = f"{call.tool}:{canonical_json(args)}"
+        if made:
+            yield f"made:{digest(canonical_json(made))}"
+        elif call.risk != "GREEN":
+            yield f"did:{digest(asked)}"
+        else:
+            yield from self._found(asked, _without_echo(call.result or "", args))
+
+    def _found(self, asked: str, text: str) -> Iterable[str]:
+        """Who asks the same again finds nothing new in numbers that have changed, such as the time of day."""
+        same = "same:" + digest(asked + _CHANGING.sub("#", text))
+        again, before = asked in self._asked, same in self._signs
+        self._asked.add(asked)
+        self._signs.add(same)
+        if text.strip() and not (again and before):
+            yield f"found:{digest(text)}"
+
+
+def _without_echo(text: str, args: Mapping[str, Any]) -> str:
+    """A result without the arguments that it repeats, so that asking otherwise is not finding something else."""
+    for word in sorted({value for value in _strings(args) if value}, key=len, reverse=True):
+        text = text.replace(word, "") if len(word) > 1 else re.sub(rf"\b{re.escape(word)}\b", "", text)
+    return text
+
+
+def _strings(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _strings(each)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _shown(call: Called) -> str:
+    args = canonical_json(call.args) if call.args else ""
+    short = args if len(args) <= 120 else f"{args[:119]}…"
+    return f"{call.tool} {short}".strip() + ("" if call.status == "done" else f" → {call.status}")
+
+
+def _counted(did: Iterable[str]) -> list[str]:
+    counts = Counter(did)
+    lines = [f"{n} × {what}" if n > 1 else what for what, n in counts.most_common(SHOWN)]
+    left = len(counts) - len(lines)
+    return [*lines, f"and {left} others"] if left > 0 else lines
