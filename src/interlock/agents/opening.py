@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
+from interlock.agents import breaker, conversation, learning, scheduled, spending, steps
 from interlock.agents import brief as briefs
-from interlock.agents import conversation, learning, scheduled, spending, steps
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona, restored
@@ -100,6 +100,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         attempt=brief.attempts,
     )
     session.openings = openings
+    session.watch = breaker.resumed(brief, unanswered=False)
     return session
 
 
@@ -256,6 +257,8 @@ def _resume(session: Session) -> None:
     elif not last and brief.steps:
         paused = brief.steps[-1].stop_reason == StopReason.PAUSE_TURN
         session.owes_nudge = not paused and Text(NUDGE) not in own[-1].blocks
+    if session.owes_answers:
+        session.watch = breaker.resumed(brief, unanswered=True)
     denied = [a for a in brief.approvals.values() if a.kind == "BUDGET" and a.status in ("denied", "expired")]
     if denied:
         session.budget_denied = f"a person did not raise the budget: {denied[-1].note or 'no reason given'}"
