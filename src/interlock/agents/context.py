@@ -10,6 +10,7 @@ from interlock.core.clock import Clock
 from interlock.core.telemetry import Telemetry
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
+from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
 from interlock.store.engine import Store
@@ -28,7 +29,7 @@ class Runtime:
     settings: Settings
     clock: Clock
     store: Store
-    policy: Policy
+    in_force: InForce
     personas: PersonaSet
     models: Models
     prices: PriceTable
@@ -36,6 +37,11 @@ class Runtime:
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     """By kind of run: what is done with the answer of a run that completed."""
+
+    @property
+    def policy(self) -> Policy:
+        """What calls are decided by from now on."""
+        return self.in_force.policy
 
     @property
     def telemetry(self) -> Telemetry:

@@ -13,6 +13,7 @@ from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings
 from interlock.oversight import learner
 from interlock.policy.cases import Surroundings
+from interlock.policy.in_force import InForce
 from interlock.policy.policy_file import policy_from
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
@@ -39,7 +40,7 @@ class Parts:
             settings=settings,
             clock=clock,
             store=store,
-            policy=self.policy,
+            in_force=InForce(self.policy),
             personas=self.personas,
             models=Models(providers_of(settings)),
             prices=self.prices.on(lambda: clock.now().date()),

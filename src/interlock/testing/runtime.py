@@ -16,6 +16,7 @@ from interlock.llm.messages import Model, ModelRef
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
 from interlock.oversight import learner
+from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
 from interlock.settings import Settings, load_settings
 from interlock.store import migrate, squad
@@ -60,7 +61,7 @@ def runtime_over(
         settings=settings,
         clock=time,
         store=store,
-        policy=policy or Policy.builtin(),
+        in_force=InForce(policy or Policy.builtin()),
         personas=load_personas(True, [], known_tools=frozenset(toolbox.names)).with_needs(toolbox.needs),
         models=OneModel(model),
         prices=PriceTable.load().on(lambda: time.now().date()),

@@ -16,6 +16,7 @@ from interlock.core.values import SYSTEM
 from interlock.desk import conversation, signing
 from interlock.desk.office import Person
 from interlock.llm.messages import Block, ToolUse
+from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
 from interlock.settings import load_settings
 from interlock.state_machine.table import TaskState
@@ -67,7 +68,7 @@ class Stage:
         """Goes on with nothing in memory, as another process would."""
         runtime = self.runtime
         fresh = Workspaces(runtime.settings.home, runtime.store)
-        self.runtime = replace(runtime, workspaces=fresh, policy=policy or runtime.policy)
+        self.runtime = replace(runtime, workspaces=fresh, in_force=InForce(policy or runtime.policy))
 
     async def chat(self, text: str = "hello", persona: str = "operations") -> str:
         """A message of Ada's for a persona; returns the run."""
