@@ -15,11 +15,13 @@ from interlock.core.ids import new_id
 from interlock.core.values import digest
 from interlock.llm.messages import ToolUse
 from interlock.policy.calls import Decision
+from interlock.policy.grants import alike
 from interlock.policy.risk import Risk
 from interlock.policy.secrets import scrub_value
 from interlock.store import approvals, traces
 from interlock.store.consulting import CONSENSUS
 from interlock.store.errors import LeaseLost
+from interlock.tools.definitions import definition_of
 from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
 
@@ -79,7 +81,7 @@ def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, 
         "effect": str(decision.effect) if decision else "deny",
         "rules": list(decision.rules) if decision else [],
         "reasons": list(decision.reasons) if decision else [proposal.answer],
-        "policy_hash": session.gate.policy.version_hash,
+        "policy_hash": decision.policy_hash if decision else session.gate.policy.version_hash,
         "status": str(proposal.status),
         "subject": proposal.subject,
         "idempotency_token": token_of(session.claim.run.id, step_number, proposal.position),
@@ -124,20 +126,24 @@ def question(
     """A row of `approvals` without what the run itself tells."""
     now, brief = session.now(), session.brief
     expires_s = decision.expires_s or session.runtime.settings.approval_expires_s
-    task = brief.task
+    task, persona = brief.task, session.persona.name
+    shown = scrub_value(args)
     return {
         "id": new_id("apr"),
         "kind": kind,
+        "alike": _alike(session, decision, tool, args) if kind == "TOOL_CALL" else None,
         "request": {
             "tool": tool.name,
-            "args": scrub_value(args),
+            "args": shown,
+            "definition": definition_of(tool),
             "tool_digest": tool.digest,
             "call_id": provider_call_id,
             "files": files,
             "summary": why or (f"asks: {args.get('question')}" if kind == "QUESTION" else f"wants to call {tool.name}"),
-            "persona": session.persona.name,
+            "persona": persona,
             "task": task.title if task else None,
             "simulated": session.model.simulated,
+            "grantable": decision.grantable,
         },
         "risk": str(decision.risk),
         "rules": list(decision.rules),
@@ -147,6 +153,13 @@ def question(
         "not_requester": decision.not_requester,
         "expires_at": later(now, expires_s),
     }
+
+
+def _alike(session: Session, decision: Decision, tool: Tool, args: Any) -> str:
+    return alike(
+        project=session.claim.run.project_id, persona=session.persona.name, tool=tool.name, tool_digest=tool.digest,
+        risk=str(decision.risk), rules=decision.rules, people=decision.people, args=args,
+    )  # fmt: skip
 
 
 class Settled:
@@ -267,12 +280,23 @@ async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
     if is_restored or call.status not in (CallStatus.HELD, CallStatus.UNKNOWN):
         return True
     row = await session.runtime.store.read(approvals.approval, call.approval_id) if call.approval_id else None
-    if row is None or row.status in ("pending", approvals.CONSULTING):
+    if row is None or row.status == "void":
+        return await _asked_again(session, call, settled)
+    if row.status in ("pending", approvals.CONSULTING):
         return False
     if row.status == "approved" and row.kind != "QUESTION":
         return True
     settled.done.append(_answered(session, call, row))
     session.after_call(settled.done[-1])
+    return False
+
+
+async def _asked_again(session: Session, call: CallState, settled: Settled) -> bool:
+    """A call that waits for a question which is not there, or was taken back: it is decided anew, and asked anew."""
+    tool = session.gate.toolbox.get(call.tool)
+    if call.status != CallStatus.UNKNOWN or tool is None:
+        return True
+    settled.holds.append(await _unknown(session, call, "nobody was asked about it, or the question was taken back"))
     return False
 
 
@@ -298,7 +322,8 @@ def _held_anew(session: Session, call: CallState, outcome: HeldAnew) -> Hold:
     assert tool is not None
     why = f"wants to call {tool.name}: {outcome.reason}"
     asked = question(
-        session, "TOOL_CALL", outcome.decision, tool, outcome.args, call.call_id, dict(outcome.files), why
+        session, "QUESTION" if tool.asks else "TOOL_CALL", outcome.decision, tool, outcome.args, call.call_id,
+        dict(outcome.files), None if tool.asks else why,
     )  # fmt: skip
     hold = Hold(
         call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id, args=outcome.args

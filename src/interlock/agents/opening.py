@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from interlock.agents import breaker, conversation, learning, scheduled, spending, steps
+from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps
 from interlock.agents import brief as briefs
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
@@ -65,7 +65,8 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     ref = model_of(runtime, brief, persona)
     model = await runtime.models.get(ref)
     chat = run.kind == "chat"
-    tools = _tools(runtime, persona, run)
+    barred = await acquaintance.barred(runtime, run.project_id)
+    tools = _tools(runtime, persona, run, barred)
     limits = spending.Limits(
         run=persona.run_microusd(chat=chat),
         agent_day=persona.daily_microusd,
@@ -87,7 +88,10 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         persona=persona,
         ref=ref,
         model=model,
-        gate=Gate(runtime.policy, runtime.toolbox, frozenset(t.name for t in tools), _caller(brief, persona)),
+        gate=Gate(
+            runtime.in_force, runtime.toolbox, frozenset(t.name for t in tools), _caller(brief, persona),
+            runtime.settings.approvals.people_for_red, barred,
+        ),
         system=(),
         tools=tools,
         messages=[],
@@ -104,10 +108,12 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     return session
 
 
-def _tools(runtime: Runtime, persona: Persona, run: Any) -> tuple[ToolSpec, ...]:
+def _tools(runtime: Runtime, persona: Persona, run: Any, barred: Mapping[str, str]) -> tuple[ToolSpec, ...]:
     if run.kind == learning.KIND:
         return ()
     names = persona.offered_tools if run.task_id else persona.offered_tools - NEEDS_TASK
+    if barred:
+        names -= {tool.name for tool in runtime.toolbox.foreign if tool.digest in barred}
     return runtime.toolbox.offered(names)
 
 
@@ -120,6 +126,7 @@ def _caller(brief: Brief, persona: Persona) -> Caller:
         project=brief.run.project_id,
         task_type=task.type if task else None,
         cost_usd=brief.run.cost_microusd / 1_000_000,
+        task_id=task.id if task else None,
     )
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import InterlockError
@@ -16,6 +17,9 @@ from interlock.settings import Settings
 from interlock.store import migrate, squad
 from interlock.store.engine import Store
 
+if TYPE_CHECKING:
+    from interlock.policy.rules import Policy
+
 
 @dataclass(frozen=True, slots=True)
 class Counter:
@@ -24,6 +28,16 @@ class Counter:
     settings: Settings
     clock: Clock
     store: Store
+
+    @property
+    def policy(self) -> "Policy":
+        """What calls are decided by, as its file is now; read only where a call is decided anew.
+
+        Raises ConfigError with all faults of the file.
+        """
+        from interlock.app.parts import load_policy
+
+        return load_policy(self.settings.policy)
 
 
 @contextlib.asynccontextmanager

@@ -19,7 +19,7 @@ from interlock.desk.replies import headline, tone_of
 from interlock.desk.signing import card_of
 from interlock.desk.views import View
 from interlock.desk.wording import dollars, line, moment, words
-from interlock.store import approvals, blobs, signatures
+from interlock.store import asked, blobs, signatures
 from interlock.store.tx import Tx
 
 TITLES = {
@@ -66,9 +66,9 @@ async def approval_card(office: Office, ident: str, *, taps: bool = True) -> Car
 
 
 def _asked(tx: Tx, ident: str, now: datetime) -> Asked:
-    row = approvals.approval(tx, find(tx, "approval", ident))
+    row = asked.one(tx, find(tx, "approval", ident))
     assert row is not None
-    card = card_of(tx, row)
+    card = card_of(row)
     return Asked(card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card))
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from interlock.core.clock import Clock
 from interlock.core.errors import Refused
 from interlock.core.values import Actor, ActorKind
+from interlock.policy.rules import Policy
 from interlock.settings import Settings
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.engine import Store
@@ -25,6 +26,13 @@ class Office(Protocol):
     @property
     def store(self) -> Store:
         """The open database."""
+
+    @property
+    def policy(self) -> Policy:
+        """What calls are decided by.
+
+        Raises ConfigError where its file cannot be used.
+        """
 
 
 ROLES = ("viewer", "operator", "admin")

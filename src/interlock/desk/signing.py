@@ -1,34 +1,48 @@
-"""The approval queue and its answers: what a person sees of a question, approving it, denying it.
+"""The approval queue and its answers: what a person sees of a question, approving it, denying it, one or many alike.
 
 Whether the answer counts is the store's door's; what it leads to, the runner's and the coordinator's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import InterlockError, UsageError
+from interlock.desk import grants as leave
 from interlock.desk.finding import find
+from interlock.desk.grants import Wish
+from interlock.desk.judging import Judge
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
-from interlock.policy.binding import subject_hash
 from interlock.store import approvals as approval_store
-from interlock.store import ledger, squad, traces
-from interlock.store import missions as mission_store
-from interlock.store import tasks as task_store
+from interlock.store import asked
 from interlock.store.approvals import Answer
+from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 
 MOST_WORDS = 4_000
 """Characters of a note or a reason."""
+MOST_ALIKE = 50
+"""Questions that are answered together."""
+_PRIVATE = ("definition",)
+"""Parts of a request that only machines read."""
 
 
-async def approvals(office: Office, *, status: str | None = "pending", mission: str | None = None) -> list[View]:
-    """The queue, oldest first, as cards; None for answered ones too. Source: row C5.
+async def approvals(
+    office: Office,
+    *,
+    status: str | None = "pending",
+    mission: str | None = None,
+    limit: int = 200,
+    after: str | None = None,
+) -> list[View]:
+    """A page of the queue, oldest first, as cards; None for answered ones too. Source: row C5.
 
-    Raises Unknown for a mission that is not there.
+    `after` is the id of the last question of the page before.
+
+    Raises Unknown for a mission or a question that is not there.
     """
-    return await office.store.read(_queue, status, mission)
+    return await office.store.read(_queue, status, mission, limit, after)
 
 
 async def approval(office: Office, ident: str) -> View:
@@ -39,48 +53,75 @@ async def approval(office: Office, ident: str) -> View:
     return await office.store.read(_one, ident)
 
 
-def _queue(tx: Tx, status: str | None, mission: str | None) -> list[View]:
+async def waiting(office: Office) -> int:
+    """How many questions wait for people."""
+    return await office.store.read(asked.waiting)
+
+
+async def alike(office: Office, ident: str) -> list[View]:
+    """The open questions that may be answered together with one, itself among them, oldest first.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_alike, ident)
+
+
+def _queue(tx: Tx, status: str | None, mission: str | None, limit: int, after: str | None) -> list[View]:
     within = find(tx, "mission", mission) if mission else None
-    return [card_of(tx, row) for row in approval_store.approvals(tx, status=status, mission_id=within)]
+    last = find(tx, "approval", after) if after else None
+    return [card_of(row) for row in asked.page(tx, status=status, mission_id=within, after=last, most=limit)]
 
 
 def _one(tx: Tx, ident: str) -> View:
-    row = approval_store.approval(tx, find(tx, "approval", ident))
-    assert row is not None
-    return card_of(tx, row)
+    return card_of(asked.one(tx, find(tx, "approval", ident)))
 
 
-def card_of(tx: Tx, row: Any) -> View:
-    """What a person sees of an approval's row."""
-    mission = mission_store.mission(tx, row.mission_id) if row.mission_id else None
-    task = task_store.task(tx, row.task_id) if row.task_id else None
-    run = traces.run(tx, row.run_id) if row.run_id else None
-    money = ledger.account(tx, f"mission:{row.mission_id}") if row.mission_id else None
-    asker = squad.names(tx, [row.asked_by]).get(row.asked_by, row.asked_by.removeprefix("system:"))
+def _alike(tx: Tx, ident: str) -> list[View]:
+    row: Any = approval_store.approval(tx, find(tx, "approval", ident))
+    return [card_of(each) for each in asked.some(tx, asked.alike(tx, row, MOST_ALIKE))]
+
+
+def card_of(row: Any) -> View:
+    """What a person sees of a question, from its whole row."""
+    request = {name: value for name, value in row.request.items() if name not in _PRIVATE}
+    rehearsed = row.run_simulated if row.run_simulated is not None else row.mission_simulated
     return view(
         row, "id", "kind", "status", "risk", "rules", "reasons", "project_id", "mission_id", "task_id", "run_id",
         "people", "not_requester", "decided_by", "note", "edited", "edited_args", "created_at", "expires_at",
-        "answered_at", "request",
-        asked_by=asker, tool=row.request.get("tool"), args=row.request.get("args"),
-        summary=row.request.get("summary"), goal=mission.goal if mission else None,
-        task_title=task.title if task else None,
-        run_cost_usd=dollars(run.cost_microusd) if run else 0.0,
-        mission_cost_usd=dollars(money.settled_microusd) if money else 0.0,
-        decided_by_name=approval_store.name_of(tx, row.decided_by),
-        simulated=bool(run.simulated) if run else bool(mission.simulated) if mission else False,
+        "answered_at", "alike", "decided_by_name", "goal", "task_title",
+        request=request,
+        asked_by=row.asker or row.asked_by.removeprefix("system:"), tool=request.get("tool"), args=request.get("args"),
+        summary=request.get("summary"),
+        on_behalf_of=row.on_behalf_of_name or row.on_behalf_of,
+        labels=sorted(row.run_labels or ()),
+        run_cost_usd=dollars(row.run_cost or 0),
+        mission_cost_usd=dollars(row.mission_cost or 0),
+        simulated=bool(rehearsed),
+        scopes=leave.scopes(row),
     )  # fmt: skip
 
 
 async def approve(
-    office: Office, person: Person, ident: str, *, note: str | None = None, args: Mapping[str, Any] | None = None
+    office: Office,
+    person: Person,
+    ident: str,
+    *,
+    note: str | None = None,
+    args: Mapping[str, Any] | None = None,
+    grant: str | None = None,
+    narrow: bool = False,
 ) -> View:
     """Signs off, with edited arguments where `args` are given; returns the card afterwards.
 
-    `still_needed` in it says how many more people must approve.
+    `still_needed` in it says how many more people must approve; `asks_anew`, that the edited call is of a higher risk
+    and was not approved by this; `grant`, what was granted with it: calls like this one for the `hour`, the `task` or
+    the `agent`, where `narrow` only for the same targets.
 
-    Raises Unknown, AlreadyAnswered, Refused, and UsageError where arguments are edited that there are none of.
+    Raises Unknown, AlreadyAnswered, Refused, and UsageError for arguments that do not fit, or a grant that cannot be.
     """
-    return await office.store.write(_answer, person, ident, "approve", _words(note), args, office.clock.now())
+    words, wish = _words(note), None if grant is None else Wish.of(grant, narrow=narrow)
+    judge = None if args is None else Judge(office.policy, office.settings.approvals.people_for_red)
+    return await office.store.write(_answer, person, ident, "approve", words, args, judge, wish, office.clock.now())
 
 
 async def deny(office: Office, person: Person, ident: str, *, reason: str) -> View:
@@ -88,10 +129,58 @@ async def deny(office: Office, person: Person, ident: str, *, reason: str) -> Vi
 
     Raises Unknown, AlreadyAnswered, Refused, and UsageError without a reason.
     """
-    words = _words(reason)
+    words = _reason(reason)
+    return await office.store.write(_answer, person, ident, "deny", words, None, None, None, office.clock.now())
+
+
+async def approve_alike(
+    office: Office, person: Person, shown: Sequence[str], *, note: str | None = None
+) -> list[View]:  # fmt: skip
+    """Signs off exactly the questions whose ids were `shown`, each for itself; the cards afterwards.
+
+    One that cannot be answered any more has `failed` in its card, which says why.
+
+    Raises Unknown, and UsageError where they are not alike.
+    """
+    return await _answer_all(office, person, shown, "approve", _words(note))
+
+
+async def deny_alike(office: Office, person: Person, shown: Sequence[str], *, reason: str) -> list[View]:
+    """Refuses exactly the questions whose ids were `shown`, each for itself; the cards, as of `approve_alike`.
+
+    Raises Unknown, and UsageError without a reason, or where they are not alike.
+    """
+    return await _answer_all(office, person, shown, "deny", _reason(reason))
+
+
+async def _answer_all(
+    office: Office, person: Person, shown: Sequence[str], verdict: str, words: str | None
+) -> list[View]:  # fmt: skip
+    cards = []
+    await office.store.read(_check_alike, shown)
+    for ident in shown:
+        try:
+            now = office.clock.now()
+            cards.append(await office.store.write(_answer, person, ident, verdict, words, None, None, None, now))
+        except StoreError:
+            raise
+        except InterlockError as error:
+            card = await office.store.read(_one, ident)
+            cards.append({**card, "still_needed": 0, "failed": str(error)})
+    return cards
+
+
+def _check_alike(tx: Tx, shown: Sequence[str]) -> None:
+    rows: list[Any] = [approval_store.approval(tx, find(tx, "approval", ident)) for ident in shown]
+    if len({(row.alike, row.project_id) for row in rows}) > 1 or any(row.alike is None for row in rows):
+        raise UsageError("these questions are not alike: answer them one by one")
+
+
+def _reason(text: str) -> str:
+    words = _words(text)
     if words is None:
         raise UsageError("a denial needs a reason that the agent can act on: give one with `--reason`")
-    return await office.store.write(_answer, person, ident, "deny", words, None, office.clock.now())
+    return words
 
 
 def _words(text: str | None) -> str | None:
@@ -102,11 +191,19 @@ def _words(text: str | None) -> str | None:
 
 
 def _answer(
-    tx: Tx, person: Person, ident: str, verdict: str, words: str | None, args: Mapping[str, Any] | None, now: datetime
+    tx: Tx,
+    person: Person,
+    ident: str,
+    verdict: str,
+    words: str | None,
+    args: Mapping[str, Any] | None,
+    judge: Judge | None,
+    wish: Wish | None,
+    now: datetime,
 ) -> View:
     approval_id = find(tx, "approval", ident)
-    row = approval_store.approval(tx, approval_id)
-    assert row is not None
+    row: Any = approval_store.approval(tx, approval_id)
+    is_open = row.status == "pending"
     given = Answer(
         approval_id=approval_id,
         person_id=person.id,
@@ -115,29 +212,15 @@ def _answer(
         surface=person.surface,
         verdict=verdict,
         note=words,
-        args=None if args is None else dict(args),
-        subject=None if args is None else _subject(row, args),
+        edit=judge.edit(tx, row, args) if judge is not None and args is not None and is_open else None,
     )
+    if wish is not None and is_open:
+        leave.check(row, wish, given.edit)
     answered = approval_store.answer(tx, given, now)
-    return {**card_of(tx, answered.approval), "still_needed": answered.still_needed}
-
-
-def _subject(row: Any, args: Mapping[str, Any]) -> str:
-    """The digest of the call with a person's arguments in place of the agent's. Source: row C4.
-
-    Raises UsageError where they do not fit a tool that comes with Interlock; others are known only where they run.
-    """
-    asked = row.request
-    if row.kind != "TOOL_CALL" or row.run_id is None:
-        raise UsageError(f"approval `{row.id}` is a {row.kind} question without arguments to edit: answer without them")
-    if row.status == "pending" and (errors := _faults(asked["tool_digest"], args)):
-        raise UsageError(f"the arguments do not fit `{asked['tool']}`: {'; '.join(errors)}")
-    return subject_hash(row.run_id, asked["call_id"], asked["tool_digest"], dict(args), asked.get("files") or {})
-
-
-def _faults(tool_digest: str, args: Mapping[str, Any]) -> list[str]:
-    from interlock.tools.builtin import builtin_tools
-    from interlock.tools.schema import ArgumentCheck
-
-    found = next((tool for tool in builtin_tools() if tool.digest == tool_digest), None)
-    return ArgumentCheck(found.name, found.input_schema).errors(dict(args)) if found else []
+    granted = None
+    if wish is not None and not answered.asks_anew:
+        granted = leave.give(tx, person, answered.approval, wish, now)
+    card = card_of(asked.one(tx, approval_id))
+    return {
+        **card, "still_needed": answered.still_needed, "asks_anew": answered.asks_anew, "grant": granted,
+    }  # fmt: skip

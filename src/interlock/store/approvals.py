@@ -3,7 +3,8 @@
 Who may be asked is decided by the policy; who answers is known from authentication by the caller.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +15,9 @@ from sqlmodel import UTCDateTime
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
-from interlock.state_machine.table import TERMINAL, TaskState
-from interlock.store import audit, ledger, mailbox, missions, outbox, tasks
+from interlock.store import audit, mailbox, outbox, shortfalls
+from interlock.store.consequences import Word, follow
+from interlock.store.consequences import pending_of_task as pending_of_task
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
 from interlock.store.tx import Tx
 
@@ -24,19 +26,24 @@ _a, _an = APPROVALS.c, ANSWERS.c
 _TIME = UTCDateTime()
 _APPROVAL = sa.select(APPROVALS).where(_a.id == b("approval"))
 _LOCKED = _APPROVAL.with_for_update()
-_LOCK_TASK = sa.select(tasks.TASKS.c.id).where(tasks.TASKS.c.id == b("task_")).with_for_update()
+_PERSON = sa.select(PEOPLE.c.id, PEOPLE.c.name, PEOPLE.c.role).where(PEOPLE.c.id == b("person"))
 _GIVEN = sa.select(_an.person_id, _an.verdict, _an.surface, _an.created_at).where(_an.approval_id == b("approval"))
 _OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
 """Without an answer yet, whoever is asked; in the words of the partial index."""
 _OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), _OPEN)
-_PENDING_OF_TASK = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "pending")
 OF_RUN = sa.select(APPROVALS).where(_a.run_id == b("run_")).order_by(_a.created_at, _a.id)
 _DECIDE = (
     sa.update(APPROVALS)
     .where(_a.id == b("approval"), _a.status == sa.text("'pending'"))
+    .values(status=b("to"), decided_by=b("who"), note=b("words"), answered_at=b("now", type_=_TIME))
+)
+_EDIT = (
+    sa.update(APPROVALS)
+    .where(_a.id == b("approval"), _a.status == sa.text("'pending'"))
     .values(
-        status=b("to"), decided_by=b("who"), note=b("words"), answered_at=b("now", type_=_TIME),
-        edited_args=b("given", type_=_a.edited_args.type), edited=b("changed", type_=sa.Boolean()), subject=b("bound"),
+        edited=sa.true(), edited_args=b("given", type_=_a.edited_args.type), subject=b("bound"), risk=b("risk_"),
+        rules=b("rules_", type_=_a.rules.type), reasons=b("reasons_", type_=_a.reasons.type), people=b("people_"),
+        not_requester=b("others", type_=sa.Boolean()), alike=sa.null(),
     )
 )  # fmt: skip
 _USE = (
@@ -78,6 +85,22 @@ class AlreadyAnswered(Conflict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Arguments that a person gave in place of the agent's, as they were decided anew. Source: row C4."""
+
+    args: dict[str, Any]
+    subject: str
+    """The digest of what is approved instead."""
+    risk: str
+    rules: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+    people: int = 1
+    not_requester: bool = False
+    asks_anew: bool = False
+    """Whether they are of a higher risk than what was asked about: then the question stays open with them in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a person answered on a surface. `person_id`, `name` and `role` come from authentication."""
 
@@ -89,9 +112,9 @@ class Answer:
     verdict: str
     """approve or deny."""
     note: str | None = None
-    args: dict[str, Any] | None = None
-    subject: str | None = None
-    """With edited arguments: the digest of what is approved instead."""
+    edit: Edit | None = None
+    changes: dict[str, Any] | None = None
+    """Of a question that is not about a call: what it asked for, as the person changed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +123,8 @@ class Answered:
 
     approval: Any
     still_needed: int
+    asks_anew: bool = False
+    """Whether nothing was decided, since the edited call has to be looked at for what it is now."""
 
 
 def ask(tx: Tx, **values: Any) -> None:
@@ -146,6 +171,8 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
         raise NotFound("approval", given.approval_id)
     if found.run_id is not None:
         mailbox.lock(tx, found.run_id)
+    elif found.kind == "BUDGET":
+        shortfalls.lock_parked(tx, found)
     row: Any = tx.one(_LOCKED, {"approval": given.approval_id})
     if row.status == CONSULTING:
         raise Conflict(f"approval `{row.id}` cannot be answered yet: the models are being asked first")
@@ -153,41 +180,74 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
         raise AlreadyAnswered(row, name_of(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
         raise Conflict(f"approval `{row.id}` expired at {row.expires_at:%Y-%m-%d %H:%M} UTC: cancel or retry its task")
+    person = _person(tx, given)
     approvers = _may(tx, row, given)
+    given = replace(given, name=person.name)
+    edit = given.edit if given.verdict == "approve" else None
+    if edit is not None:
+        row = _edited(tx, row, edit)
+        if edit.asks_anew or (row.not_requester and given.person_id == row.on_behalf_of):
+            return _asked_anew(tx, row, given, now)
     tx.add(
         ApprovalAnswer, id=new_id("ans"), approval_id=row.id, person_id=given.person_id, surface=given.surface,
-        verdict=given.verdict, note=given.note, args=given.args, created_at=now,
+        verdict=given.verdict, note=given.note, args=edit.args if edit else given.changes, created_at=now,
     )  # fmt: skip
     missing = 0 if given.verdict == "deny" else max(0, row.people - len(approvers) - 1)
     if missing == 0:
         _decide(tx, row, given, now)
     outbox.touch(tx, about(row.id))
-    actor = Actor(ActorKind.HUMAN, given.person_id)
-    audit.note(
-        tx, "APPROVAL_ANSWERED", actor, now, project_id=row.project_id, mission_id=row.mission_id, task_id=row.task_id,
-        run_id=row.run_id, subject=row.id, verdict=given.verdict, surface=given.surface, name=given.name,
-        note=given.note, edited=given.args is not None,
-    )  # fmt: skip
+    _note(tx, "APPROVAL_ANSWERED", row, given, now, edited=bool(row.edited) and given.verdict == "approve")
     return Answered(tx.one(_APPROVAL, {"approval": row.id}), missing)
 
 
+def _person(tx: Tx, given: Answer) -> Any:
+    """INVARIANT: who answers is a person of this database, and has a role that answers at this moment."""
+    person = tx.one(_PERSON, {"person": given.person_id})
+    if person is None:
+        raise Refused(f"`{given.name}` is nobody known here: only people answer approvals, see `interlock people list`")
+    for role in (given.role, person.role):
+        if role not in ROLES_THAT_ANSWER:
+            raise Refused(f"{given.name} is a {role} and may not answer approvals: ask an admin for the role operator")
+    return person
+
+
 def _may(tx: Tx, row: Any, given: Answer) -> set[str]:
-    if given.role not in ROLES_THAT_ANSWER:
-        raise Refused(
-            f"{given.name} is a {given.role} and may not answer approvals: ask an admin for the role operator"
-        )
     if row.not_requester and given.verdict == "approve" and given.person_id == row.on_behalf_of:
         raise Refused(f"the policy asks for a second person: {given.name} started this mission and cannot approve it")
     answers = tx.rows(_GIVEN, {"approval": row.id})
     if any(a.person_id == given.person_id for a in answers):
         raise Refused(f"{given.name} has answered `{row.id}` already: another person must")
-    if given.args is not None and row.people > 1 and answers:
+    if given.edit is not None and answers:
         raise Refused("somebody approved this as it stands: deny it, or approve it without edits")
     return {a.person_id for a in answers if a.verdict == "approve"}
 
 
+def _edited(tx: Tx, row: Any, edit: Edit) -> Any:
+    """Puts a person's arguments into the question: what binds, and what is asked of people, is theirs from here."""
+    values = {
+        "approval": row.id, "given": edit.args, "bound": edit.subject, "risk_": edit.risk, "rules_": list(edit.rules),
+        "reasons_": list(edit.reasons), "people_": max(row.people, edit.people),
+        "others": row.not_requester or edit.not_requester,
+    }  # fmt: skip
+    tx.must(_EDIT, values, 1, Conflict(f"approval `{row.id}` was answered by somebody else just now"))
+    return tx.one(_APPROVAL, {"approval": row.id})
+
+
+def _asked_anew(tx: Tx, row: Any, given: Answer, now: datetime) -> Answered:
+    outbox.touch(tx, about(row.id))
+    _note(tx, "APPROVAL_EDITED", row, given, now, edited=True)
+    return Answered(row, row.people, asks_anew=True)
+
+
+def _note(tx: Tx, action: str, row: Any, given: Answer, now: datetime, *, edited: bool) -> None:
+    audit.note(
+        tx, action, Actor(ActorKind.HUMAN, given.person_id), now, project_id=row.project_id,
+        mission_id=row.mission_id, task_id=row.task_id, run_id=row.run_id, subject=row.id, verdict=given.verdict,
+        surface=given.surface, name=given.name, note=given.note, edited=edited, risk=row.risk,
+    )  # fmt: skip
+
+
 def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
-    edited = given.args is not None and given.verdict == "approve"
     tx.must(
         _DECIDE,
         {
@@ -195,76 +255,17 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
             "to": "approved" if given.verdict == "approve" else "denied",
             "who": given.person_id,
             "words": given.note,
-            "given": given.args if edited else None,
-            "changed": edited,
-            "bound": given.subject if edited and given.subject else row.subject,
             "now": now,
         },
         1,
         Conflict(f"approval `{row.id}` was answered by somebody else just now"),
     )
-    if row.kind == "BUDGET" and given.verdict == "approve":
-        asked = {**row.request, **(given.args or {})}
-        ledger.raise_limit(tx, row.request["account"], int(asked["amount_microusd"]), given.person_id, now)
-    if row.task_id is not None:
-        _release_task(tx, row, given, now)
+    word = Word(
+        verdict=given.verdict, person_id=given.person_id, name=given.name, note=given.note, args=given.changes
+    )  # fmt: skip
+    follow(tx, row, word, now)
     if row.run_id is not None and not open_of_run(tx, row.run_id):
         mailbox.wake(tx, row.run_id, now)
-
-
-def _release_task(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
-    """Moves a task on when the last question that it waits for is answered; of two at once, one is the last."""
-    tx.one(_LOCK_TASK, {"task_": row.task_id})
-    task = tasks.task(tx, row.task_id)
-    person = Actor(ActorKind.HUMAN, given.person_id)
-    words = given.note or f"{given.verdict} by {given.name}"
-    if row.kind == "ESCALATION" and task is not None and task.status in ("BLOCKED", "NEEDS_APPROVAL"):
-        _escalated(tx, row, task, given.verdict, person, words, now)
-        return
-    if task is None or task.status != "NEEDS_APPROVAL" or pending_of_task(tx, row.task_id):
-        return
-    if row.kind == "TASK_REVIEW" and given.verdict == "approve":
-        done = tasks.Move(
-            task_id=task.id, to=TaskState.DONE, actor=person, reason=words, key=f"answer:{row.id}", approval_id=row.id
-        )
-        tasks.advance(tx, done, now)
-        return
-    back = tasks.Move(
-        task_id=task.id, to=TaskState(task.held_from), actor=person, reason=words, key=f"answer:{row.id}"
-    )  # fmt: skip
-    tasks.advance(tx, back, now)
-    if row.kind == "TASK_REVIEW":
-        again = tasks.Move(
-            task_id=task.id, to=TaskState.IN_PROGRESS, actor=person, reason=words, key=f"feedback:{row.id}",
-            feedback=words,
-        )  # fmt: skip
-        tasks.advance(tx, again, now)
-    missions.notify(
-        tx, task.mission_id, "answered", {"task_id": task.id, "kind": row.kind, "verdict": given.verdict}, now
-    )  # fmt: skip
-
-
-def _escalated(tx: Tx, row: Any, task: Any, verdict: str, person: Actor, words: str, now: datetime) -> None:
-    """Approved: the task is back where it was before. Denied: it is canceled with what the question named."""
-    if verdict == "deny":
-        for task_id in (task.id, *row.request.get("cancels", [])):
-            found = tasks.task(tx, task_id)
-            if found is not None and found.status not in TERMINAL:
-                key = f"answer:{row.id}:{task_id}"
-                move = tasks.Move(task_id=task_id, to=TaskState.CANCELED, actor=person, reason=words, key=key)
-                tasks.advance(tx, move, now)
-        return
-    if task.status == "BLOCKED":
-        held = tasks.Move(
-            task_id=task.id, to=TaskState.NEEDS_APPROVAL, actor=person, reason=words, key=f"escalated:{row.id}",
-            wait_for=f"approval:{row.id}",
-        )  # fmt: skip
-        tasks.advance(tx, held, now)
-    back = tasks.Move(
-        task_id=task.id, to=TaskState(task.held_from), actor=person, reason=words, key=f"answer:{row.id}"
-    )  # fmt: skip
-    tasks.advance(tx, back, now)
-    missions.notify(tx, task.mission_id, "answered", {"task_id": task.id, "kind": row.kind, "verdict": verdict}, now)
 
 
 def name_of(tx: Tx, person_id: str | None) -> str | None:
@@ -283,11 +284,6 @@ def open_of_run(tx: Tx, run_id: str) -> list[str]:
     return [row.id for row in tx.rows(_OPEN_OF_RUN, {"run_": run_id})]
 
 
-def pending_of_task(tx: Tx, task_id: str) -> list[str]:
-    """Ids of the questions that a task waits for."""
-    return [row.id for row in tx.rows(_PENDING_OF_TASK, {"task_": task_id})]
-
-
 def was_denied(tx: Tx, task_id: str) -> bool:
     """Whether a person has refused anything that a task's agents asked for."""
     return tx.one(_DENIED, {"task_": task_id}) is not None
@@ -299,7 +295,7 @@ def of_run(tx: Tx, run_id: str) -> list[Any]:
 
 
 def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None = None, most: int = 200) -> list[Any]:
-    """Approvals, oldest first; None for all states."""
+    """Approvals, oldest first; None for all states. `asked` has pages of them with all that is shown."""
     query = sa.select(APPROVALS).order_by(_a.created_at, _a.id).limit(most)
     if status is not None:
         query = query.where(_a.status == status)

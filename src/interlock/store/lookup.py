@@ -5,7 +5,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store.schema import Account, Agent, Alert, Approval, Deliverable, Lesson, Mission, Run, Task, table
+from interlock.store.schema import (
+    Account,
+    Agent,
+    Alert,
+    Approval,
+    Deliverable,
+    Grant,
+    Lesson,
+    Mission,
+    Run,
+    Task,
+    table,
+)
 from interlock.store.tx import Tx
 
 IDS: Mapping[str, sa.Column[Any]] = {
@@ -18,6 +30,7 @@ IDS: Mapping[str, sa.Column[Any]] = {
     "alert": table(Alert).c.id,
     "account": table(Account).c.id,
     "lesson": table(Lesson).c.id,
+    "grant": table(Grant).c.id,
 }
 """What can be named by id."""
 

@@ -3,6 +3,7 @@
 Who may do that, and what an identity looks like, is the desk's to judge.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +30,12 @@ _ADMINS = sa.select(_p.id).where(
 def people(tx: Tx) -> list[Any]:
     """Everybody, oldest first."""
     return tx.rows(_ALL)
+
+
+def names(tx: Tx, person_ids: Iterable[str | None]) -> dict[str, str]:
+    """What people are called, by id."""
+    wanted = sorted({each for each in person_ids if each})
+    return {row.id: row.name for row in tx.rows(sa.select(_p.id, _p.name).where(_p.id.in_(wanted)))}
 
 
 def identities(tx: Tx) -> dict[str, list[str]]:

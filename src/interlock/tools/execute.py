@@ -5,7 +5,7 @@ to, and when the transactions happen, is the runner's matter.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -17,15 +17,19 @@ from interlock.core.text import storable
 from interlock.core.values import canonical_json
 from interlock.llm.messages import ToolUse
 from interlock.policy.binding import subject_hash
-from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision
+from interlock.policy.calls import ApprovedBinding, Caller, Decision
 from interlock.policy.decide import decide
+from interlock.policy.in_force import InForce
+from interlock.policy.grants import Grant
 from interlock.policy.risk import Effect
 from interlock.policy.rules import Policy
 from interlock.policy.secrets import scrub
-from interlock.store import approvals, mailbox, traces
+from interlock.store import approvals, grants, mailbox, traces
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
+from interlock.tools.definitions import call_of
 from interlock.tools.errors import PersonMustSay
+from interlock.tools.pinned import contents, digests_of, fixed
 from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, Toolbox, ToolContext, ToolError, Write
 
 RESULT_LIMIT = 60_000
@@ -84,6 +88,17 @@ class Done:
     labels: frozenset[str] = frozenset()
     approval_id: str | None = None
     """An approval that this call used without a start of its own on record."""
+    grant: "Granted | None" = None
+    """The grant because of which it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A grant that a call ran by, and for whom."""
+
+    id: str
+    tool: str
+    context: ToolContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +118,19 @@ class HeldAnew:
 class Gate:
     """What calls are judged by during one run."""
 
-    policy: Policy
+    in_force: InForce
     toolbox: Toolbox
     offered: frozenset[str]
     caller: Caller
+    people_for_red: int = 1
+    """How many people must approve what is RED, at least."""
+    barred: Mapping[str, str] = field(default_factory=dict)
+    """Digests of tools that are not what the project knows, each with the question about it."""
+
+    @property
+    def policy(self) -> Policy:
+        """What calls are decided by from now on; it may be another one in the middle of a run."""
+        return self.in_force.policy
 
     async def propose(self, use: ToolUse, position: int, context: ToolContext) -> Proposal:
         """Decides a wish as it was made; nothing happens yet."""
@@ -118,8 +142,10 @@ class Gate:
             return _refused(use, position, tool, "the arguments were not a JSON object: send the call again")
         if errors := self.toolbox.validate(tool, use.args):
             return _refused(use, position, tool, "the arguments are not valid: " + "; ".join(errors))
-        files = await digests(tool, use.args, context)
-        decision = self.decide(tool, use.args)
+        if tool.digest in self.barred:
+            return _refused(use, position, tool, self.changed(tool))
+        files = digests_of(await contents(tool, use.args, context.workspace))
+        decision = await self.judge(tool, use.args, context)
         proposal_id = new_id("tcl")
         if decision.effect is Effect.DENY:
             why = "; ".join(decision.reasons) or "the policy forbids it"
@@ -134,17 +160,35 @@ class Gate:
             status=CallStatus.HELD if held else CallStatus.READY,
         )  # fmt: skip
 
-    def decide(self, tool: Tool, args: Mapping[str, Any], approval: ApprovedBinding | None = None) -> Decision:
-        """What the policy says of a call now."""
-        call = Call(
-            tool=tool.name,
-            args=args,
-            description=tool.description,
-            input_schema=tool.input_schema,
-            declared_risk=tool.risk,
-            is_builtin=tool.builtin,
+    async def judge(
+        self, tool: Tool, args: Mapping[str, Any], context: ToolContext, approval: ApprovedBinding | None = None
+    ) -> Decision:
+        """What the policy says of a call now. Grants are looked up only where one would let the call run."""
+        decision = self.decide(tool, args, approval)
+        if not decision.grantable or decision.effect is not Effect.HOLD:
+            return decision
+        live = await context.store.read(
+            grants.live, self.caller.project, tool.name, self.caller.persona, context.now, simulated=context.simulated
         )
-        return decide(call, self.caller, self.policy, approval=approval)
+        return self.decide(tool, args, approval, live) if live else decision
+
+    def decide(
+        self,
+        tool: Tool,
+        args: Mapping[str, Any],
+        approval: ApprovedBinding | None = None,
+        live: Sequence[Grant] = (),
+    ) -> Decision:
+        """What the policy says of a call, with an approval of it and with grants in force."""
+        return decide(
+            call_of(tool, args), self.caller, self.policy, approval=approval, grants=live,
+            people_for_red=self.people_for_red,
+        )  # fmt: skip
+
+    def changed(self, tool: Tool) -> str:
+        """Why a tool that changed cannot be used, in words."""
+        question = self.barred[tool.digest]
+        return f"`{tool.name}` is not the tool that this project knows: people are asked with approval {question}"
 
     def subject(self, run_id: str, call_id: str, tool: Tool, args: Any, files: Mapping[str, str]) -> str:
         """What an approval of a call binds to."""
@@ -158,19 +202,13 @@ def _refused(use: ToolUse, position: int, tool: Tool | None, answer: str) -> Pro
     )  # fmt: skip
 
 
-async def digests(tool: Tool, args: Mapping[str, Any], context: ToolContext) -> dict[str, str]:
-    """The content digests of the workspace files that the effect depends on; a missing file is `absent`."""
-    if tool.reads is None:
-        return {}
-    return {path: await context.workspace.digest(path) for path in tool.reads(dict(args))}
-
-
 async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, wished: Any) -> Done | HeldAnew:
     """Causes the effect of one recorded call (a row of `tool_calls`), once.
 
-    Decides again; an approval must be for exactly this and is spent before the effect. A call that is not
-    idempotent is on record as started before it starts. Never raises for what the tool does. The model is told where
-    the arguments are not those that it `wished`.
+    Decides again; an approval must be for exactly this and is spent before the effect. Files that the effect depends
+    on are read once: the tool gets the bytes that were judged. A call that is not idempotent is on record as started
+    before it starts. Never raises for what the tool does. The model is told where the arguments are not those that it
+    `wished`.
 
     Raises LeaseLost where the run is no longer this worker's.
     """
@@ -178,18 +216,21 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     begun = context.now
     if tool is None:
         return _ended(call, CallStatus.REFUSED, f"the tool `{call.tool}` is not available any more", begun)
+    if tool.digest in gate.barred:
+        return _ended(call, CallStatus.REFUSED, gate.changed(tool), begun)
     approval = await context.store.read(approvals.approval, call.approval_id) if call.approval_id else None
     args = approval.edited_args if approval is not None and approval.edited else call.args
     if args is not call.args and (errors := gate.toolbox.validate(tool, args)):
         return _ended(call, CallStatus.REFUSED, "the edited arguments are not valid: " + "; ".join(errors), begun)
-    files = await digests(tool, args, context)
+    found = await contents(tool, args, context.workspace)
+    files = digests_of(found)
     subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
     approved = approval is not None and approval.status in ("approved", "used")
     binding = binding_of(approval, subject) if approved else None
-    decision = gate.decide(tool, args, binding)
+    decision = await gate.judge(tool, args, context, binding)
     if decision.effect is Effect.DENY:
         return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
-    if decision.effect is not Effect.ALLOW:
+    if decision.effect is not Effect.ALLOW or (tool.asks and not approved):
         reason = "what was approved has changed since" if approved else "it needs a person's approval"
         return HeldAnew(call.id, reason, decision, files, subject, args)
     spends = binding is not None and approval is not None and approval.status == "approved"
@@ -198,7 +239,8 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         await context.store.write(start, claim, call.id, args, subject, used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = replace(context, repeated_by=approval.id)
-    return await _perform(tool, call, args, context, edited=args != wished)
+    done = await _perform(tool, call, args, fixed(context, found), edited=args != wished)
+    return done if decision.grant is None else replace(done, grant=Granted(decision.grant, tool.name, context))
 
 
 def binding_of(approval: Any, presented: str) -> ApprovedBinding:
@@ -308,6 +350,12 @@ def record(tx: Tx, done: Done, now: datetime) -> None:
     for write in done.writes:
         unit, args, kwargs = write
         unit(tx, *args, **kwargs)
+    if done.grant is not None:
+        where = done.grant.context
+        grants.used(
+            tx, done.grant.id, where.actor, now, project_id=where.project_id, mission_id=where.mission_id,
+            task_id=where.task_id, run_id=where.run_id, tool=done.grant.tool, call=done.id,
+        )  # fmt: skip
     traces.outcome(
         tx, done.id, str(done.status), done.content, is_error=done.is_error, simulated=done.simulated,
         begun=done.begun, now=now,

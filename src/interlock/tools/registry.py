@@ -36,6 +36,8 @@ class Toolbox:
     def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
         self._tools: dict[str, Tool] = {}
         self._checks: dict[str, ArgumentCheck] = {}
+        self.met: dict[str, bool] = {}
+        """By project that has met these tools: whether some of them are barred."""
         for each in tools:
             found = tool_of(each)
             if found.name in self._tools:
@@ -47,6 +49,11 @@ class Toolbox:
     def names(self) -> tuple[str, ...]:
         """All names, sorted."""
         return tuple(sorted(self._tools))
+
+    @property
+    def foreign(self) -> tuple[Tool, ...]:
+        """Those that do not come with Interlock."""
+        return tuple(tool for tool in self._tools.values() if not tool.builtin)
 
     def get(self, name: str) -> Tool | None:
         """The tool of that name."""

@@ -8,6 +8,7 @@ import pytest
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
+from interlock.core.errors import UsageError
 from interlock.llm.messages import Text, ToolResult
 from interlock.oversight import waiting
 from interlock.policy.rules import Policy, Rule
@@ -243,11 +244,12 @@ async def test_edits_stay_where_the_call_must_be_approved_again(store: CountingS
 
 async def test_edited_arguments_that_do_not_fit_are_refused(store: CountingStore, tmp_path: Path) -> None:
     stage, run = await held(store, tmp_path, calls("pay", amount=1), hand_in(), "done")
-    await stage.approve((await stage.the_question()).id, args={"amount": "much"})
+    with pytest.raises(UsageError, match="the arguments do not fit `pay`"):
+        await stage.approve((await stage.the_question()).id, args={"amount": "much"})
     await stage.work()
     assert SENT == []
-    assert (await stage.statuses(run))[0] == "refused"
-    assert await stage.ended(run) == ("completed", "end_turn")
+    assert (await stage.the_question()).request["args"] == {"amount": 1}
+    assert (await stage.run(run)).status == "waiting"
 
 
 async def test_approval_is_good_for_one_call_only(store: CountingStore, tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import sqlalchemy as sa
+
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, ledger, mailbox, squad, tasks
+from interlock.store import approvals, ledger, mailbox, people, squad, tasks
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Post
-from interlock.store.schema import Mission
+from interlock.store.schema import Mission, Person, table
 from interlock.store.squad import Descriptor
 from interlock.store.tasks import Move
 from interlock.store.tx import Tx
@@ -18,6 +20,7 @@ from interlock.store.tx import Tx
 T0 = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PROJECT = "demo"
 ADA = Actor(ActorKind.HUMAN, "ada")
+PEOPLE = ("ada", "bob", "eve")
 
 
 def after(seconds: float) -> datetime:
@@ -114,7 +117,10 @@ def ask_for_review(tx: Tx, made: Job, approval_id: str, deliverable: str) -> Non
 
 
 def ask(tx: Tx, /, approval_id: str, **more: Any) -> None:
-    """A question for people."""
+    """A question for people, of whom three are known."""
+    for name in PEOPLE:
+        if tx.one(sa.select(table(Person).c.id).where(table(Person).c.id == name)) is None:
+            people.add(tx, name, name.title(), "operator", T0)
     given: dict[str, Any] = {
         "id": approval_id, "kind": "TOOL_CALL", "project_id": PROJECT, "subject": "digest", "risk": "RED",
         "request": {"tool": "send_email"}, "asked_by": "system:test", "created_at": T0, **more,

@@ -9,7 +9,7 @@ import pytest
 from interlock.agents.steps import park_unless_answered
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
-from interlock.store.approvals import AlreadyAnswered, Answered
+from interlock.store.approvals import AlreadyAnswered, Answered, Edit
 from interlock.store.engine import Store
 from tests.contract.store.furniture import (
     T0,
@@ -24,6 +24,8 @@ from tests.contract.store.furniture import (
     in_progress,
     wait_for,
 )
+
+EDIT = Edit(args={"to": "bob"}, subject="other digest", risk="RED")
 
 
 async def give(store: Store, approval_id: str, person: str = "ada", verdict: str = "approve", **more: Any) -> Answered:
@@ -98,7 +100,7 @@ async def test_arguments_are_not_edited_under_somebody_elses_approval(store: Sto
     await store.write(ask, "q", people=2)
     await give(store, "q", "ada")
     with pytest.raises(Refused, match="approved this as it stands"):
-        await give(store, "q", "bob", args={"to": "eve"}, subject="other")
+        await give(store, "q", "bob", edit=EDIT)
 
 
 async def test_requester_cannot_approve_where_a_second_person_is_asked_for_but_can_deny(store: Store) -> None:
@@ -160,13 +162,13 @@ async def test_voided_approval_cannot_be_used(store: Store) -> None:
 
 async def test_edited_arguments_are_what_is_approved(store: Store) -> None:
     await store.write(ask, "q")
-    row = (await give(store, "q", args={"to": "bob"}, subject="other digest")).approval
+    row = (await give(store, "q", edit=EDIT)).approval
     assert (row.edited, row.edited_args, row.subject) == (True, {"to": "bob"}, "other digest")
 
 
 async def test_edits_of_a_denial_change_nothing(store: Store) -> None:
     await store.write(ask, "q")
-    row = (await give(store, "q", verdict="deny", args={"to": "bob"}, subject="other digest")).approval
+    row = (await give(store, "q", verdict="deny", edit=EDIT)).approval
     assert (row.edited, row.edited_args, row.subject) == (False, None, "digest")
 
 
@@ -238,7 +240,7 @@ async def test_approved_budget_raises_the_limit(store: Store, verdict: str, limi
 async def test_budget_is_raised_by_what_the_person_says(store: Store) -> None:
     await store.write(account, "run:r", 100)
     await store.write(ask, "q", kind="BUDGET", request={"account": "run:r", "amount_microusd": 50})
-    await give(store, "q", args={"amount_microusd": 20})
+    await give(store, "q", changes={"amount_microusd": 20})
     assert (await store.read(ledger.account, "run:r")).limit_microusd == 120  # type: ignore[union-attr]
 
 

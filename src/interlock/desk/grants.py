@@ -1,0 +1,127 @@
+"""Grants at the desk: giving one with an approval, listing them, revoking one. What one covers is the policy's."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.core.errors import UsageError
+from interlock.core.ids import new_id
+from interlock.desk.finding import find
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, view
+from interlock.policy.grants import shape_of
+from interlock.store import grants as store
+from interlock.store import people
+from interlock.store.approvals import Edit
+from interlock.store.tx import Tx
+
+LASTS = {"hour": timedelta(hours=1), "task": timedelta(hours=24), "agent": timedelta(days=30)}
+"""How long a grant is good for at most, by scope; one for a task also ends with it. Source: row C7."""
+SCOPES = tuple(LASTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants to allow with an approval."""
+
+    scope: str
+    narrow: bool = False
+    """Only for the same recipients, paths and other targets."""
+
+    @classmethod
+    def of(cls, text: str, *, narrow: bool = False) -> "Wish":
+        """What somebody typed.
+
+        Raises UsageError for a scope that is none.
+        """
+        scope = text.strip().lower()
+        if scope not in SCOPES:
+            raise UsageError(f"`{text}` is no scope of a grant: use one of {', '.join(SCOPES)}")
+        return cls(scope, narrow)
+
+
+def scopes(row: Any) -> list[str]:
+    """What may be granted with the answer to a question (its whole row); nothing for most."""
+    if row.status != "pending" or not _is_grantable(row):
+        return []
+    return [scope for scope in SCOPES if scope != "task" or row.run_task is not None]
+
+
+def _is_grantable(row: Any) -> bool:
+    return row.kind == "TOOL_CALL" and row.risk == "YELLOW" and bool(row.request.get("grantable")) and not row.edited
+
+
+def check(row: Any, wish: Wish, edit: Edit | None) -> None:
+    """Passes where a grant can be given with the answer to a question.
+
+    Raises UsageError.
+    """
+    if row.risk == "RED" or (edit is not None and edit.risk == "RED"):
+        raise UsageError("a RED call is approved one by one and never granted: leave `--grant` out")
+    if edit is not None:
+        raise UsageError("an edited call is approved once: leave `--grant` or the arguments out")
+    if not _is_grantable(row):
+        raise UsageError(f"approval `{row.id}` is not held for its agent's trust alone: leave `--grant` out")
+    if wish.scope == "task" and row.task_id is None:
+        raise UsageError("this call belongs to no task: grant it for the `hour` or the `agent`")
+
+
+def give(tx: Tx, person: Person, row: Any, wish: Wish, now: datetime) -> View:
+    """Puts a grant in force for calls like the approved one."""
+    request = row.request
+    ident = new_id("gra")
+    store.give(
+        tx,
+        person.actor,
+        now,
+        mission_id=row.mission_id,
+        id=ident,
+        project_id=row.project_id,
+        tool=request["tool"],
+        tool_digest=request["tool_digest"],
+        scope=wish.scope,
+        persona=request["persona"],
+        task_id=row.task_id if wish.scope == "task" else None,
+        shape=shape_of(request["args"]) if wish.narrow else None,
+        simulated=bool(request.get("simulated")),
+        reason=row.note or "",
+        approval_id=row.id,
+        expires_at=now + LASTS[wish.scope],
+    )
+    return _shown(tx, store.grant(tx, ident), now)
+
+
+async def grants(office: Office, *, every: bool = False) -> list[View]:
+    """The grants in force, or all that were ever given, newest first. Source: row C7."""
+    return await office.store.read(_listing, every, office.clock.now())
+
+
+def _listing(tx: Tx, every: bool, now: datetime) -> list[View]:
+    return [_shown(tx, row, now) for row in store.listing(tx, now, every=every)]
+
+
+async def revoke(office: Office, person: Person, ident: str) -> View:
+    """Ends a grant: the next decision over such a call is made without it. Returns it, with `changed`.
+
+    Raises Unknown, and Refused for a viewer.
+    """
+    require_operator(person, "revoke grants")
+    return await office.store.write(_revoke, person, ident, office.clock.now())
+
+
+def _revoke(tx: Tx, person: Person, ident: str, now: datetime) -> View:
+    grant_id = find(tx, "grant", ident)
+    changed = store.revoke(tx, grant_id, person.actor, now, name=person.name, surface=person.surface)
+    return {**_shown(tx, store.grant(tx, grant_id), now), "changed": changed}
+
+
+def _shown(tx: Tx, row: Any, now: datetime) -> View:
+    """A grant with how it stands: in force, revoked or expired."""
+    state = "revoked" if row.revoked_at else "expired" if row.expires_at <= now else "in force"
+    found = people.names(tx, [row.given_by, row.revoked_by])
+    return view(
+        row, "id", "project_id", "tool", "scope", "persona", "task_id", "simulated", "reason", "approval_id", "uses",
+        "created_at", "expires_at", "used_at", "revoked_at",
+        state=state, narrow=row.shape is not None, given_by=found.get(row.given_by, row.given_by),
+        revoked_by=found.get(row.revoked_by, row.revoked_by),
+    )  # fmt: skip

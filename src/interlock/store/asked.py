@@ -1,0 +1,105 @@
+"""Questions with all that is shown of them, a page at a time, in one statement; answering is `approvals`' matter.
+
+INVARIANT: a page costs the same however many questions there are.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store.approvals import APPROVALS
+from interlock.store.schema import Account, Agent, Mission, Person, Run, Task, table
+from interlock.store.tx import Tx
+
+MISSIONS, TASKS, RUNS, AGENTS = table(Mission), table(Task), table(Run), table(Agent)
+ACCOUNTS, PEOPLE = table(Account), table(Person)
+_a = APPROVALS.c
+_ANSWERED_BY, _BEHALF = PEOPLE.alias("answerer"), PEOPLE.alias("principal")
+_MONEY = sa.literal("mission:", sa.String()) + _a.mission_id
+_WHOLE = (
+    sa.select(
+        APPROVALS,
+        MISSIONS.c.goal,
+        MISSIONS.c.simulated.label("mission_simulated"),
+        TASKS.c.title.label("task_title"),
+        TASKS.c.parent_id.label("task_parent"),
+        RUNS.c.cost_microusd.label("run_cost"),
+        RUNS.c.simulated.label("run_simulated"),
+        RUNS.c.labels.label("run_labels"),
+        RUNS.c.task_id.label("run_task"),
+        ACCOUNTS.c.settled_microusd.label("mission_cost"),
+        AGENTS.c.persona.label("asker"),
+        _ANSWERED_BY.c.name.label("decided_by_name"),
+        _BEHALF.c.name.label("on_behalf_of_name"),
+    )
+    .select_from(APPROVALS)
+    .outerjoin(MISSIONS, MISSIONS.c.id == _a.mission_id)
+    .outerjoin(TASKS, TASKS.c.id == _a.task_id)
+    .outerjoin(RUNS, RUNS.c.id == _a.run_id)
+    .outerjoin(ACCOUNTS, ACCOUNTS.c.id == _MONEY)
+    .outerjoin(AGENTS, AGENTS.c.id == _a.asked_by)
+    .outerjoin(_ANSWERED_BY, _ANSWERED_BY.c.id == _a.decided_by)
+    .outerjoin(_BEHALF, _BEHALF.c.id == _a.on_behalf_of)
+)
+_ONE = _WHOLE.where(_a.id == b("approval"))
+_PENDING = _a.status == sa.text("'pending'")
+_PLACE = sa.select(_a.created_at, _a.id).where(_a.id == b("approval"))
+_ALIKE = (
+    sa.select(_a.id)
+    .where(_PENDING, _a.alike == b("same"), _a.project_id == b("project"))
+    .order_by(_a.created_at, _a.id)
+    .limit(b("most"))
+)
+_COUNT = sa.select(sa.func.count().label("n")).select_from(APPROVALS).where(_PENDING)
+
+
+def one(tx: Tx, approval_id: str) -> Any | None:
+    """One question with its mission, task, run, money, asker and answerer."""
+    return tx.one(_ONE, {"approval": approval_id})
+
+
+def page(
+    tx: Tx,
+    *,
+    status: str | None = "pending",
+    mission_id: str | None = None,
+    after: str | None = None,
+    most: int = 50,
+) -> list[Any]:
+    """The questions that come after the one with the id `after`, oldest first; None for all states."""
+    found = sa.select(_a.id).order_by(_a.created_at, _a.id).limit(most)
+    given: dict[str, Any] = {}
+    if status is not None:
+        found = found.where(_PENDING if status == "pending" else _a.status == status)
+    if mission_id is not None:
+        found = found.where(_a.mission_id == mission_id)
+    if after is not None:
+        place = tx.one(_PLACE, {"approval": after})
+        if place is None:
+            return []
+        later = _a.created_at > b("at", type_=UTCDateTime())
+        same = sa.and_(_a.created_at == b("at", type_=UTCDateTime()), _a.id > b("last"))
+        found = found.where(_a.created_at >= b("at", type_=UTCDateTime()), sa.or_(later, same))
+        given = {"at": place.created_at, "last": place.id}
+    query = _WHOLE.where(_a.id.in_(found.scalar_subquery())).order_by(_a.created_at, _a.id)
+    return tx.rows(query, given)
+
+
+def some(tx: Tx, approval_ids: list[str]) -> list[Any]:
+    """Questions by their ids, oldest first."""
+    return tx.rows(_WHOLE.where(_a.id.in_(approval_ids)).order_by(_a.created_at, _a.id))
+
+
+def alike(tx: Tx, row: Any, most: int) -> list[str]:
+    """Ids of the open questions that may be answered together with one, itself among them, oldest first."""
+    if row.alike is None or row.status != "pending":
+        return []
+    given = {"same": row.alike, "project": row.project_id, "most": most}
+    return [each.id for each in tx.rows(_ALIKE, given)]
+
+
+def waiting(tx: Tx) -> int:
+    """How many questions wait for people."""
+    return int(tx.rows(_COUNT)[0].n)

@@ -1,0 +1,110 @@
+"""Grants: a person's leave for calls like one that they approved; given with the answer, counted, revoked at once.
+
+Which call a grant covers is decided in `policy.grants`.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.core.values import Actor
+from interlock.policy.grants import Grant as Leave
+from interlock.state_machine.table import TERMINAL
+from interlock.store import audit
+from interlock.store.schema import Grant, Task, table
+from interlock.store.tx import Tx, small
+
+GRANTS, TASKS = table(Grant), table(Task)
+_g = GRANTS.c
+_TIME = UTCDateTime()
+_ENDED = [str(state) for state in sorted(TERMINAL)]
+_LIVE = sa.and_(
+    sa.text("grants.revoked_at IS NULL"),
+    _g.expires_at > b("now", type_=_TIME),
+    sa.or_(
+        _g.task_id.is_(None),
+        sa.exists(sa.select(TASKS.c.id).where(TASKS.c.id == _g.task_id, TASKS.c.status.not_in(_ENDED))),
+    ),
+)
+_FOR = (
+    sa.select(_g.id, _g.project_id, _g.persona, _g.tool, _g.tool_digest, _g.task_id, _g.shape)
+    .where(
+        _g.project_id == b("project"),
+        _g.tool == b("named"),
+        _g.persona == b("who"),
+        sa.or_(sa.not_(_g.simulated), b("rehearsed", type_=sa.Boolean())),
+        _LIVE,
+    )
+    .order_by(_g.created_at, _g.id)
+)
+_ONE = sa.select(GRANTS).where(_g.id == b("grant_"))
+_USED = (
+    sa.update(GRANTS).where(_g.id == b("grant_")).values(uses=_g.uses + 1, used_at=b("now", type_=_TIME))
+)  # fmt: skip
+_REVOKE = (
+    sa.update(GRANTS)
+    .where(_g.id == b("grant_"), _g.revoked_at.is_(None))
+    .values(revoked_at=b("now", type_=_TIME), revoked_by=b("who"))
+)
+
+
+@small
+def live(
+    tx: Tx, project_id: str, tool: str, persona: str, now: datetime, *, simulated: bool = False
+) -> tuple[Leave, ...]:
+    """The grants in force for a persona's calls of a tool; one for a task ends with the task.
+
+    Those of rehearsals count only where the call is `simulated`.
+    """
+    given = {"project": project_id, "named": tool, "who": persona, "now": now, "rehearsed": simulated}
+    rows = tx.rows(_FOR, given)
+    return tuple(
+        Leave(
+            id=row.id, project=row.project_id, persona=row.persona, tool=row.tool, tool_digest=row.tool_digest,
+            task_id=row.task_id, shape=row.shape,
+        )
+        for row in rows
+    )  # fmt: skip
+
+
+def give(tx: Tx, actor: Actor, now: datetime, *, mission_id: str | None, **values: Any) -> None:
+    """Puts a grant in force; `values` are the columns of its row."""
+    tx.add(Grant, given_by=actor.id, created_at=now, **values)
+    audit.note(
+        tx, "GRANT_GIVEN", actor, now, project_id=values["project_id"], mission_id=mission_id,
+        task_id=values.get("task_id"), subject=values["id"], tool=values["tool"], persona=values["persona"],
+        scope=values["scope"], approval=values["approval_id"], narrow=values.get("shape") is not None,
+        until=values["expires_at"].isoformat(),
+    )  # fmt: skip
+
+
+def used(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> None:
+    """Counts a call that ran because of a grant; `about` is what the audit log says of it."""
+    tx.run(_USED, {"grant_": grant_id, "now": now})
+    audit.note(tx, "GRANT_USED", actor, now, subject=grant_id, **about)
+
+
+def revoke(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> bool:
+    """Ends a grant for every decision from here on; False where it was revoked before."""
+    row: Any = tx.one(_ONE, {"grant_": grant_id})
+    if row is None or tx.count(_REVOKE, {"grant_": grant_id, "who": actor.id, "now": now}) != 1:
+        return False
+    audit.note(
+        tx, "GRANT_REVOKED", actor, now, project_id=row.project_id, task_id=row.task_id, subject=grant_id,
+        tool=row.tool, persona=row.persona, uses=row.uses, **about,
+    )  # fmt: skip
+    return True
+
+
+def grant(tx: Tx, grant_id: str) -> Any | None:
+    """One grant."""
+    return tx.one(_ONE, {"grant_": grant_id})
+
+
+def listing(tx: Tx, now: datetime, *, every: bool = False, most: int = 500) -> list[Any]:
+    """The grants in force, or with `every` all that were ever given, newest first."""
+    query = sa.select(GRANTS).order_by(_g.created_at.desc(), _g.id.desc()).limit(most)
+    return tx.rows(query) if every else tx.rows(query.where(_LIVE), {"now": now})
