@@ -21,7 +21,20 @@ from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.policy.loops import Limits
 from interlock.settings.model import Loops
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, coordination, evidence, leases, ledger, mailbox, missions, squad, tasks
+from interlock.store import (
+    approvals,
+    audit,
+    coordination,
+    estimates,
+    evidence,
+    leases,
+    ledger,
+    limits,
+    mailbox,
+    missions,
+    squad,
+    tasks,
+)
 from interlock.store.ledger import Opening
 from interlock.store.mailbox import Post
 from interlock.store.schema import Approval
@@ -45,6 +58,8 @@ class Waits:
     loops: Limits = field(default_factory=Loops)
     checks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """What the policy demands of tasks, by type."""
+    estimate_factor: float = 3.0
+    """A mission that costs so many times its estimate waits for a person. Source: row D5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +132,18 @@ class Applier:
             Opening(f"task:{t['id']}", "task", t["id"], self.view.project_id, t["budget_microusd"]) for t in e["tasks"]
         ]
         ledger.open_accounts(self.tx, openings, self.now)
-        missions.set_plan(self.tx, self.view.id, e["summary"], e["estimate"])
+        self._expect(e)
         self.tick(e)
+
+    def _expect(self, e: Effect) -> None:
+        """Notes what the plan is likely to cost, and has a person asked should it cost a multiple of that."""
+        wanted = [(task["type"], task["budget_microusd"]) for task in e["tasks"]]
+        estimate = estimates.of_plan(self.tx, self.view.project_id, wanted, self.view.model, self.now)
+        missions.set_plan(self.tx, self.view.id, e["summary"], estimate)
+        account = ledger.account(self.tx, f"mission:{self.view.id}")
+        spent = account.settled_microusd if account is not None else 0
+        line = round(self.waits.estimate_factor * (estimate + spent))
+        limits.watch(self.tx, f"mission:{self.view.id}", line)
 
     def assign(self, e: Effect) -> None:
         """Gives a task to an agent and posts its first run.

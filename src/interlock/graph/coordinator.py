@@ -57,7 +57,8 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
     settings = runtime.settings
     limits = lesson_book.thresholds(settings.lessons)
     waits = Waits(
-        settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops, runtime.policy.checks
+        settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops, runtime.policy.checks,
+        estimate_factor=settings.breakers.estimate_factor,
     )  # fmt: skip
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
