@@ -14,6 +14,7 @@ from interlock.app.handles import Ends, Handle
 from interlock.app.local import local_person, open_store
 from interlock.app.outlets import deliverer, senders
 from interlock.app.parts import load_parts
+from interlock.app.policy_watch import PolicyWatch
 from interlock.core.clock import Clock, SystemClock
 from interlock.desk import attachments, conversation
 from interlock.desk.conversation import Reply
@@ -22,6 +23,7 @@ from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
 from interlock.integrations.contract import Sender
+from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import load_settings
 from interlock.store import squad
@@ -91,9 +93,12 @@ class Interlock:
                 person = await local_person(settings, store, runtime.clock, surface)
                 await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
                 box = cls(runtime, person)
+                watching = asyncio.create_task(PolicyWatch(runtime).run(), name="policy watch")
                 try:
                     yield box
                 finally:
+                    watching.cancel()
+                    await asyncio.gather(watching, return_exceptions=True)
                     await box._ends.close()
                     await box.stop()
             finally:
@@ -150,6 +155,8 @@ class Interlock:
             self.handed_back = self._worker.handed_back
             self._working = self._worker = None
         await asyncio.gather(*self._beside, return_exceptions=True)
+        if self._beside and not at_once:
+            await sealing.at_the_end(self.runtime)
         self._beside = []
         if self._lock is not None:
             self._lock.release()
@@ -178,14 +185,17 @@ class Interlock:
         model: str | None = None,
         deadline: datetime | None = None,
         idempotency_key: str | None = None,
+        checks: Sequence[Mapping[str, Any]] = (),
     ) -> str:
         """Starts a mission and returns its id; it gets on where a process executes this home.
 
-        Raises UsageError for a goal, a budget, a model or a deadline that cannot be.
+        `checks` are what its deliverable must pass, such as `{"kind": "contains", "text": "Sources"}`.
+
+        Raises UsageError for a goal, a check, a budget, a model or a deadline that cannot be.
         """
         return await submit(
             self.runtime, self.person, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
-            idempotency_key=idempotency_key,
+            idempotency_key=idempotency_key, checks=checks,
         )  # fmt: skip
 
     async def run(self, goal: str, **options: Any) -> MissionResult:

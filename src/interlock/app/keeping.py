@@ -17,6 +17,7 @@ from interlock.app.local import database_file, make_home
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
 from interlock.core.values import Actor, ActorKind
+from interlock.oversight import audit_keys
 from interlock.settings import Settings
 from interlock.store import archive, migrate, restore, snapshots
 from interlock.store.archive import Archive, BadArchive, Manifest
@@ -93,10 +94,11 @@ async def begin_anew(
     make_home(settings.home)
     await asyncio.to_thread(_require_admin, settings, "restore the database")
     now = (clock or SystemClock()).now()
+    key = (await asyncio.to_thread(audit_keys.keyring, settings)).current
 
     def start(manifest: Manifest) -> Beginning:
         actor = Actor(ActorKind.HUMAN, f"local:{os.getuid()}")
-        return Beginning(now, manifest.taken_at, actor, settings.project, paused)
+        return Beginning(now, manifest.taken_at, actor, settings.project, paused, key)
 
     with _alone(settings):
         await asyncio.to_thread(_readable, path)

@@ -3,14 +3,18 @@
 Who is who is in `people`. Source: row L6.
 """
 
+import asyncio
 from datetime import datetime
 
 from interlock.core.values import Actor
 from interlock.desk.office import Office, Person
 from interlock.desk.people import find_person, keep_an_admin, require_admin
 from interlock.desk.views import View, view
-from interlock.store import audit, personal
+from interlock.oversight import audit_keys
+from interlock.oversight.audit_keys import AuditKeyError
+from interlock.store import audit, personal, seals
 from interlock.store import people as store
+from interlock.store.chain import Keyring
 from interlock.store.personal import Known
 from interlock.store.tx import Tx
 
@@ -60,14 +64,19 @@ async def erase(office: Office, person: Person, who: str) -> View:
     off. Returns `id`, `name` (what they are called now), `chats` erased, `open_chats` that could not be yet, and
     how many `activities` were changed.
 
-    Raises Refused, LastAdmin, Unknown, UsageError.
+    Where the audit log is sealed, a seal vouches for what was changed in it.
+
+    Raises Refused, LastAdmin, Unknown, UsageError, AuditKeyError.
     """
     require_admin(person)
     project = office.settings.project
+    keys = await asyncio.to_thread(audit_keys.keyring, office.settings)
+    if keys.current is None and await office.store.read(seals.last) is not None:
+        raise AuditKeyError("the audit log is sealed and its key is not here: erase where it is, or set it")
     subject = await office.store.write(_begin, person, who, project, office.clock.now())
     erased, still_open = await _erase_chats(office, subject)
     await office.store.write(personal.erase_words, subject)
-    changed = await _redact(office, subject, person.actor)
+    changed = await _redact(office, subject, person.actor, keys)
     await office.store.write(_finish, person, subject, project, office.clock.now())
     return {
         "id": subject.id, "name": subject.pseudonym, "chats": erased, "open_chats": still_open, "activities": changed,
@@ -98,11 +107,11 @@ async def _erase_chats(office: Office, subject: Known) -> tuple[int, list[str]]:
     return erased, still_open
 
 
-async def _redact(office: Office, subject: Known, by: Actor) -> int:
+async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring) -> int:
     changed, after = 0, 0
     while ids := await office.store.read(personal.about, subject, after, PAGE):
         changed += await office.store.write(
-            personal.redact, subject, ids, by, office.settings.project, office.clock.now()
+            personal.redact, subject, ids, by, office.settings.project, office.clock.now(), keys
         )
         after = ids[-1]
     return changed

@@ -11,7 +11,10 @@ from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
 from interlock.agents.context import Runtime
+from interlock.oversight import audit_keys
+from interlock.oversight.audit_keys import AuditKeyError
 from interlock.store import partitions, pruning, retention
+from interlock.store.chain import Keyring
 from interlock.store.leaders import LeadershipLost
 from interlock.store.pruning import Kind
 from interlock.store.retention import Cut
@@ -153,16 +156,25 @@ def _empty_some(tx: Tx, run_ids: Sequence[str], most: int) -> int:
 
 async def _forget_activities(runtime: Runtime, before: datetime, bites: Bites) -> int:
     gone, after, store = 0, 0, runtime.store
+    keys = await asyncio.to_thread(_keys, runtime)
     while found := await store.read(retention.old_activities, after, before, PAGE):
         after = found[-1]
         while found:
             some = found[: bites.size]
             gone += await bites.write(
                 runtime, retention.forget_activities, some[0], some[-1], before, runtime.settings.project,
-                runtime.clock.now(),
+                runtime.clock.now(), keys,
             )  # fmt: skip
             del found[: len(some)]
     return gone
+
+
+def _keys(runtime: Runtime) -> Keyring | None:
+    """What vouches for activities having been let go; where it is missing, the job that seals tells people."""
+    try:
+        return audit_keys.keyring(runtime.settings)
+    except AuditKeyError:
+        return None
 
 
 def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:

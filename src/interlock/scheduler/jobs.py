@@ -5,9 +5,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from interlock.agents.context import Runtime
-from interlock.oversight import learner, loops, reconciliation, reminders, retention, tidying, waiting
+from interlock.oversight import (
+    learner,
+    loops,
+    overspend,
+    reconciliation,
+    reminders,
+    retention,
+    sealing,
+    tidying,
+    waiting,
+)
 from interlock.oversight.capacity import Capacity
 from interlock.oversight.heartbeat import Heartbeat
+from interlock.oversight.sealing import Sealer
 from interlock.scheduler.schedules import Schedules
 from interlock.settings import Settings
 from interlock.store import conversations, firings
@@ -48,6 +59,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
         Job("schedules", 1.0, Schedules().sweep, "starts what people have scheduled, once each time", on_record=False),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
         Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
+        Job("estimates", times.loop_sweep_s, overspend.sweep, "alerts on missions far above their estimate"),
         Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),
         Job("learner", times.learner_s, learn, "has the Learner look at what it has not seen yet"),
         Job(
@@ -57,6 +69,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
             "forgets what is older than the settings say, and lessons that do not prove themselves",
         ),
         Job("reconciliation", DAY_S, reconciliation.sweep, "holds the accounts against the lines of the ledger"),
+        Job("seal", sealing.LOOK_S, Sealer().sweep, "seals the audit log in batches", on_record=False),
         Job("prune", HOUR_S, prune, "forgets old firings, and records that nothing needs any more"),
     )
 

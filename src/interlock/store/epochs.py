@@ -13,7 +13,8 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.values import Actor
-from interlock.store import audit, ledger
+from interlock.store import audit, ledger, seals
+from interlock.store.chain import RESTORE, Key
 from interlock.store.dispatch import UNCERTAIN
 from interlock.store.schema import (
     Agent,
@@ -137,6 +138,8 @@ class Beginning:
     project_id: str
     paused: bool
     """Whether nothing starts until a person says `interlock resume`."""
+    key: Key | None = None
+    """Vouches in the audit log for the new beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,9 @@ def _note(tx: Tx, start: Beginning, found: Uncertain) -> None:
         taken_at=start.taken_at.isoformat(), charged_microusd=found.charged_microusd, runs=len(found.runs),
         calls=len(found.calls), messages=len(found.messages),
     )  # fmt: skip
+    if start.key is not None:
+        seals.seal_all(tx, start.key, start.now)
+        seals.mark(tx, start.key, RESTORE, start.now, found.epoch)
     uncertain = len(found.calls) + len(found.messages) + len(found.said)
     audit.alert(
         tx, start.now, project_id=start.project_id, severity="warning", kind="RESTORED",

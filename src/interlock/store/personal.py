@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
-from interlock.store import audit, outbox, retention
+from interlock.store import audit, chain, outbox, retention, seals
 from interlock.store.approvals import APPROVALS
 from interlock.store.audit import ACTIVITIES, ALERTS
+from interlock.store.chain import Keyring
 from interlock.store.conversations import CONVERSATIONS
 from interlock.store.inbox import INBOX
 from interlock.store.lesson_versions import VERSIONS
@@ -180,9 +181,13 @@ def about(tx: Tx, known: Known, after: int, most: int) -> list[int]:
     return sorted(found)[:most]
 
 
-def redact(tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str, now: datetime) -> int:
+def redact(
+    tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str, now: datetime, keys: Keyring | None = None
+) -> int:
     """Takes a person out of activities, and notes in one of its own which were changed, with their digests before and
     after; returns how many were.
+
+    Where the audit log is sealed, a link vouches for those that were as they had been sealed.
     """
     before, after = [], []
     for ident in ids:
@@ -199,7 +204,16 @@ def redact(tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str,
             tx, REDACTED, by, now, project_id=project_id, subject=known.id, activities=[row.id for row in before],
             count=len(before), sha256_before=retention.digest_of(before), sha256_after=retention.digest_of(after),
         )  # fmt: skip
+        _vouch(tx, before, after, keys, now)
     return len(before)
+
+
+def _vouch(tx: Tx, before: Sequence[Any], after: Sequence[Any], keys: Keyring | None, now: datetime) -> None:
+    if keys is None or keys.current is None or seals.last(tx) is None:
+        return
+    leaves = seals.vouched(tx, [row.id for row in before], keys)
+    sound = [new for old, new in zip(before, after, strict=True) if leaves.get(old.id) == chain.leaf(old)]
+    seals.changed(tx, keys.current, [row.id for row in sound], [chain.leaf(row) for row in sound], now)
 
 
 def _without(known: Known, data: Mapping[str, Any], *, is_own: bool) -> dict[str, Any]:

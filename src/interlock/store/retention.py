@@ -17,8 +17,9 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import TERMINAL
-from interlock.store import audit, partitions
+from interlock.store import audit, chain, partitions, seals
 from interlock.store.audit import ACTIVITIES
+from interlock.store.chain import Keyring
 from interlock.store.schema import Approval, LedgerEntry, Run, RunMessage, RunStep, Task, ToolCall, table
 from interlock.store.tx import Tx
 
@@ -34,6 +35,7 @@ WORDS = ("text", "prompt", "context", "from")
 """What else of a run's payload goes."""
 ENDED = ("completed", "failed", "cancelled")
 FORGOTTEN = "ACTIVITIES_FORGOTTEN"
+TAMPERED = "AUDIT_TAMPERED"
 OVER = [str(state) for state in sorted(TERMINAL)]
 _BEFORE = b("before", type_=_TIME)
 _settled, _others, _of_mission = LEDGER.alias("settled"), RUNS.alias("others"), RUNS.alias("of_mission")
@@ -94,9 +96,8 @@ _LAST_MESSAGES = sa.select(_m.id).where(_m.run_id == b("run_")).order_by(_m.posi
 _DROP_MESSAGES = sa.delete(MESSAGES).where(_m.run_id == b("run_"), _m.id.in_(_LAST_MESSAGES.correlate(None)))
 _MAY_GO_TOO = sa.and_(_a.created_at < _BEFORE, mission_is_over(_a.mission_id, _BEFORE))
 _OLDEST = sa.select(_a.id).where(_a.id > b("after"), _MAY_GO_TOO).order_by(_a.id).limit(b("most"))
-_DROP_ACTIVITIES = (
-    sa.delete(ACTIVITIES).where(_a.id.between(b("first"), b("last")), _MAY_GO_TOO).returning(*ACTIVITIES.columns)
-)
+_THESE = sa.select(ACTIVITIES).where(_a.id.between(b("first"), b("last")), _MAY_GO_TOO).order_by(_a.id)
+_DROP_ACTIVITIES = sa.delete(ACTIVITIES).where(_a.id.between(b("first"), b("last")), _MAY_GO_TOO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +158,47 @@ def old_activities(tx: Tx, after: int, before: datetime, most: int) -> list[int]
     return [row.id for row in tx.rows(_OLDEST, {"after": after, "before": before, "most": most})]
 
 
-def forget_activities(tx: Tx, first: int, last: int, before: datetime, project_id: str, now: datetime) -> int:
+def forget_activities(
+    tx: Tx, first: int, last: int, before: datetime, project_id: str, now: datetime, keys: Keyring | None = None
+) -> int:
     """Deletes the activities of a range that are from before a moment, and notes in an activity of its own which they
     were, how many, and their digest; returns how many. What belongs to an open mission stays.
+
+    Where the audit log is sealed, only what is as it was sealed goes, and only with a key to vouch for that: of what
+    was changed, the change stays to be seen, and people are told.
     """
-    found = tx.rows(_DROP_ACTIVITIES, {"first": first, "last": last, "before": before})
-    rows = sorted(found, key=lambda row: row.id)
+    rows = tx.rows(_THESE, {"first": first, "last": last, "before": before})
+    newest = seals.last(tx)
+    if newest is not None:
+        rows = _as_sealed(tx, rows, keys, project_id, now)
     if not rows:
         return 0
+    _tell_forgotten(tx, rows, project_id, now)
+    ids = [row.id for row in rows]
+    for start, stop in chain.ranges_of(ids):
+        tx.run(_DROP_ACTIVITIES, {"first": start, "last": stop, "before": before})
+    if newest is not None and keys is not None and keys.current is not None:
+        seals.gone(tx, keys.current, ids, now)
+    return len(rows)
+
+
+def _as_sealed(tx: Tx, rows: list[Any], keys: Keyring | None, project_id: str, now: datetime) -> list[Any]:
+    """Those of the activities that are as they were sealed last; none without a key."""
+    if keys is None or keys.current is None:
+        return []
+    leaves = seals.vouched(tx, [row.id for row in rows], keys)
+    other = [row.id for row in rows if leaves.get(row.id, chain.leaf(row)) != chain.leaf(row)]
+    if other:
+        audit.alert(
+            tx, now, project_id=project_id, severity="critical", kind=TAMPERED,
+            text=f"activity {other[0]} of the audit log is not as it was sealed: look with `interlock audit verify`",
+            key=f"audit-tampered:{other[0]}",
+        )  # fmt: skip
+    return [row for row in rows if row.id in leaves and row.id not in other]
+
+
+def _tell_forgotten(tx: Tx, rows: Sequence[Any], project_id: str, now: datetime) -> None:
+    """Before they go: the newest id is never given out again."""
     earlier = [row.data for row in rows if row.action == FORGOTTEN]
     audit.note(
         tx, FORGOTTEN, SYSTEM, now, project_id=project_id,
@@ -173,7 +207,6 @@ def forget_activities(tx: Tx, first: int, last: int, before: datetime, project_i
         count=len(rows), total=len(rows) - len(earlier) + sum(each["total"] for each in earlier),
         sha256=digest_of(rows),
     )  # fmt: skip
-    return len(rows)
 
 
 def digest_of(rows: Sequence[Any]) -> str:

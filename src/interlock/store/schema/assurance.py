@@ -28,6 +28,8 @@ class Grant(SQLModel, table=True):
     task_id: str | None = None
     shape: str | None = None
     """Digest of what calls must have in common beside the tool; None: any arguments."""
+    simulated: bool = False
+    """Given in a rehearsal: it lets nothing run but in rehearsals."""
     reason: str = ""
     approval_id: str
     given_by: str
@@ -115,6 +117,8 @@ class AuditSeal(SQLModel, table=True):
     count: int
     top: int = Field(sa_type=sa.BigInteger)
     """The highest id that the chain has up to here."""
+    floor: int = Field(sa_type=sa.BigInteger)
+    """Up to which id nothing could be committed late any more when it was made."""
     digest: str
     """Of `leaves`."""
     leaves: bytes | None = None

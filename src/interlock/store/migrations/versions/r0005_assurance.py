@@ -100,6 +100,7 @@ def upgrade() -> None:
         sa.Column("ranges", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("count", sa.Integer(), nullable=False),
         sa.Column("top", sa.BigInteger(), nullable=False),
+        sa.Column("floor", sa.BigInteger(), nullable=False),
         sa.Column("digest", sqltypes.AutoString(), nullable=False),
         sa.Column("leaves", sa.LargeBinary(), nullable=True),
         sa.Column("previous", sqltypes.AutoString(), nullable=False),

@@ -1,0 +1,190 @@
+"""`interlock audit`: looking through the audit log, verifying, exporting and sealing it."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import InMission, Json
+
+if TYPE_CHECKING:
+    from interlock.desk.audit import Report
+
+HeadsFile = Annotated[
+    Path | None, typer.Option("--heads", metavar="FILE", help="Published heads; else those of `audit.heads_file`.")
+]
+KeyFile = Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="The key, in place of the settings'.")]
+
+
+def audit() -> typer.Typer:
+    """The commands under `audit`."""
+    group = typer.Typer(help="Look through the audit log, verify that nobody changed it, export it.")
+    verbs: dict[str, Callable[..., Any]] = {
+        "list": listed,
+        "verify": verify,
+        "export": export,
+        "heads": heads,
+        "seal": seal,
+        "anew": anew,
+    }
+    for name, command in verbs.items():
+        group.command(name)(command)
+    return group
+
+
+def listed(
+    mission: InMission = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only of this task.")] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Only of this run.")] = None,
+    actor: Annotated[
+        str | None, typer.Option("--actor", metavar="WHO", help="An id, a person's name, human, agent or system.")
+    ] = None,
+    action: Annotated[str | None, typer.Option("--action", metavar="NAME", help="Such as BUDGET_RAISED.")] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="`2h`, `3d`, or a date.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 50,
+    after: Annotated[
+        int | None, typer.Option("--after", metavar="ID", help="Those after this id, oldest first.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Who did what, when: the newest activities, oldest first."""
+    from interlock.cli import screen
+    from interlock.core.values import canonical_json
+    from interlock.desk import audit as desk
+
+    wanted = {"mission": mission, "task": task, "run": run, "actor": actor, "action": action, "since": since}
+    rows = opening.at_desk(lambda office, _: desk.activities(office, after=after, most=limit, **wanted))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        (">ID", "WHEN", "ACTION", "WHO", "ABOUT", "~DETAILS"),
+        [
+            (
+                r["id"], f"{r['created_at']:%Y-%m-%d %H:%M:%S}", r["action"], r["actor_id"],
+                r["subject"] or r["run_id"] or r["task_id"] or r["mission_id"] or "–", canonical_json(r["data"]),
+            )
+            for r in rows
+        ],
+        empty="nothing is on record" + (" that is so" if any(wanted.values()) else " yet"),
+    )  # fmt: skip
+    return None
+
+
+def verify(
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="EXPORT", help="An export instead of the database.")
+    ] = None,
+    heads: HeadsFile = None,
+    key_file: KeyFile = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Remarks and unsealed activities count, too.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Find any change to the audit log and say which row; ends with 1 where there is one."""
+    from interlock.cli import screen
+    from interlock.desk import audit as desk
+
+    if file is not None:
+        found = desk.verify_export(opening.settings(), file, heads=heads, key_file=key_file)
+    else:
+        found = opening.at_desk(lambda office, _: desk.verify(office, heads=heads, key_file=key_file))
+    is_whole = not found.faults and not (strict and (found.remarks or found.unsealed))
+    if as_json:
+        screen.data({"ok": is_whole, **asdict(found)})
+    else:
+        _tell(found)
+    return 0 if is_whole else 1
+
+
+def _tell(found: "Report") -> None:
+    from interlock.cli import screen
+
+    for fault in found.faults:
+        screen.line(fault.text, style="red")
+    if found.untold:
+        screen.line(f"and {found.untold:,} more", style="red")
+    for remark in found.remarks:
+        screen.note(f"remark: {remark}")
+    told = [f"{found.sealed:,} of {found.rows:,} activities are as {found.links:,} links have sealed them"]
+    if found.redacted:
+        told.append(f"{found.redacted:,} of them as an erasure left them")
+    if found.pruned:
+        told.append(f"{found.pruned:,} more were let go by retention")
+    screen.line(", ".join(told))
+    if found.unsealed:
+        first = found.unsealed_first
+        screen.line(f"{found.unsealed:,} are not sealed yet, from {first} on: nothing vouches for them until they are")
+    if found.head is not None:
+        screen.line(f"head {found.head['number']} of epoch {found.head['epoch']}: {found.head['head']}")
+    if found.faults:
+        count = len(found.faults) + found.untold
+        screen.line(f"the audit log was tampered with: {count:,} finding{'s' if count > 1 else ''}", style="bold red")
+
+
+def export(
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Else standard output.")] = None,
+) -> None:
+    """Write the whole log with its seals as JSON lines; `audit verify --file` checks it anywhere."""
+    from interlock.cli import screen
+    from interlock.desk import audit as desk
+
+    found = opening.at_desk(lambda office, person: desk.export(office, person, output))
+    screen.note(f"{found['activities']:,} activities and {found['links']:,} links")
+
+
+def heads(
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """The newest heads, to be kept where who owns the database cannot write."""
+    from interlock.cli import screen
+    from interlock.desk import audit as desk
+
+    rows = opening.at_desk(lambda office, _: desk.heads(office, most=limit))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        (">LINK", ">EPOCH", "KIND", ">ROWS", "SEALED", "KEY", "HEAD"),
+        [
+            (
+                r["number"], r["epoch"], r["kind"], r["count"],
+                f"{r['sealed_at']:%Y-%m-%d %H:%M:%S}" if r["sealed_at"] is not None else "–", r["key_id"], r["head"],
+            )
+            for r in rows
+        ],
+        empty="nothing is sealed yet: `interlock audit seal`",
+    )  # fmt: skip
+    return None
+
+
+def seal(as_json: Json = False) -> None:
+    """Seal at once what the next minute would."""
+    from interlock.cli import screen
+    from interlock.desk import audit as desk
+
+    return _sealed(opening.at_desk(desk.seal), as_json, screen)
+
+
+def anew(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with another key because the one before is lost; what it sealed cannot be verified any more."""
+    from interlock.cli import screen
+    from interlock.desk import audit as desk
+
+    if not yes:
+        typer.confirm("what the lost key sealed can never be verified again: go on with another key", abort=True)
+    return _sealed(opening.at_desk(desk.anew), as_json, screen)
+
+
+def _sealed(found: dict[str, Any], as_json: bool, screen: Any) -> None:
+    if as_json:
+        return screen.data(found)  # type: ignore[no-any-return]
+    if (count := found.get("activities")) is not None:
+        screen.line(f"{count:,} activities sealed in {found['batches']:,} batches")
+    if (head := found["head"]) is not None:
+        screen.line(f"head {head['number']} of epoch {head['epoch']}: {head['head']}")
+    return None

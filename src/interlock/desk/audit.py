@@ -1,0 +1,228 @@
+"""The audit log at the desk: looking through it, verifying it, exporting it, sealing it.
+
+How the chain is made and judged is oversight's matter. Source: row I4.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from interlock.core.errors import InterlockError, Refused, UsageError
+from interlock.desk.finding import find
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.people import find_person
+from interlock.desk.views import View, view, views
+from interlock.oversight import audit_keys, audit_sources, sealing
+from interlock.oversight import heads as published
+from interlock.oversight.audit_findings import Report
+from interlock.oversight.audit_keys import AuditKeyError
+from interlock.oversight.verification import verify as verified
+from interlock.settings import Settings
+from interlock.store import audit as store
+from interlock.store import seals
+from interlock.store.chain import Keyring
+from interlock.store.tx import Tx
+
+__all__ = ["Report", "activities", "anew", "export", "heads", "seal", "verify", "verify_export"]
+MOST = 100
+_AGO = re.compile(r"(\d{1,6})\s*([smhdw])")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+async def activities(
+    office: Office,
+    *,
+    mission: str | None = None,
+    task: str | None = None,
+    run: str | None = None,
+    actor: str | None = None,
+    action: str | None = None,
+    since: str | None = None,
+    after: int | None = None,
+    most: int = MOST,
+) -> list[View]:
+    """Activities in order: those after an id, or else the newest.
+
+    `actor` is an id, a person's name, or human, agent or system; `since` is `2h`, `3d` or a date.
+
+    Raises Unknown for what is not there, UsageError for a time that is none.
+    """
+    moment = since_of(since, office.clock.now()) if since else None
+
+    def look(tx: Tx) -> list[Any]:
+        return store.activities(
+            tx,
+            mission_id=find(tx, "mission", mission) if mission else None,
+            task_id=find(tx, "task", task) if task else None,
+            run_id=find(tx, "run", run) if run else None,
+            actor=_actor(tx, actor) if actor else None,
+            action=action.upper() if action else None,
+            since=moment,
+            after=after or 0,
+            most=most,
+            newest=after is None,
+        )
+
+    return views(await office.store.read(look))
+
+
+def _actor(tx: Tx, given: str) -> str:
+    if given in ("human", "agent", "system") or ":" in given or given.startswith(("agt_", "per_")):
+        return given
+    with contextlib.suppress(InterlockError):
+        return str(find_person(tx, given).id)
+    return given
+
+
+def since_of(text: str, now: datetime) -> datetime:
+    """The moment that `2h`, `3d` or an ISO date or time means.
+
+    Raises UsageError.
+    """
+    if match := _AGO.fullmatch(text.strip()):
+        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise UsageError(f"`{text}` is no time: write `2h`, `3d`, or a date such as `2026-11-22`") from error
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+async def verify(office: Office, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
+    """What is wrong with the log of this database, or nothing; held against the published heads there are.
+
+    Raises UsageError, and AuditKeyError where no key is here and no head either.
+    """
+    keys, told, remarks = await asyncio.to_thread(_anchors, office.settings, heads, key_file)
+    report = await office.store.read(lambda tx: verified(audit_sources.OfDatabase(tx), keys, told))
+    report.remarks += remarks
+    return report
+
+
+def verify_export(settings: Settings, path: Path, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
+    """The same for a file that `export` wrote; no database is needed. Blocks.
+
+    Raises UsageError, AuditKeyError.
+    """
+    keys, told, remarks = _anchors(settings, heads, key_file)
+    source = audit_sources.OfExport(path)
+    report = verified(source, keys, told)
+    report.remarks += remarks
+    if not source.is_whole:
+        where = f"at line {source.damaged}" if source.damaged is not None else "before its end"
+        report.add("export_damaged", f"`{path}` is damaged or cut off {where}")
+    return report
+
+
+def _anchors(
+    settings: Settings, heads: Path | None, key_file: Path | None
+) -> tuple[Keyring | None, list[published.Head], list[str]]:
+    """The keys and the published heads to verify by, and what is remarkable about them."""
+    remarks: list[str] = []
+    told: list[published.Head] = []
+    given = heads or settings.audit.heads_file
+    if given is not None and (heads is not None or given.exists()):
+        told, strange = published.read(given)
+        if strange:
+            remarks.append(f"{strange} lines of `{given}` are no heads")
+    elif given is not None:
+        remarks.append(f"there is no file `{given}` of published heads: without it, a log that was cut off looks whole")
+    keys: Keyring | None = audit_keys.keyring(settings, key_file=key_file)
+    if keys is None or not keys.known:
+        if not told:
+            raise AuditKeyError(
+                "there is no audit key here to verify with: set INTERLOCK_AUDIT__KEY, or give --key-file or --heads"
+            )
+        remarks.append("no seal was checked, as no key is here: only what the published heads pin is certain")
+        keys = None
+    return keys, told, remarks
+
+
+async def export(office: Office, person: Person, path: Path | None) -> View:
+    """Writes the whole log with its links as JSON lines, to a file of mode 0600 or to standard output.
+
+    Raises Refused for who is no operator, UsageError where the file cannot be written.
+    """
+    require_operator(person, "export the audit log")
+    now = office.clock.now()
+    await office.store.write(
+        store.note, "AUDIT_EXPORTED", person.actor, now, project_id=office.settings.project, surface=person.surface
+    )
+
+    def write(tx: Tx) -> tuple[int, int]:
+        with _opened(path) as file:
+            return audit_sources.export(tx, file, now)
+
+    links, rows = await office.store.read(write)
+    return {"file": str(path) if path is not None else None, "links": links, "activities": rows}
+
+
+@contextlib.contextmanager
+def _opened(path: Path | None) -> Iterator[IO[str]]:
+    if path is None:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        unfinished.replace(path)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise UsageError(f"`{path}` cannot be written: {problem}: choose another place") from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+async def heads(office: Office, *, most: int = 20) -> list[View]:
+    """The newest links of the chain, oldest first: number, epoch, kind, count, head, key_id, sealed_at."""
+
+    def look(tx: Tx) -> list[Any]:
+        newest = seals.last(tx)
+        return [] if newest is None else list(seals.links(tx, max(0, newest.number - most)))
+
+    rows = await office.store.read(look)
+    return [view(row, "number", "epoch", "kind", "count", "head", "key_id", sealed_at=row.created_at) for row in rows]
+
+
+async def seal(office: Office, person: Person) -> View:
+    """Seals at once what is not sealed yet; returns how many `activities`, in how many `batches`, and the `head`.
+
+    Raises Refused for who is no operator, AuditKeyError.
+    """
+    require_operator(person, "seal the audit log")
+    found = await sealing.seal(office)
+    return {"activities": found.activities, "batches": found.batches, "head": _head(found.head)}
+
+
+async def anew(office: Office, person: Person) -> View:
+    """Goes on sealing with another key where the one before is lost; what it sealed cannot be verified any more.
+
+    Raises Refused for who is no admin, Conflict where no key is lost, AuditKeyError.
+    """
+    if person.role != "admin":
+        raise Refused("only an admin may begin the audit log anew: ask one")
+    project = office.settings.project
+
+    def note(tx: Tx, lost: Any, now: datetime) -> None:
+        store.note(
+            tx, "AUDIT_KEY_LOST", person.actor, now, project_id=project, surface=person.surface, key_id=lost.key_id,
+            link=lost.number, name=person.name,
+        )  # fmt: skip
+
+    return {"head": _head(await sealing.begin_anew(office, note))}
+
+
+def _head(link: Any | None) -> View | None:
+    return view(link, "number", "epoch", "head", "key_id", sealed_at=link.created_at) if link is not None else None

@@ -1,0 +1,98 @@
+"""The keys that the audit log is sealed with: from the settings, from files, or made in the home.
+
+What is sealed is `sealing`'s matter. INVARIANT: a key is never written to the database, a log or a message.
+"""
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from interlock.core.errors import InterlockError
+from interlock.settings import Settings
+from interlock.store.chain import LEAST_KEY, Key, Keyring
+
+FILE = "audit.key"
+"""In the home, where the settings name no key."""
+
+
+class AuditKeyError(InterlockError):
+    """A key that should be there is not, cannot be read, is too short, or others can read it."""
+
+
+def home_file(settings: Settings) -> Path:
+    """Where a key is made that the settings do not name."""
+    return settings.home / FILE
+
+
+def keyring(settings: Settings, *, key_file: Path | None = None) -> Keyring:
+    """The keys there are: that of `key_file`, else of the settings, else of the home; and older ones. Blocks.
+
+    Raises AuditKeyError for a key that is named and not to be had.
+    """
+    old = [read(path) for path in settings.audit.old_key_files]
+    given, named = settings.audit.key, key_file or settings.audit.key_file
+    if named is not None:
+        return Keyring.of(read(named), old)
+    if given is not None:
+        return Keyring.of(_key(given.get_secret_value().strip().encode(), "INTERLOCK_AUDIT__KEY"), old)
+    path = home_file(settings)
+    return Keyring.of(read(path) if os.path.lexists(path) else None, old)
+
+
+def read(path: Path) -> Key:
+    """The key in a file that only its owner can read.
+
+    Raises AuditKeyError.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            mode = os.fstat(descriptor).st_mode & 0o777
+            secret = file.read(4_096).strip()
+    except FileNotFoundError as error:
+        raise AuditKeyError(
+            f"there is no audit key `{path}`: make one with `openssl rand -hex 32 > {path}` and `chmod 600 {path}`"
+        ) from error
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise AuditKeyError(f"the audit key `{path}` cannot be read: {problem}") from error
+    if mode & 0o077:
+        raise AuditKeyError(f"others can read the audit key `{path}` (mode {mode:o}): run `chmod 600 {path}`")
+    return _key(secret, str(path))
+
+
+def _key(secret: bytes, where: str) -> Key:
+    if len(secret) < LEAST_KEY:
+        raise AuditKeyError(f"the audit key of `{where}` is too short: it needs {LEAST_KEY} characters at least")
+    return Key.of(secret)
+
+
+def make(path: Path) -> Key:
+    """A new key in a file of mode 0600, there whole or not at all; the one that is there, where another was faster.
+
+    Raises AuditKeyError where it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32) + "\n")
+            file.flush()
+            os.fsync(descriptor)
+        with contextlib.suppress(FileExistsError):
+            os.link(unfinished, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise AuditKeyError(
+            f"no audit key can be made at `{path}`: {problem}: set INTERLOCK_AUDIT__KEY or `audit.key_file`"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return read(path)
