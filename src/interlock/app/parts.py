@@ -1,5 +1,7 @@
 """What is loaded before anything is opened: policy, personas, prices, tools; how they are used is not here."""
 
+import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +11,11 @@ from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError
+from interlock.core.strict_yaml import LARGEST_BYTES
 from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings
 from interlock.oversight import learner
+from interlock.policy import lint
 from interlock.policy.cases import Surroundings
 from interlock.policy.in_force import InForce
 from interlock.policy.policy_file import policy_from
@@ -57,7 +61,9 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     """
     faults: list[str] = []
     toolbox = Toolbox([*builtin_tools(), *tools])
-    policy = _collect(faults, lambda: load_policy(settings.policy))
+    linked = [file for folder in settings.personas for file in sorted(folder.glob("*")) if file.is_symlink()]
+    _collect(faults, lambda: refuse_workspace(settings, settings.prices, *settings.personas, *linked))
+    policy = _collect(faults, lambda: load_policy_of(settings))
     prices = _collect(faults, lambda: load_prices(settings.prices))
     personas = load_all_personas(settings, toolbox).with_needs(toolbox.needs)
     if not personas.personas:
@@ -65,6 +71,31 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     if faults or policy is None or prices is None:
         raise ConfigError(faults)
     return Parts(policy, personas, prices, toolbox)
+
+
+def load_policy_of(settings: Settings) -> Policy:
+    """The policy of the settings, as decisions may be made by it.
+
+    Raises ConfigError with all faults: of the file, of rules that ask models which are not named, and where the file
+    lies in a workspace, in which agents write.
+    """
+    refuse_workspace(settings, settings.policy)
+    policy = load_policy(settings.policy)
+    if faults := lint.without_voters(policy, len(settings.consensus.models)):
+        raise ConfigError([str(fault) for fault in faults])
+    return policy
+
+
+def refuse_workspace(settings: Settings, *paths: Path | None) -> None:
+    """Sees that no file or folder of configuration, nor what it links to, lies where agents write.
+
+    Raises ConfigError.
+    """
+    workspaces = (settings.home / "workspaces").resolve()
+    if inside := [path for path in paths if path is not None and path.resolve().is_relative_to(workspaces)]:
+        raise ConfigError(
+            [f"{shown(path)}:1: is in a workspace, where agents write: put it elsewhere" for path in inside]
+        )
 
 
 def load_policy(
@@ -150,7 +181,10 @@ def read(path: Path) -> bytes:
     Raises ConfigError where it cannot be read.
     """
     try:
-        return path.read_bytes()
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise ConfigError([f"{shown(path)}:1: is no file"])
+            return opened.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise ConfigError([f"{shown(path)}:1: cannot be read: {(error.strerror or str(error)).lower()}"]) from error
 

@@ -1,0 +1,119 @@
+"""Notices a changed policy file and decides by it from then on; what is in a policy file is not known here."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from interlock.agents.context import Runtime
+from interlock.app.parts import load_policy_of, read, shown
+from interlock.core.complaint import Complaint
+from interlock.core.errors import ConfigError
+from interlock.core.values import SYSTEM, digest
+from interlock.policy.rules import Policy
+from interlock.settings import Settings
+from interlock.store import audit
+from interlock.store.tx import Tx
+
+LOOK_S = 1.0
+MOST_TOLD = 5
+"""Faults that an alert carries; `interlock policy check` tells all."""
+BROKEN, CHANGED = "POLICY_BROKEN", "POLICY_CHANGED"
+_log = logging.getLogger(__name__)
+
+
+class PolicyWatch:
+    """Runs beside a process that decides, until it is cancelled. Each process of a fleet has its own. Source: row C6.
+
+    A file that can be used is in force as soon as two looks have found it the same, in the middle of runs too. One
+    that cannot, is empty or is gone changes nothing: the former policy holds, and one alert says so until it is mended.
+    """
+
+    def __init__(self, runtime: Runtime, load: Callable[[Settings], Policy] = load_policy_of) -> None:
+        self.runtime, self._load = runtime, load
+        self._found: str | None = None
+        """The file's content at the last look."""
+        self._taken: str | None = None
+        """The content that was judged last."""
+        self._faults: list[str] = []
+        self._told: bool | None = None
+        """Whether it is on record that the file cannot be used; None: nobody knows."""
+        self._change: tuple[str, str] | None = None
+        """What is in force and not on record yet: the former hash and the new one."""
+        self._complaint = Complaint(_log)
+
+    async def run(self) -> None:
+        """Looks again and again; what fails is tried at the next look."""
+        if self.runtime.settings.policy is None:
+            return
+        while True:
+            try:
+                await self.look()
+                self._complaint.over()
+            except Exception as error:  # noqa: BLE001 (the policy that holds goes on holding)
+                self._complaint.say("the policy file could not be looked at: %s", error)
+            await asyncio.sleep(LOOK_S)
+
+    async def look(self) -> None:
+        """One look at the file, and what is not on record yet of this or an earlier one."""
+        path = self.runtime.settings.policy
+        if path is None:
+            return
+        found = await asyncio.to_thread(_content, path)
+        is_still, self._found = found == self._found, found
+        if is_still and found != self._taken:
+            self._faults = await asyncio.to_thread(self._take)
+            self._taken = found
+        if self._change is not None or (self._taken is not None and self._told is not bool(self._faults)):
+            await self.runtime.store.write(_record, self.runtime, path, tuple(self._faults), self._change)
+            self._change, self._told = None, bool(self._faults)
+
+    def _take(self) -> list[str]:
+        """Puts the file's policy in force; returns its faults where that cannot be."""
+        in_force = self.runtime.in_force
+        before = in_force.policy.version_hash
+        try:
+            new = self._load(self.runtime.settings)
+        except ConfigError as error:
+            return list(error.faults)
+        if new.version_hash == before:
+            return []
+        if new is Policy.builtin():
+            path = self.runtime.settings.policy
+            return [f"{path and shown(path)}:1: is empty: write `version: 1` where the built-in policy is meant"]
+        in_force.policy = new
+        self._change = (self._change[0] if self._change else before, new.version_hash)
+        _log.warning("the policy has changed: %s is in force instead of %s", new.version_hash[:12], before[:12])
+        return []
+
+
+def _content(path: Path) -> str:
+    try:
+        return digest(read(path))
+    except ConfigError as error:
+        return f"unreadable: {error}"
+
+
+def _record(
+    tx: Tx, runtime: Runtime, path: Path, faults: tuple[str, ...], change: tuple[str, str] | None
+) -> None:  # fmt: skip
+    now, project, host = runtime.clock.now(), runtime.settings.project, socket.gethostname()
+    subject = f"{host}:{path}"
+    if change is not None:
+        audit.note(
+            tx, CHANGED, SYSTEM, now, project_id=project, subject=str(path), former=change[0], policy=change[1],
+            host=host, pid=os.getpid(),
+        )  # fmt: skip
+    if not faults:
+        return audit.settle(tx, BROKEN, subject, now)
+    more = f" (and {len(faults) - MOST_TOLD} more)" if len(faults) > MOST_TOLD else ""
+    text = (
+        f"`{shown(path)}` on {host} cannot be used, so the former policy holds: {'; '.join(faults[:MOST_TOLD])}{more}. "
+        "Mend it; `interlock policy check` tells all that is wrong"
+    )
+    return audit.alert(
+        tx, now, project_id=project, severity="warning", kind=BROKEN, text=text, key=f"{BROKEN}:{subject}",
+        subject=subject,
+    )  # fmt: skip
