@@ -9,6 +9,7 @@ from interlock.agents.learning import Look
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
+from interlock.policy.checks import stored
 from interlock.store import approvals, around, blobs, tasks, traces
 from interlock.store.ledger import Opening
 from interlock.store.posting import CHILD_END
@@ -107,13 +108,22 @@ def _words(tx: Tx, task: Any) -> TaskBrief:
         title=task.title,
         description=task.description,
         type=task.type,
-        deliverable=task.deliverable_spec,
+        deliverable=_expected(task),
         inputs=tuple(inputs),
         review=review,
         review_standard=standard,
         feedback=task.feedback,
         earlier=earlier_work(tx, task) if task.generation else None,
     )
+
+
+def _expected(task: Any) -> str:
+    """What is to be handed in, and what it must pass that was not waived."""
+    demands = [check.name for check in stored(task.checks) if not check.waived]
+    if not demands:
+        return str(task.deliverable_spec)
+    listed = "\n".join(f"- {name}" for name in demands)
+    return f"{task.deliverable_spec}\n\nIt counts as done only once these checks of it pass:\n{listed}"
 
 
 def text_of(tx: Tx, deliverable_id: str) -> str:

@@ -46,6 +46,7 @@ def show_task(task: View, now: datetime) -> None:
         screen.heading("Tasks")
         rows = [(s["id"], screen.state(s["status"]), s["persona"] or "–", s["title"]) for s in task["subtasks"]]
         screen.table(("ID", "STATE", "WHO", "~TITLE"), rows, empty="")
+    _checks(task)
     _history(task, now)
     if task["approvals"]:
         screen.heading("Waits for an answer")
@@ -62,6 +63,21 @@ def show_task(task: View, now: datetime) -> None:
                 ("read it", f"interlock deliverable {task['id']}"),
             ]
         )
+
+
+def _checks(task: View) -> None:
+    """What it must pass, and what the gate did not take from its agents. Source: rows A15, A20."""
+    if task["checks"]:
+        screen.heading("Checks")
+        rows = [(c["number"], screen.state(c["state"]), c["set_by"] or "–", c["name"]) for c in task["checks"]]
+        screen.table((">N", "STATE", "SET BY", "~CHECK"), rows, empty="")
+        for each in task["checks"]:
+            if each["detail"] and each["state"] in ("failed", "waived"):
+                screen.line(f"{each['number']} {each['state']}: {each['detail']}")
+    if task["turned_back"]:
+        screen.heading("Not taken as a deliverable")
+        for each in task["turned_back"]:
+            screen.line(f"{each['name']}: {screen.plain(each['detail'], one_line=True)}")
 
 
 def _history(task: View, now: datetime) -> None:

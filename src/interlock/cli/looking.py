@@ -1,4 +1,4 @@
-"""Commands that show what there is; they change nothing."""
+"""Commands that show what there is; they change nothing but what a task must pass."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Ident, InMission, Json
+from interlock.cli.options import Checks, ChecksFile, Ident, InMission, Json
+from interlock.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office
+    from interlock.desk.office import Office, Person
 
 Rows = list[dict[str, Any]]
 
@@ -75,15 +76,47 @@ def tasks(
     return None
 
 
-def task(ident: Ident, as_json: Json = False) -> None:
-    """One task or mission: description, dependencies, transitions, thread and deliverable."""
+def task(
+    ident: Ident,
+    check: Checks = None,
+    checks: ChecksFile = None,
+    waive: Annotated[
+        int | None, typer.Option("--waive", metavar="N", help="Let it go on without its check N; needs --note.")
+    ] = None,
+    note: Annotated[str | None, typer.Option("--note", metavar="T", help="Why the check is waived.")] = None,
+    as_json: Json = False,
+) -> None:
+    """One task or mission: description, checks, transitions, thread and deliverable; sets and waives its checks."""
     from interlock.cli import details, screen
+    from interlock.desk import evidence
     from interlock.desk.details import task as whole
 
-    found, now = _read(lambda office: whole(office, ident))
+    if note is not None and waive is None:
+        raise UsageError("`--note` is the reason of a waiver: give the number of a check with `--waive`")
+    demanded = evidence.written(check or (), checks) if check or checks else []
+    found, now = opening.at_desk(lambda office, person: _changed(office, person, ident, demanded, waive, note, whole))
     if as_json:
         return screen.data(found)
     return details.show_task(found, now)
+
+
+async def _changed(
+    office: "Office",
+    person: "Person",
+    ident: str,
+    demanded: list[dict[str, Any]],
+    waive: int | None,
+    note: str | None,
+    whole: Callable[["Office", str], Awaitable[Any]],
+) -> tuple[Any, datetime]:
+    """The task, after what the person wanted changed about its checks."""
+    from interlock.desk import evidence
+
+    if demanded:
+        await evidence.require(office, person, ident, demanded)
+    if waive is not None:
+        await evidence.waive(office, person, ident, waive, note=note or "")
+    return await whole(office, ident), office.clock.now()
 
 
 def agents(as_json: Json = False) -> None:

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Json, Model
+from interlock.cli.options import Checks, ChecksFile, Json, Model
 from interlock.core.clock import SystemClock
 from interlock.core.errors import UsageError
 
@@ -49,14 +50,25 @@ def run(
             "--approve", metavar="ask|queue", help="Ask about held calls here (usual on a terminal), or queue."
         ),
     ] = None,
+    check: Checks = None,
+    checks: ChecksFile = None,
     as_json: Json = False,
 ) -> None:
     """Start a mission from a goal and watch it: ends 0 done, 3 waits for a person, 4 stopped."""
     here = approve or (Approve.ASK if sys.stdin.isatty() and sys.stdout.isatty() and not as_json else Approve.QUEUE)
     ends = None if deadline is None else moment(deadline, SystemClock().now().astimezone())
     opening.load_everything()
-    mission = _Mission(goal, model, budget, ends, project, wait, here is Approve.ASK, as_json)
+    demanded = _checks(check, checks)
+    mission = _Mission(goal, model, budget, ends, project, wait, here is Approve.ASK, as_json, demanded)
     raise typer.Exit(opening.run(mission.run()))
+
+
+def _checks(texts: list[str] | None, file: Path | None) -> list[dict[str, Any]]:
+    if not texts and file is None:
+        return []
+    from interlock.desk import evidence
+
+    return evidence.written(texts or (), file)
 
 
 def moment(text: str, now: datetime) -> datetime:
@@ -87,9 +99,10 @@ class _Mission:
         wait: bool,
         asks: bool,
         as_json: bool,
+        checks: list[dict[str, Any]],
     ) -> None:
         self.goal, self.model, self.budget_usd, self.deadline, self.project = goal, model, budget_usd, deadline, project
-        self.wait, self.asks, self.as_json = wait, asks, as_json
+        self.wait, self.asks, self.as_json, self.checks = wait, asks, as_json, checks
 
     async def run(self) -> int:
         from interlock.app.box import Interlock
@@ -100,8 +113,9 @@ class _Mission:
             async with Interlock.open(surface="cli", project=self.project) as box:
                 report_faults(box)
                 mission_id = await box.submit(
-                    self.goal, budget_usd=self.budget_usd, model=self.model, deadline=self.deadline
-                )
+                    self.goal, budget_usd=self.budget_usd, model=self.model, deadline=self.deadline,
+                    checks=self.checks,
+                )  # fmt: skip
                 if not self.wait:
                     return await _started(box, mission_id, self.as_json)
                 if not self.as_json:

@@ -24,7 +24,8 @@ STYLES: Mapping[str, str] = {
     "DONE": "green", "completed": "green", "approved": "green", "used": "green", "GREEN": "green", "ok": "green",
     "IN_PROGRESS": "cyan", "running": "cyan", "ASSIGNED": "blue", "REVIEW": "magenta",
     "NEEDS_APPROVAL": "yellow", "waiting": "yellow", "pending": "yellow", "YELLOW": "yellow", "warning": "yellow",
-    "held": "yellow", "BLOCKED": "red", "failed": "red", "denied": "red", "RED": "bold red", "error": "red",
+    "held": "yellow", "passed": "green", "waived": "yellow",
+    "BLOCKED": "red", "failed": "red", "denied": "red", "RED": "bold red", "error": "red",
     "critical": "bold red", "unknown": "red", "CANCELED": "dim", "cancelled": "dim", "expired": "dim", "void": "dim",
     "INBOX": "dim", "idle": "dim",
 }  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from interlock.core.errors import Conflict
+from interlock.desk import evidence
 from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
@@ -57,6 +58,8 @@ def _task(tx: Tx, ident: str, settings: Settings) -> View:
         deliverable=None if handed_in is None else view(handed_in),
         runs=[view(r, "id", "kind", "status", "stop_reason", "cost_microusd") for r in runs],
         approvals=approvals.pending_of_task(tx, task_id),
+        checks=evidence.shown(tx, row),
+        turned_back=evidence.turned_back(tx, task_id),
     )
 
 

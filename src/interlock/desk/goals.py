@@ -1,6 +1,8 @@
 """Starting missions: what a goal must be before the coordinator gets it."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.agents.persona import COORDINATOR
@@ -9,8 +11,11 @@ from interlock.core.ids import new_id
 from interlock.core.values import microusd, usd
 from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place
+from interlock.graph.applying import POLICY
 from interlock.graph.launch import Launch, launch
 from interlock.llm.messages import ModelRef
+from interlock.policy.checks import MISSION, MOST
+from interlock.policy.checks import read as read_checks
 from interlock.store.conversations import Origin
 
 MOST_CHARS = 20_000
@@ -29,18 +34,19 @@ async def submit(
     deadline: datetime | None = None,
     idempotency_key: str | None = None,
     place: Place | None = None,
+    checks: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """Starts a mission and returns its id; the same idempotency key in a project gives the first one. Source: row A1.
 
     `place` is where in a chat it was said: the mission's thread is there. A model that only rehearses stays with the
-    mission, so that no later process takes another for it.
+    mission, so that no later process takes another for it. `checks` are what its deliverable must pass.
 
-    Raises UsageError for a goal, a budget, a model or a deadline that cannot be; Refused for a viewer.
+    Raises UsageError for a goal, a check, a budget, a model or a deadline that cannot be; Refused for a viewer.
     """
     require_operator(person, "start missions")
     plan = await wish(
         runtime, person.id, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
-        idempotency_key=idempotency_key or new_id("key"), place=place,
+        idempotency_key=idempotency_key or new_id("key"), place=place, checks=checks,
     )  # fmt: skip
     return await runtime.store.write(launch, plan, runtime.clock.now())
 
@@ -56,6 +62,7 @@ async def wish(
     model: str | None = None,
     deadline: datetime | None = None,
     place: Place | None = None,
+    checks: Sequence[Mapping[str, Any]] = (),
 ) -> Launch:
     """A mission to be launched in the name of a person whose right to do so was checked.
 
@@ -82,7 +89,22 @@ async def wish(
         simulated=simulated,
         deadline_at=deadline,
         origin=None if place is None else Origin(place.surface, place.channel, place.thread),
+        checks=checks_of(runtime, requested_by, checks),
     )
+
+
+def checks_of(runtime: Runtime, person_id: str, given: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """What a mission's deliverable must pass: the policy's checks, then those of the person who starts it.
+
+    Raises UsageError for what is no check.
+    """
+    own = read_checks([dict(each) for each in given]) if given else []
+    if any(check["kind"] == "verdict" for check in own):
+        raise UsageError("nobody reviews a mission's own deliverable: ask for a `verdict` of single tasks")
+    demanded = [{**check, "by": POLICY.id} for check in runtime.policy.checks.get(MISSION, ())]
+    if len(own) + len(demanded) > MOST:
+        raise UsageError(f"{len(own) + len(demanded)} checks with those of the policy: {MOST} are the most")
+    return (*demanded, *({**check, "by": person_id} for check in own))
 
 
 def model_for(runtime: Runtime, named: str | None) -> ModelRef:

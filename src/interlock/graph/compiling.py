@@ -1,12 +1,14 @@
 """The nodes `compile` and `learn`: the mission's one deliverable, its sign-off, and what is to be learned from it."""
 
 from interlock.agents.task_messages import Material, compile_message
+from interlock.core.values import digest
 from interlock.graph import effects, proving
 from interlock.graph.effects import Effect
 from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
 from interlock.graph.state import END, State, Step, goal_with_notes
 from interlock.graph.view import MissionView, RunView, TaskView, derived_id
+from interlock.policy.gate import Handed, faults
 
 MOST_TRIES = 2
 
@@ -41,7 +43,12 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
     if tries and tries[-1].live:
         return []
     if tries and tries[-1].status == "completed" and (tries[-1].result or "").strip():
-        return _handed_in(view, done, tries[-1].result or "", tries[-1])
+        text = tries[-1].result or ""
+        if not (found := faults(Handed(sha256=digest(text), text=text))):
+            return _handed_in(view, done, text, tries[-1])
+        notes = [*notes, *(f"the last text was not taken, {each.name}: {each.detail}" for each in found)]
+    if view.root.demands:
+        notes = [*notes, f"it counts as done only once these checks pass: {'; '.join(view.root.demands)}"]
     if len(tries) < MOST_TRIES and not (tries and tries[-1].denied_money):
         results = [Material(t.id, t.title, view.texts.get(t.result.id, "")) for t in done if t.result]
         prompt = compile_message(goal_with_notes(view.goal, notes), results, _missing(view)).text

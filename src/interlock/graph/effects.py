@@ -175,6 +175,7 @@ def escalate(
     approve: str,
     subject: str,
     mark: str | None = None,
+    about: str | None = None,
 ) -> list[Effect]:
     """Stops a task until a person has answered: approving does `approve`, denying goes on without the task.
 
@@ -190,6 +191,7 @@ def escalate(
         "deny": deny + (f", and with it {', '.join(f'`{t}`' for t in without)}" if without else ""),
         "cancels": [t.id for t in view.downstream(task) if not t.ended],
         "block": kind,
+        **({"about": about} if about else {}),
     }  # fmt: skip
     return [
         *(void(q.id, "asked anew") for q in view.pending(task) if q.kind == "ESCALATION"),

@@ -3,8 +3,10 @@
 Who may start one, and with what goal, is the desk's to judge.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from interlock.agents.persona import COORDINATOR, Persona
 from interlock.agents.quoting import one_line
@@ -38,6 +40,8 @@ class Launch:
     deadline_at: datetime | None = None
     origin: Origin | None = None
     """Where in a chat it was started; its thread is there too."""
+    checks: Sequence[Mapping[str, Any]] = ()
+    """What the mission's own deliverable must pass; each with `by`, who demands it. Source: row A20."""
     mission_id: str = field(default_factory=lambda: new_id("mis"))
 
 
@@ -63,7 +67,8 @@ def launch(tx: Tx, wish: Launch, now: datetime) -> str:
     tasks.add(
         tx, id=wish.mission_id, project_id=wish.project_id, mission_id=wish.mission_id, key="root",
         title=one_line(wish.goal, limit=LONGEST_TITLE), description=wish.goal, persona=COORDINATOR, type="other",
-        budget_microusd=wish.budget_microusd, idempotency_key=key, created_at=now, updated_at=now,
+        budget_microusd=wish.budget_microusd, checks=[dict(each) for each in wish.checks] or None,
+        idempotency_key=key, created_at=now, updated_at=now,
     )  # fmt: skip
     tx.add(
         Mission, id=wish.mission_id, project_id=wish.project_id, goal=wish.goal, model=wish.model,

@@ -129,6 +129,7 @@ class _Tables:
             result=self._results.get(row.id),
             call_risk=highest(self._risks.get(row.id, [])),
             version=row.version,
+            demands=tuple(check.name for check in stored(row.checks) if not check.waived),
             proof=_proof(self._tx, row) if row.checks and row.status in PROVING else None,
         )
 

@@ -12,6 +12,8 @@ from interlock.graph.view import MissionView, Result, TaskView, derived_id
 
 MOST_CYCLES = 3
 """After the third review cycle a person is asked; a fourth is a loop. Source: row A10."""
+ABOUT_CHECKS = "checks"
+"""What questions that concern evidence alone say that they are about."""
 TRIES = 3
 """Of running checks at all."""
 
@@ -49,7 +51,7 @@ def outstanding(view: MissionView, task: TaskView, result: Result) -> list[Effec
     key = f"unproven:{task.id}:v{task.version}"
     reason = f"{len(proof.failed)} of its checks did not pass"
     return [
-        effects.move(task, "IN_PROGRESS", "coordinator", reason, key, feedback=words),
+        effects.move(task, "IN_PROGRESS", "system", reason, key, feedback=words),
         effects.decide("resolution", reason, inputs, task),
     ]
 
@@ -68,7 +70,7 @@ def _asked(view: MissionView, task: TaskView, subject: str, what: _Question) -> 
     waiving = f" (`interlock task {task.id}` shows the checks, with `--waive N --note …` one is waived)"
     return effects.escalate(
         view, task, kind=None, reason=what.reason, question=what.question + waiving, approve=what.approve,
-        subject=subject,
+        subject=subject, about=ABOUT_CHECKS,
     )  # fmt: skip
 
 

@@ -133,6 +133,8 @@ class TaskView:
     result: Result | None = None
     call_risk: str = "GREEN"
     version: int = 0
+    demands: tuple[str, ...] = ()
+    """What it must pass before it counts as done."""
     proof: Proof | None = None
     """Where it has handed in and must pass checks."""
 
