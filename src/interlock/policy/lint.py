@@ -121,8 +121,9 @@ def _remarks(policy: Policy, declared: Mapping[str, str | None]) -> Iterator[Rem
     rules, denials = [_Read(rule) for rule in policy.rules], [_Read(rule) for rule in policy.denials]
     for place, read in enumerate(rules):
         others = [*denials, *rules[:place], *rules[place + 1 :]]
-        yield from _remark(read, others, rules[place + 1 :])
-        if read.ways and (why := _without_effect(read.rule, policy, declared)):
+        if found := list(_remark(read, others, rules[place + 1 :])):
+            yield from found
+        elif why := _without_effect(read.rule, policy, declared):
             yield Remark(read.rule.where, "no-effect", read.rule.id, f"rule `{read.rule.id}` raises nothing: {why}")
     for place, read in enumerate(denials):
         yield from _remark(read, [*denials[:place], *denials[place + 1 :]], denials[place + 1 :])
