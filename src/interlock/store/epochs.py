@@ -208,8 +208,8 @@ def _note(tx: Tx, start: Beginning, found: Uncertain) -> None:
         calls=len(found.calls), messages=len(found.messages),
     )  # fmt: skip
     if start.key is not None:
-        seals.seal_all(tx, start.key, start.now)
         seals.mark(tx, start.key, RESTORE, start.now, found.epoch)
+        seals.seal_all(tx, start.key, start.now)
     uncertain = len(found.calls) + len(found.messages) + len(found.said)
     audit.alert(
         tx, start.now, project_id=start.project_id, severity="warning", kind="RESTORED",
