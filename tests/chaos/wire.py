@@ -27,6 +27,7 @@ class Wire:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)
 
     def cut(self) -> None:
         """Forwards nothing from now on, in either direction; connections stay open."""
@@ -47,17 +48,17 @@ class Wire:
         task.add_done_callback(self._tasks.discard)
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._whole.wait()
+        ends = [writer]
         try:
+            await self._whole.wait()
             their_reader, their_writer = await asyncio.open_unix_connection(self._path)
-        except OSError:
-            writer.transport.abort()
-            return
-        self._writers += [writer, their_writer]
-        try:
+            ends.append(their_writer)
+            self._writers += ends
             await asyncio.gather(self._forward(reader, their_writer), self._forward(their_reader, writer))
+        except OSError:
+            return
         finally:
-            for end in (writer, their_writer):
+            for end in ends:
                 end.transport.abort()
 
     async def _forward(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

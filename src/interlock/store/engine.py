@@ -15,6 +15,7 @@ from weakref import WeakSet
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.store.errors import StoreUnavailable
 from interlock.store.postgres import PostgresDriver
+from interlock.store.silence import guard
 from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import Observed, Tx
 from interlock.store.watch import watch
@@ -98,18 +99,23 @@ class Store:
             self._pool.shutdown()
             raise
         self._closed = False
-        self._watcher = asyncio.create_task(watch(self.driver, self.wake), name="store-watch")
+        self._beside = [asyncio.create_task(watch(self.driver, self.wake), name="store-watch")]
+        if isinstance(self.driver, PostgresDriver):
+            self._beside.append(asyncio.create_task(guard(self.driver), name="store-guard"))
         return self
 
     async def close(self) -> None:
-        """Finishes what was handed in, then disconnects."""
+        """Finishes what was handed in, then disconnects. A server that answers no more is not waited for for ever."""
         if self._closed:
             return
         self._closed = True
-        self._watcher.cancel()
-        await asyncio.gather(self._watcher, return_exceptions=True)
+        if isinstance(self.driver, PostgresDriver):
+            self.driver.is_closing = True
         await self._writer.close()
         await asyncio.to_thread(self._pool.shutdown)
+        for each in self._beside:
+            each.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
         for reader in self._readers:
             reader.connection.close()
 

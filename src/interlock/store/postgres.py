@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import psycopg as dialect
 
 from interlock.core.text import storable_json
 from interlock.store.errors import StoreUnavailable
+from interlock.store.silence import CLOSING_S, SILENT_S
 from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
 from interlock.store.tx import PipelinedTx, is_relaxed
@@ -31,6 +32,7 @@ LOCK_TIMEOUT_MS = 100
 """Short of `deadlock_timeout`, so that two groups that wait for each other are told apart at once."""
 PATIENCE_S = 5.0
 """How long a unit waits for rows that another process has locked."""
+CONNECT_S = 10
 STANDSTILL_MS = 20_000
 """After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
 locks: before anybody could take over what that process had in hand."""
@@ -57,6 +59,7 @@ class PostgresDriver:
     batch_limit = 32
     patience_s = PATIENCE_S
     standstill_ms = STANDSTILL_MS
+    silent_s, closing_s, connect_s = SILENT_S, CLOSING_S, CONNECT_S
 
     def __init__(self, url: str, *, pooled: bool = False, direct_url: str | None = None) -> None:
         self.url, self.pooled = url, pooled
@@ -66,6 +69,15 @@ class PostgresDriver:
         self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
         self._wire: Wire | None = None
+        self._writing_since: float | None = None
+        self._reading: dict[PipelinedTx, float] = {}
+        self.is_closing = self.is_given_up = False
+        """Given up, no connection is made anew where one is lost: the store is being closed."""
+
+    def waiting(self) -> list[tuple[Any, float]]:
+        """Connections on which an answer is awaited, each with the monotonic time since when."""
+        since, reading = self._writing_since, [(tx.connection, since) for tx, since in list(self._reading.items())]
+        return reading if since is None else [(self._writer, since), *reading]
 
     def connect(self, *, autocommit: bool = True) -> Any:
         """A connection. One that leads nowhere any more is noticed by the kernel, not waited for.
@@ -83,7 +95,7 @@ class PostgresDriver:
             connection = psycopg.connect(
                 self.url,
                 autocommit=autocommit,
-                connect_timeout=10,
+                connect_timeout=self.connect_s,
                 application_name=APPLICATION,
                 options=options,
                 **NO_DEAD_PEERS,
@@ -136,11 +148,14 @@ class PostgresDriver:
             try:
                 if tx.connection.closed:
                     tx.over(Wire(self.connect(), prepares=not self.pooled))
+                self._reading[tx] = monotonic()
                 return self._look(tx, fn, args, kwargs)
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if last:
                     raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}") from error
+            finally:
+                self._reading.pop(tx, None)
         raise AssertionError("unreachable")
 
     def _look(self, tx: PipelinedTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -166,6 +181,12 @@ class PostgresDriver:
     def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
         """Commits the units of a batch together; where that fails, each alone."""
         try:
+            return self._commit(batch)
+        finally:
+            self._writing_since = None
+
+    def _commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
+        try:
             self._connected()
             if len(batch) > 1:
                 results, wake = self._transaction(batch)
@@ -184,12 +205,18 @@ class PostgresDriver:
 
     def notify(self) -> None:
         """Tells the other processes that work is ready; after the commit, once a group."""
+        self._writing_since = monotonic()
         with contextlib.suppress(Exception):
             self._writer.execute(f"NOTIFY {WAKE_CHANNEL}")
+        self._writing_since = None
 
     def _connected(self) -> None:
         if self._writer is None or self._writer.closed:
+            self._writing_since = None
+            if self.is_given_up:
+                raise Unreachable("PostgreSQL went away while the store was being closed", is_final=True)
             self.open_writer()
+        self._writing_since = monotonic()
 
     def _alone(self, work: Work) -> tuple[Outcome, bool]:
         """Commits one unit, again where another process was in its way or the connection was lost.
