@@ -23,7 +23,11 @@ _RESERVED = (
     sa.select(_WHOSE, _SUM)
     .where(
         _led.kind == "reserve",
-        sa.not_(sa.exists().where(_end.reservation_id == _led.reservation_id, _end.kind == "settle")),
+        sa.not_(
+            sa.exists().where(
+                _end.run_id == _led.run_id, _end.reservation_id == _led.reservation_id, _end.kind == "settle"
+            )
+        ),
     )
     .group_by(sa.text("whose"))
 )

@@ -66,7 +66,11 @@ _OPEN_MONEY = (
     .where(
         LEDGER.c.kind == "reserve",
         LEDGER.c.run_id.is_not(None),
-        ~sa.exists().where(_settled.c.reservation_id == LEDGER.c.reservation_id, _settled.c.kind == "settle"),
+        ~sa.exists().where(
+            _settled.c.run_id == LEDGER.c.run_id,
+            _settled.c.reservation_id == LEDGER.c.reservation_id,
+            _settled.c.kind == "settle",
+        ),
     )
     .distinct()
     .order_by(LEDGER.c.run_id)

@@ -36,7 +36,6 @@ _OF_RUN = (
     .where(_led.run_id == b("run_"))
     .order_by(_led.created_at, _led.step_number, _led.attempt, _led.kind, _led.id)
 )
-_RESERVED = sa.select(LEDGER).where(_led.reservation_id == b("reservation"), _led.kind == "reserve")
 _SPENT = (
     sa.update(RUNS).where(RUNS.c.id == b("run_")).values(cost_microusd=RUNS.c.cost_microusd + b("amount", type_=_BIG))
 )

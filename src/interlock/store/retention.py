@@ -61,7 +61,9 @@ _MAY_GO = sa.select(_r.id, _r.kind, _r.payload).where(
     ~sa.exists().where(
         _l.run_id == _r.id,
         _l.kind == "reserve",
-        ~sa.exists().where(_settled.c.reservation_id == _l.reservation_id, _settled.c.kind == "settle"),
+        ~sa.exists().where(
+            _settled.c.run_id == _l.run_id, _settled.c.reservation_id == _l.reservation_id, _settled.c.kind == "settle"
+        ),
     ),
     ~sa.exists().where(_others.c.agent_id == _r.agent_id, _others.c.status.in_(("running", "waiting"))),
     ~sa.exists().where(_of_mission.c.mission_id == _r.mission_id, _of_mission.c.status.not_in(ENDED)),

@@ -183,13 +183,13 @@ class LedgerEntry(SQLModel, table=True):
 
     __tablename__ = "ledger"
     __table_args__ = (
-        sa.Index("uq_ledger_reservation_id", "reservation_id", "kind", unique=True),
+        sa.Index("uq_ledger_run_id", "run_id", "reservation_id", "kind", unique=True),
     )  # fmt: skip
     id: str = Field(primary_key=True)
     kind: str
     reservation_id: str
     """`RUN:STEP:ATTEMPT` of a model call."""
-    run_id: str | None = Field(default=None, index=True)
+    run_id: str | None = None
     step_number: int | None = None
     attempt: int | None = None
     agent_id: str | None = None
