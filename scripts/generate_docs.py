@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from interlock.policy.builtin import BASE, RULES
+from interlock.policy.builtin import BASE
+from interlock.policy.kinds import KINDS
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.words import LEADING, NOUNS, VERBS
 from interlock.state_machine.machine import diagram
@@ -51,10 +52,10 @@ def base_table() -> str:
     return table(["risk", "tools"], rows)
 
 
-def builtin_rules() -> str:
-    """The built-in rules."""
-    rows = [[f"`{rule.id}`", ", ".join(f"`{name}`" for name in rule.tools), rule.risk, rule.reason] for rule in RULES]
-    return table(["rule", "tools", "risk", "because"], rows)
+def raised_by_meaning() -> str:
+    """What raises a call by what its arguments mean."""
+    rows = [[f"`{kind.rule}`", kind.risk, kind.reason] for kind in KINDS]
+    return table(["rule", "risk", "because"], rows)
 
 
 def trust_matrix() -> str:
@@ -79,7 +80,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "docs/policy.md": {
         "trust matrix": trust_matrix,
         "base table": base_table,
-        "built-in rules": builtin_rules,
+        "raised by meaning": raised_by_meaning,
         "red words": red_words,
     },
     "docs/commands.md": {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from interlock.policy.folding import fold, is_odd, nested, readings
 from interlock.policy.secrets import Finding, first_secret, may_hold_secret, names_secret, scrub
 from interlock.policy.targets import is_prose_key, key_names_production, names_production
 
@@ -52,6 +53,10 @@ def inspect(args: Any) -> Inspection:
                 secrets.append(Finding(secret, _shown(path)))
             if "prod" in value.lower() and names_production(value, prose=is_prose_key(key)):
                 production.append(_shown(path))
+            if is_odd(value):
+                _look_behind(value, key, path, secrets, production)
+                if depth < DEEPEST and (inner := nested(value)) is not None:
+                    rest.append((inner, path, key, depth + 1))
         elif kind is dict:
             if depth >= DEEPEST:
                 return _unfit(f"arguments nest deeper than {DEEPEST} levels")
@@ -78,10 +83,23 @@ def inspect(args: Any) -> Inspection:
 
 @lru_cache(maxsize=4096)
 def _key_matters(name: str) -> bool:
+    name = fold(name)
     return may_hold_secret(name) or key_names_production(name, True)
 
 
+def _look_behind(
+    value: str, key: str, path: tuple[Any, ...] | None, secrets: list[Finding], production: list[str]
+) -> None:
+    """Looks at what a text is when it is decoded, and written in plain letters."""
+    for reading in readings(value):
+        if may_hold_secret(reading) and (secret := first_secret(reading)):
+            secrets.append(Finding(secret, _shown(path)))
+        if "prod" in reading.lower() and names_production(reading, prose=is_prose_key(key)):
+            production.append(_shown(path))
+
+
 def _look_at_key(name: str, item: Any, where: str, secrets: list[Finding], production: list[str]) -> None:
+    name = fold(name)
     if names_secret(name, item):
         secrets.append(Finding("value of a secret name", where))
     if secret := first_secret(name):

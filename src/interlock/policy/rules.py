@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from interlock.core.values import digest
-from interlock.policy.builtin import BASE, RULES
-from interlock.policy.conditions import Condition, compile_condition
+from interlock.policy.builtin import BASE
+from interlock.policy.conditions import Condition
 from interlock.policy.risk import Risk
 
 
@@ -119,7 +119,7 @@ class Policy:
     _has_patterns: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        every = (*builtin_rules(), *self.rules)
+        every = self.rules
         names = {name for rule in (*every, *self.denials) for name in rule.tools if "*" not in name}
         index = {name: _applicable(every, self.denials, name) for name in names}
         object.__setattr__(self, "_by_tool", index)
@@ -158,13 +158,6 @@ class Policy:
             "checks": {name: [dict(each) for each in checks] for name, checks in self.checks.items()},
         }
 
-
-@cache
-def builtin_rules() -> tuple[Rule, ...]:
-    """The rules that hold beside every policy file."""
-    return tuple(
-        Rule(id=r.id, tools=r.tools, condition=compile_condition(r.when), risk=r.risk, reason=r.reason) for r in RULES
-    )
 
 
 @cache

@@ -175,6 +175,11 @@ def names_secret(name: str, value: object) -> bool:
     return isinstance(value, str) and _is_secret_value(value, weight)
 
 
+def secret_weight(name: str) -> int:
+    """How surely a name is one of secrets: 0 not, 1 perhaps (`key`), 2 probably (`api_key`), 3 surely (`password`)."""
+    return _weight(name)
+
+
 @lru_cache(maxsize=4096)
 def _weight(name: str) -> int:
     """0 no secret, 1 perhaps (`key`), 2 probably (`token`, `api_key`), 3 surely (`password`)."""

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.errors import ConfigError
+from interlock.policy.calls import Call, Caller
+from interlock.policy.decide import decide
 from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Risk
 from interlock.policy.rules import Policy
@@ -53,12 +55,13 @@ def test_the_documented_file_is_read_whole() -> None:
 def test_no_file_and_an_empty_one_mean_the_built_in_policy(text: str | None) -> None:
     policy = policy_from(text, "p.yaml")
     assert policy is Policy.builtin()
-    assert len(policy.applicable("git_ops").rules) == 1
+    assert policy.applicable("git_ops").rules == ()
 
 
-def test_built_in_rules_hold_beside_those_of_a_file() -> None:
+def test_what_arguments_mean_holds_beside_the_rules_of_a_file() -> None:
     policy = policy_from(EXAMPLE, "p.yaml")
-    assert [rule.id for rule in policy.applicable("git_ops").rules] == ["builtin:git-leaves", "git-push"]
+    call = Call(tool="git_ops", args={"action": "push"}, is_builtin=True)
+    assert decide(call, Caller(), policy).rules == ("builtin:git-leaves", "git-push")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+"""The plain reading of a text that is written in disguise: look-alikes, invisible characters, encodings.
+
+What a reading means is not known here; every function is total and bounded in time.
+"""
+
+import base64
+import binascii
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+DEEPEST = 3
+"""How many layers of encoding are taken off."""
+MOST_READINGS = 24
+_LONGEST = 100_000
+_RUNS = 40
+
+_LOOK_ALIKES = str.maketrans(
+    dict(
+        zip(
+            "аеорсухівнкмтѕјһԁԛԝɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢαβεηικνορτυχωϲϳ"
+            "АВЕКМНОРСТУХІЅЈԌԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧƖØøłđħŧ՝օսհոցզքɑʋ‐‑‒–—−⁄∕․。．｡…",
+            "aeopcyxibhkmtsjhdqwgilnryacdejkmoptuvwzabenikvoptuxwcj"
+            "ABEKMHOPCTYXISJGQWABEZHIKMNOPTYXlOoldht'ouhngqpav------//.....",
+            strict=True,
+        )
+    )
+)  # fmt: skip
+_SIGNS = frozenset('%&\\=[{"')
+_LONG_RUN = re.compile(r"[A-Za-z0-9+]{14}|(?:[0-9A-Fa-f]{2}[\s:]){8}")
+_SINGLES = re.compile(r"(?<![^\W_])[^\W_](?:[^\w]|_){1,3}[^\W_](?![^\W_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONFUSED = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET".split())
+_MARKS = frozenset(("Mn", "Me", "Cf", "Cs", "Co", "Cn", "Lm"))
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,}={0,2}|[A-Za-z0-9+/_-]{6,}={1,2})")
+_HEX = re.compile(r"(?<![A-Za-z0-9])(?:0x)?((?:[0-9A-Fa-f]{2}[\s:]?){8,})(?![A-Za-z0-9])")
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([0-7]{3}))")
+_SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ ._\-|/]{1,3}[^\W_](?![^\W_])){3,40}")
+_GAPS = re.compile(r"[ ._\-|/]+")
+
+
+def fold(text: str) -> str:
+    """The text in compatibility form, without invisible characters and accents, look-alikes as ASCII letters."""
+    if text.isascii():
+        return text if text.isprintable() else _CONTROL.sub("", text)
+    plain = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFKD", plain)
+        plain = plain.translate({ord(c): None for c in set(plain) if unicodedata.category(c) in _MARKS})
+        plain = plain.translate(_LOOK_ALIKES)
+    return _CONTROL.sub("", plain)
+
+
+def is_odd(text: str) -> bool:
+    """A quick look: False only where the text has no other reading than itself."""
+    if not text.isascii() or not _SIGNS.isdisjoint(text):
+        return True
+    if len(text) < 7:
+        return not text.isprintable()
+    if len(text) >= 16 and _LONG_RUN.search(text) is not None:
+        return True
+    if text.count(" ") + text.count(".") + text.count("-") + text.count("_") + text.count("/") + text.count("|") > 2:
+        if _SINGLES.search(text) is not None:
+            return True
+    return not text.isprintable() and _CONTROL.search(text) is not None
+
+
+def readings(text: str) -> Iterator[str]:
+    """Other readings of a text, each once: folded, decoded, pulled together; never the text itself."""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST]
+    seen, rest, spent = {text}, [(text, 0)], len(text)
+    while rest:
+        current, depth = rest.pop(0)
+        for found in _once(current):
+            if found in seen or not found:
+                continue
+            seen.add(found)
+            spent += len(found)
+            if spent > 4 * _LONGEST:
+                return
+            yield found
+            if len(seen) > MOST_READINGS:
+                return
+            if depth < DEEPEST and is_odd(found):
+                rest.append((found, depth + 1))
+
+
+def looks_latin(word: str) -> bool:
+    """Whether a word is Latin to the eye only: letters of another script among Latin ones, or all of them look-alikes."""
+    if word.isascii():
+        return False
+    scripts = {unicodedata.name(c, "?").split(" ", 1)[0] for c in word if c.isalpha()}
+    if not scripts & _CONFUSED:
+        return False
+    return "LATIN" in scripts or word.translate(_LOOK_ALIKES).isascii()
+
+
+def nested(text: str) -> Any:
+    """The JSON object or list that a text holds; None where it holds none."""
+    shown = text[:64].lstrip("\ufeff \t\r\n")
+    if shown[:1] in ("{", "[", '"') and len(text) <= _LONGEST:
+        try:
+            value = json.loads(text.strip("\ufeff \t\r\n"), parse_constant=lambda _: None)
+        except (ValueError, RecursionError):
+            return None
+        if isinstance(value, (dict, list)):
+            return value
+        if isinstance(value, str) and value != text:
+            return [value]
+    return None
+
+
+def _once(text: str) -> Iterator[str]:
+    yield fold(text)
+    if "%" in text:
+        yield unquote(text, errors="replace")
+    if "&" in text:
+        yield html.unescape(text)
+    if "\\" in text:
+        yield _ESCAPE.sub(_escaped, text)
+    for number, match in enumerate(_BASE64.finditer(text)):
+        if number >= _RUNS:
+            break
+        if (found := _from_base64(match.group())) is not None:
+            yield found
+    for number, match in enumerate(_HEX.finditer(text)):
+        if number >= _RUNS:
+            break
+        if (found := _printable(bytes.fromhex(re.sub(r"[\s:]", "", match[1])))) is not None:
+            yield found
+    if _SPACED.search(text):
+        yield _SPACED.sub(lambda match: _GAPS.sub("", match.group()), text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = int(match[1] or match[2] or match[3] or "0", 16) if match[4] is None else int(match[4], 8)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
+
+
+def _from_base64(text: str) -> str | None:
+    bare = text.rstrip("=").replace("-", "+").replace("_", "/")
+    if len(bare) % 4 == 1 or bare.islower() or bare.isdigit():
+        return None
+    try:
+        return _printable(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _printable(data: bytes) -> str | None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if len(text) >= 3 and all(c.isprintable() or c in "\n\t\r" for c in text) else None

@@ -1,0 +1,140 @@
+"""What a git command does: what leaves, what is lost, what would run.
+
+Shell commands in general are judged elsewhere; `action` arguments of a git tool are judged here too.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from interlock.policy import kinds, paths
+from interlock.policy.calls import Raised
+from interlock.policy.kinds import by
+
+LOCAL = frozenset("status log diff show blame add commit branch checkout switch restore init stash tag".split())
+"""Actions of a git tool that stay in the workspace. Source: numbers, "Risk and trust"."""
+_HARMLESS = LOCAL | frozenset(
+    "rev-parse rev-list ls-files ls-tree cat-file grep describe shortlog reflog merge rebase cherry-pick revert mv rm "
+    "merge-base name-rev show-ref symbolic-ref for-each-ref diff-tree diff-index whatchanged annotate bisect notes "
+    "worktree config remote apply am format-patch archive count-objects fsck check-ignore check-attr cherry range-diff "
+    "help version sparse-checkout hash-object var verify-commit diff-files show-branch stripspace mergetool "
+    "difftool clean reset gc prune repack maintenance update-index read-tree write-tree submodule lfs".split()
+)
+_BRINGS_IN = frozenset("fetch pull clone ls-remote".split())
+_VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env".split())
+_RUNS = re.compile(
+    r"^(?:core\.(?:sshcommand|pager|editor|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|alias\..*|pager\..*|"
+    r".*\.(?:command|cmd|driver|textconv|clean|smudge|process|helper|external|program)|diff\.external|sequence\.editor|"
+    r"uploadpack\..*|include.*|credential.*|url\..*|http\..*|remote\..*|protocol\..*|filter\..*|gpg\..*|user\.signingkey)$",
+    re.IGNORECASE,
+)
+
+
+def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
+    """What raises `git args…`, and programs that it was told to run."""
+    rest = list(args)
+    found: list[Raised] = []
+    runs: list[str] = []
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("--version", "--help", "-h", "--no-pager", "-p", "--paginate", "--bare", "--no-optional-locks"):
+            continue
+        value = rest.pop(0) if option in _VALUED and rest else option.partition("=")[2]
+        if option in ("-c", "--config-env") or option.startswith("--exec-path="):
+            if _RUNS.match(value.partition("=")[0]) and value.partition("=")[2] not in ("cat", "less", "", "false", "true"):
+                found.append(kinds.HIDDEN)
+        elif option == "-C" and paths.is_outside(value):
+            found.append(kinds.OUTSIDE_WORKSPACE)
+    if not rest:
+        return found, runs
+    command, rest = rest[0].lower(), rest[1:]
+    if command in _BRINGS_IN:
+        found.append(by(kinds.INSTALLS, "git"))
+        if any(arg.startswith(("ext::", "fd::", "--upload-pack", "-u", "--config")) for arg in rest):
+            found.append(kinds.HIDDEN)
+        return found, runs
+    if command not in _HARMLESS:
+        known = command in ("push", "send-email", "credential", "daemon", "instaweb", "svn", "p4", "request-pull", "send-pack")
+        found.append(by(kinds.LEAVES, "git push") if known else kinds.UNKNOWN_PROGRAM)
+        return found, runs
+    if _loses(command, rest):
+        found.append(by(kinds.DESTROYS, "git"))
+    if command == "remote" and rest and rest[0] not in ("-v", "--verbose", "show", "get-url"):
+        found.append(by(kinds.LEAVES, "git remote"))
+    if command in ("submodule", "lfs") and rest and rest[0] not in ("status", "summary", "ls-files", "env", "track"):
+        found.append(by(kinds.INSTALLS if command == "submodule" and rest[0] in ("update", "init") else kinds.LEAVES, "git"))
+    if command == "config":
+        found += _config(rest)
+    if command in ("bisect", "rebase", "submodule", "difftool", "mergetool"):
+        runs += _programs(command, rest)
+    return found, runs
+
+
+def _loses(command: str, rest: Sequence[str]) -> bool:
+    """Whether work that is in no commit, or commits that nothing else names, would be gone."""
+    options = {arg for arg in rest if arg.startswith("-")}
+    short = "".join(arg[1:] for arg in options if not arg.startswith("--"))
+    if command == "clean":
+        return not ("n" in short or "--dry-run" in options)
+    if command == "reset":
+        return "--hard" in options or "--merge" in options
+    if command == "branch":
+        return "D" in short or "d" in short or "--delete" in options or "f" in short or "--force" in options or "M" in short
+    if command == "tag":
+        return "d" in short or "--delete" in options or "f" in short
+    if command == "stash":
+        return bool(rest) and rest[0] in ("drop", "clear")
+    if command == "reflog":
+        return bool(rest) and rest[0] in ("expire", "delete")
+    if command in ("checkout", "restore", "switch"):
+        everything = "." in rest or "*" in rest or ":/" in rest
+        staged = command == "restore" and "--staged" in options and "--worktree" not in options
+        return "f" in short or "--force" in options or "--discard-changes" in options or (everything and not staged)
+    if command == "worktree":
+        return bool(rest) and rest[0] == "remove"
+    if command == "rm":
+        return "f" in short or "--force" in options
+    return command == "prune" or (command == "gc" and any(arg.startswith("--prune=") for arg in options))
+
+
+def _config(rest: Sequence[str]) -> list[Raised]:
+    named = [arg for arg in rest if not arg.startswith("-")]
+    reads = {"--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list"} & set(rest)
+    if reads or len(named) < 2:
+        return []
+    if {"--global", "--system"} & set(rest):
+        return [by(kinds.ACCESS, "git config")]
+    return [kinds.HIDDEN] if _RUNS.match(named[0]) else []
+
+
+def _programs(command: str, rest: Sequence[str]) -> list[str]:
+    if command == "bisect" and rest and rest[0] == "run":
+        return [" ".join(rest[1:])]
+    if command == "submodule" and rest and rest[0] == "foreach":
+        return [" ".join(rest[1:])]
+    out = [arg.partition("=")[2] for arg in rest if arg.startswith(("--exec=", "--extcmd="))]
+    return out + [b for a, b in zip(rest, rest[1:], strict=False) if a in ("-x", "--exec", "--extcmd")]
+
+
+def judge_action(args: Mapping[str, object]) -> list[Raised]:
+    """What raises a call of a git tool with an `action`; without one, nobody can tell."""
+    action = args.get("action")
+    if not isinstance(action, str):
+        return [kinds.GIT_LEAVES]
+    name = action.strip().lower()
+    if name not in LOCAL:
+        return [kinds.GIT_LEAVES]
+    words: list[str] = [name]
+    for key, value in args.items():
+        if key == "action":
+            continue
+        if value is True and len(key) < 30:
+            words.append(f"--{key.lower().replace('_', '-')}")
+        elif isinstance(value, str) and key.lower() in ("args", "options", "flags", "arguments", "extra"):
+            words += value.split()
+        elif isinstance(value, list):
+            words += [each for each in value if isinstance(each, str)]
+        elif isinstance(value, str) and len(value) < 300:
+            words.append(value)
+    found, runs = judge(words)
+    lost = [kinds.DESTROYS] if "--delete" in words or "--hard" in words or "--force" in words else []
+    return found + lost + ([kinds.HIDDEN] if runs else [])

@@ -1,0 +1,116 @@
+"""What arguments hold, by their names: commands, code, SQL, addresses, paths, recipients, money, acts.
+
+What a value then means is the business of the module of its topic.
+"""
+
+from enum import IntFlag
+from functools import lru_cache
+
+from interlock.policy import amounts, recipients, verbs
+from interlock.policy.folding import fold
+from interlock.policy.targets import is_prose_key
+from interlock.policy.words import words
+
+
+class Holds(IntFlag):
+    """What an argument may hold; several may be true."""
+
+    NOTHING = 0
+    COMMAND = 1
+    CODE = 2
+    SQL = 4
+    MAYBE_SQL = 8
+    URL = 16
+    PATH = 32
+    PEOPLE = 64
+    SUMS = 128
+    ACT = 256
+    METHOD = 512
+    BODY = 1024
+    HOOK = 2048
+    PROSE = 4096
+    HEADERS = 8192
+
+
+class Kind(IntFlag):
+    """What a tool is, by its name."""
+
+    PLAIN = 0
+    READS = 1
+    SHELL = 2
+    PYTHON = 4
+    DATABASE = 8
+    HTTP = 16
+    WRITES_FILES = 32
+
+
+_COMMAND = frozenset("command commands cmd cmds shell bash argv exec cmdline commandline powershell shellcommand terminal".split())
+_CODE = frozenset("code script scripts program source snippet python expression".split())
+_SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
+_URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl address src hostname host page".split())
+_PATH = frozenset(
+    "path paths file files filename filenames filepath filepaths folder directory dir dest destination source src attachments "
+    "attachment output cwd workdir root archive location target input".split()
+)
+_METHOD = frozenset("method httpmethod requestmethod verb httpverb requesttype".split())
+_BODY = frozenset("body data json form files payload formdata postdata upload fields rawbody requestbody jsonbody".split())
+_HOOK = frozenset("webhook callback hook hooks webhooks webhookurl callbackurl".split())
+_SHELL_TOOLS = frozenset("bash shell terminal sh exec cmd powershell console subprocess zsh ssh command commands execute".split())
+_PYTHON_TOOLS = frozenset("python ipython jupyter notebook interpreter repl code".split())
+_DATABASE_TOOLS = frozenset(
+    "sql database db postgres postgresql mysql sqlite mariadb bigquery snowflake redshift duckdb clickhouse mssql oracle".split()
+)
+_HTTP_TOOLS = frozenset("http https request requests fetch curl rest api webhook graphql browser".split())
+_FILE_WRITES = frozenset(
+    "write edit save create append delete move copy put upload replace update patch insert modify rename remove download "
+    "export store make mkdir touch add set overwrite extract unzip install apply new".split()
+)
+
+
+@lru_cache(maxsize=4096)
+def of(key: str) -> Holds:
+    """What an argument of that name may hold."""
+    found = words(fold(key)[:80])
+    whole, last = "".join(found), found[-1] if found else ""
+    out = Holds.NOTHING
+    for names, what in (
+        (_COMMAND, Holds.COMMAND), (_CODE, Holds.CODE), (_SQL, Holds.SQL), (_URL, Holds.URL), (_PATH, Holds.PATH),
+        (_METHOD, Holds.METHOD), (_BODY, Holds.BODY),
+    ):  # fmt: skip
+        if whole in names or last in names:
+            out |= what
+    if "sql" in found:
+        out |= Holds.SQL
+    if last in ("query", "queries", "q", "input", "text", "request"):
+        out |= Holds.MAYBE_SQL
+    if any(word in _HOOK for word in found) or whole in _HOOK:
+        out |= Holds.HOOK
+    if last in ("headers", "header"):
+        out |= Holds.HEADERS
+    if recipients.key_weight(key):
+        out |= Holds.PEOPLE
+    if amounts.concerns(key):
+        out |= Holds.SUMS
+    if verbs.is_act_key(key):
+        out |= Holds.ACT
+    if is_prose_key(key):
+        out |= Holds.PROSE
+    return out
+
+
+@lru_cache(maxsize=4096)
+def kind_of(tool: str) -> Kind:
+    """What a tool of that name is."""
+    found = set(words(fold(tool)[:200]))
+    out = Kind.READS if verbs.only_reads(tool) else Kind.PLAIN
+    if found & _DATABASE_TOOLS:
+        out |= Kind.DATABASE
+    elif found & _PYTHON_TOOLS:
+        out |= Kind.PYTHON
+    elif found & _SHELL_TOOLS:
+        out |= Kind.SHELL
+    if found & _HTTP_TOOLS:
+        out |= Kind.HTTP
+    if found & _FILE_WRITES:
+        out |= Kind.WRITES_FILES
+    return out

@@ -1,0 +1,146 @@
+"""What a path means: where secrets lie, what instructs agents or runs by itself, what is outside the workspace.
+
+Whether something is there, and which spellings the tools take, is not known here.
+"""
+
+import re
+from functools import lru_cache
+from urllib.parse import unquote
+
+from interlock.policy.calls import Raised
+from interlock.policy.folding import fold
+from interlock.policy.kinds import BOOTSTRAP_FILE, OUTSIDE_WORKSPACE, READS_SECRETS, STARTS_BY_ITSELF
+
+LONGEST = 4096
+_SECRET_FOLDERS = tuple(
+    f"/{folder}/"
+    for folder in ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud .config/gh "
+    ".mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets "
+    "etc/ssl/private etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d".split()
+)
+_SECRET_NAMES = frozenset(
+    ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .vault-token .s3cfg .boto .dockercfg "
+    "shadow shadow- gshadow gshadow- sudoers master.passwd opasswd authorized_keys id_rsa id_dsa id_ecdsa id_ed25519 "
+    "identity.pfx wallet.dat key4.db key3.db logins.json cookies.sqlite ntds.dit credentials credentials.json "
+    "credentials.yaml credentials.yml credentials.csv credentials.xml credentials.ini client_secret.json "
+    "service-account.json secrets.json secrets.yaml secrets.yml secrets.toml secrets.env secrets.txt secrets.ini "
+    "secret.json secret.yaml secret.yml secret.txt passwords.txt passwords.csv password.txt passwords.json tokens.json "
+    "terraform.tfstate kubeconfig .bash_history .zsh_history .mysql_history .psql_history .python_history "
+    ".sh_history .fish_history .rediscli_history kcore .terraformrc .condarc .claude.json".split()
+)
+_SECRET_WHOLE = frozenset("/etc/passwd /etc/group /etc/passwd- /proc/kcore /dev/mem /dev/kmem /etc/krb5.keytab".split())
+_SECRET_END = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|keytab|agekey)$")
+_DOTENV = re.compile(r"(?:.*[^/])?\.env(?:rc|\.(?!example$|sample$|template$|dist$|schema$|md$)[\w.-]+)?$")
+_PROC = re.compile(r"^/proc/(?:self|\d+|\*|\$\$)/(?:environ|mem|maps|cmdline|fd|root|cwd)(?:/|$)")
+_BOOTSTRAP = re.compile(
+    r"(?:^|/)\s*(?:(?:architecture|agents|soul|tools|user|heartbeat|memory|bootstrap|claude|gemini)\.md|\.cursorrules|"
+    r"\.windsurfrules|copilot-instructions\.md|\.cursor/rules/.*)[\s./]*$"
+)
+_GOVERNS = re.compile(
+    r"(?:^|/)(?:(?:policy|interlock|prices)\.ya?ml|personas?/[^/]+\.ya?ml|\.interlock(?:/.*)?|workflows?/[^/]+\.ya?ml)\s*$"
+)
+_STARTS = re.compile(
+    r"(?:^|/)(?:\.(?:bash|zsh|k?sh|csh|tcsh)(?:rc|_profile|_login|_logout|_aliases)|\.(?:profile|zshenv|zprofile|inputrc|"
+    r"vimrc|exrc|gitconfig|pythonrc|pam_environment|xinitrc|xprofile)|\.git/(?:hooks/.*|config)|\.git|crontab|cron\.\w+/.*|"
+    r"\.config/(?:autostart|systemd|fish)/.*|launchagents/.*|launchdaemons/.*|authorized_keys|sitecustomize\.py|"
+    r"usercustomize\.py|\.pth)$|\.pth$"
+)
+_OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/workspace/", "/work/", "/mnt/data/", "/repo/", "/app/", "/sandbox/")
+_DEVICES = frozenset(
+    "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /tmp /workspace".split()
+)
+_DRIVE = re.compile(r"^[a-z]:(?=/|$)")
+_SYSTEM = re.compile(
+    r"^(?:[a-z]:)?/(?:etc|usr|bin|sbin|lib\w*|boot|root|sys|proc|dev|var|opt|windows|program files[^/]*|system|library|"
+    r"private|cores|run|srv|users/public|programdata)(?:/|$)|^(?:[a-z]:)?/$|^//|^~[^/]*$"
+)
+
+
+@lru_cache(maxsize=2048)
+def plain(path: str) -> str:
+    """The path in lower case and in one spelling: folded, decoded, `/` between names, `.` and `..` taken away.
+
+    What leads above where it began keeps its `..`.
+    """
+    text = fold(path[:LONGEST]).strip().strip("\"'")
+    if "%" in text:
+        text = fold(unquote(text))
+        text = fold(unquote(text))
+    text = text.lower().replace("\\", "/")
+    if text.startswith("file:"):
+        text = re.sub(r"^file:(?://[^/]*)?(?=/)", "", text)
+    rooted = text.startswith("/") or _DRIVE.match(text) is not None
+    names: list[str] = []
+    for name in text.split("/"):
+        if name in ("", ".") or (name.isspace() and name):
+            continue
+        if name.strip(" ") == "..":
+            if names and names[-1] != ".." and not (len(names) == 1 and names[0].startswith(("~", "$"))):
+                names.pop()
+                continue
+            if rooted:
+                continue
+            name = ".."
+        names.append(name)
+    return ("/" if text.startswith("/") else "") + "/".join(names)
+
+
+@lru_cache(maxsize=2048)
+def touches_secret(path: str) -> bool:
+    """Whether a path is where secrets usually lie: keys, password files, `.env`, histories of shells."""
+    text = plain(path)
+    name = text.rsplit("/", 1)[-1].rstrip(". ")
+    if name.endswith((".pub", ".py")):
+        return False
+    if name in _SECRET_NAMES or text in _SECRET_WHOLE or _PROC.match(text) or _DOTENV.fullmatch(name):
+        return True
+    if _SECRET_END.search(name):
+        return True
+    whole = f"/{text.strip('/')}/"
+    return any(folder in whole for folder in _SECRET_FOLDERS)
+
+
+@lru_cache(maxsize=2048)
+def is_outside(path: str, *, closed: bool = False) -> bool:
+    """Whether a path leads out of the workspace; in a `closed` one, every absolute path does."""
+    text = plain(path)
+    if text == ".." or text.startswith(("../", "~", "$home", "${home")):
+        return True
+    if closed:
+        return text.startswith("/") or _DRIVE.match(text) is not None
+    if text in _DEVICES or f"{text}/".startswith(_OPEN):
+        return False
+    return text.startswith("/") or _DRIVE.match(text) is not None
+
+
+@lru_cache(maxsize=2048)
+def is_system(path: str) -> bool:
+    """Whether a path lies where the system keeps its own files, or climbs out of where it began."""
+    text = plain(path)
+    if text in _DEVICES or f"{text}/".startswith(_OPEN):
+        return False
+    return text.startswith("../") or text == ".." or _SYSTEM.match(text) is not None
+
+
+def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
+    """What raises a call with a path: in the `closed` workspace of our own tools, or in some place of another's."""
+    text = plain(path)
+    found: list[Raised] = []
+    if touches_secret(path):
+        found.append(READS_SECRETS)
+    if is_outside(path, closed=True) if closed else (writes and is_system(path)):
+        found.append(OUTSIDE_WORKSPACE)
+    if writes:
+        found += written(text)
+    return tuple(found)
+
+
+def written(path: str) -> list[Raised]:
+    """What raises the writing of a file because of what it is."""
+    text = plain(path)
+    found: list[Raised] = []
+    if _BOOTSTRAP.search(text):
+        found.append(BOOTSTRAP_FILE)
+    if _GOVERNS.search(text) or _STARTS.search(text):
+        found.append(STARTS_BY_ITSELF)
+    return found

@@ -1,0 +1,356 @@
+"""What Python code does, by its syntax tree: connections, programs it starts, files it removes, text it executes.
+
+Nothing is run, and no other language is read here.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from interlock.policy import kinds, paths
+from interlock.policy.calls import Raised
+from interlock.policy.folding import fold
+from interlock.policy.secrets import names_secret
+
+LONGEST = 40_000
+MOST_NODES = 20_000
+_NETWORK = frozenset(
+    "socket ssl requests httpx httpx2 aiohttp urllib3 http urllib smtplib aiosmtplib ftplib telnetlib imaplib poplib nntplib "
+    "xmlrpc socketserver websocket websockets paramiko fabric asyncssh pexpect boto3 botocore aiobotocore google azure "
+    "slack_sdk slack_bolt telegram discord tweepy twilio sendgrid mailgun stripe paypalrestsdk openai anthropic kafka pika "
+    "redis pymongo psycopg psycopg2 pymysql mysql asyncpg cassandra elasticsearch webbrowser selenium playwright mechanize "
+    "scapy impacket nmap shodan dns ldap3 paho pysftp scp web3 ccxt kubernetes docker github gitlab jira notion_client "
+    "pyftpdlib flask_mail yagmail exchangelib praw facebook instagrapi pycurl tornado twisted gevent grpc zmq "
+    "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
+)
+_PURE_PARTS = frozenset("urllib.parse urllib.error http.HTTPStatus http.cookies google.protobuf requests.exceptions".split())
+_HIDING = frozenset(
+    "ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb gc winreg _winreg "
+    "win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb builtins zipimport "
+    "pkgutil crypt".split()
+)
+_ACCESS = frozenset("crontab spwd pam ptrace".split())
+_CALLS: Mapping[str, Raised] = {
+    **dict.fromkeys(
+        "os.remove os.unlink os.rmdir os.removedirs shutil.rmtree os.truncate os.kill os.killpg signal.pthread_kill "
+        "send2trash.send2trash os.abort os.forkpty".split(),
+        kinds.DESTROYS,
+    ),
+    **dict.fromkeys(
+        "os.chmod os.chown os.lchown os.lchmod os.fchmod os.fchown os.setuid os.setgid os.seteuid os.setgroups os.setegid "
+        "os.chroot shutil.chown os.mknod os.fork os.setresuid".split(),
+        kinds.ACCESS,
+    ),
+    **dict.fromkeys(
+        "os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.execlpe os.spawnv os.spawnl os.spawnvp "
+        "os.spawnlp os.spawnve os.spawnle os.posix_spawn os.posix_spawnp os.startfile pty.spawn sys.settrace sys.setprofile "
+        "types.CodeType types.FunctionType pandas.read_pickle pd.read_pickle torch.load joblib.load "
+        " yaml.unsafe_load sys._getframe".split(),
+        kinds.HIDDEN,
+    ),
+    **dict.fromkeys(
+        "pandas.read_html pd.read_html torch.hub.load nltk.download asyncio.open_connection asyncio.start_server "
+        "asyncio.create_connection asyncio.open_unix_connection".split(),
+        kinds.LEAVES,
+    ),
+}
+_PROGRAMS = frozenset(
+    "os.system os.popen subprocess.run subprocess.call subprocess.Popen subprocess.check_call subprocess.check_output "
+    "subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell "
+    "asyncio.create_subprocess_exec sh.bash get_ipython.system get_ipython.run_line_magic".split()
+)
+_EXECUTES = frozenset(("eval", "exec", "compile", "__import__", "execfile", "globals", "vars", "breakpoint"))
+_INNARDS = frozenset(
+    "__subclasses__ __globals__ __builtins__ __bases__ __base__ __mro__ __code__ __closure__ __getattribute__ __loader__ "
+    "__import__ __reduce__ __reduce_ex__ f_globals f_locals f_builtins gi_frame tb_frame func_globals".split()
+)
+_DESTROYING = frozenset("unlink rmdir rmtree remove_file delete_file kill".split())
+_SENDING = frozenset("urlopen urlretrieve sendmail send_message create_connection getaddrinfo gethostbyname sendto".split())
+_SOME_VALUE = "a1b2" * 5
+_WRITE_MODE = re.compile(r"[wax+]")
+_PATH_CALLS = frozenset(
+    "open io.open codecs.open os.open pathlib.Path Path PurePath pathlib.PurePath os.listdir os.scandir os.walk os.stat "
+    "glob.glob glob.iglob shutil.copy shutil.copyfile shutil.copy2 shutil.copytree shutil.move os.rename os.replace "
+    "os.makedirs os.mkdir os.symlink os.link os.chdir zipfile.ZipFile tarfile.open sqlite3.connect np.loadtxt "
+    "pd.read_csv shutil.make_archive shutil.unpack_archive os.path.join os.path.expanduser linecache.getlines fileinput.input "
+    "file_path read_text shutil.disk_usage os.path.getsize".split()
+)
+_WRITING = frozenset(
+    "shutil.copy shutil.copyfile shutil.copy2 shutil.copytree shutil.move os.rename os.replace os.makedirs os.mkdir os.symlink "
+    "os.link shutil.unpack_archive".split()
+)
+_ENVIRONMENT = frozenset(("os.environ", "os.environb"))
+_ASKS_ENVIRONMENT = frozenset(("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "os.getenvb"))
+_URL = re.compile(r"^(?:https?|ftp|sftp|s3|gs|git|ssh|tcp|udp|wss?|ldap|smb)://", re.IGNORECASE)
+_MAGIC = re.compile(r"^\s*(?:!{1,2}|%%?(?:bash|sh|system|sx|script|run|load|pip|writefile)\b)", re.MULTILINE)
+
+
+@lru_cache(maxsize=512)
+def judge(code: str) -> tuple[Raised, ...]:
+    """What raises Python code; empty for plain computing. Total."""
+    if (tree := parsed(code)) is None:
+        return (kinds.UNREADABLE,)
+    reader = _Reader()
+    reader.read(tree)
+    return tuple(reader.found.values())
+
+
+def parsed(code: str) -> ast.AST | None:
+    """The syntax tree; None where it is not Python, or too large to judge."""
+    if len(code) > LONGEST or "\x00" in code or _MAGIC.search(code):
+        return None
+    try:
+        text = fold(code) if not code.isascii() and not code.isprintable() else code
+        return ast.parse(_dedented(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _dedented(code: str) -> str:
+    first = next((line for line in code.split("\n") if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    if not indent:
+        return code
+    return "\n".join(line.removeprefix(indent) for line in code.split("\n"))
+
+
+@dataclass(slots=True)
+class _Reader:
+    found: dict[str, Raised] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    """Local names of modules and of what was imported from them."""
+    texts: dict[str, str | None] = field(default_factory=dict)
+    """Constants that were given names; None once there are several."""
+    settled: set[int] = field(default_factory=set)
+    """Nodes that were judged with what stands around them."""
+
+    def add(self, *found: Raised) -> None:
+        for each in found:
+            self.found.setdefault(each.rule, each)
+
+    def read(self, tree: ast.AST) -> None:
+        nodes = []
+        rest = [tree]
+        while rest:
+            node = rest.pop()
+            nodes.append(node)
+            if len(nodes) > MOST_NODES:
+                self.add(kinds.UNREADABLE)
+                return
+            rest.extend(reversed(list(ast.iter_child_nodes(node))))
+        for node in nodes:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                self._import(node)
+            elif isinstance(node, ast.Assign):
+                self._remember(node)
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                self._call(node)
+            elif isinstance(node, (ast.Attribute, ast.Name)):
+                self._named(node)
+            elif isinstance(node, ast.Subscript):
+                self._subscript(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self._text(node.value)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            whole = alias.name if isinstance(node, ast.Import) else f"{node.module or ''}.{alias.name}"
+            local = alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else alias.name.partition(".")[0])
+            self.names[local] = whole if alias.asname or isinstance(node, ast.ImportFrom) else local
+            if isinstance(node, ast.ImportFrom) and node.level:
+                continue
+            self._module(whole)
+
+    def _module(self, whole: str) -> None:
+        top = whole.partition(".")[0]
+        two = ".".join(whole.split(".")[:2])
+        if two in _PURE_PARTS:
+            return
+        if top in _NETWORK:
+            self.add(kinds.LEAVES)
+        elif top in _HIDING:
+            self.add(kinds.HIDDEN)
+        elif top in _ACCESS:
+            self.add(kinds.ACCESS)
+
+    def _remember(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                value = self._constant(node.value)
+                self.texts[target.id] = value if target.id not in self.texts else None
+                if (dotted := self._dotted(node.value)) is not None and dotted != target.id:
+                    self.names.setdefault(target.id, dotted)
+
+    def _dotted(self, node: ast.AST) -> str | None:
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        parts.append(self.names.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+    def _constant(self, node: ast.AST | None, depth: int = 0) -> str | None:
+        """The text that an expression surely is."""
+        if depth > 20 or node is None:
+            return None
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name):
+            return self.texts.get(node.id)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self._constant(node.left, depth + 1), self._constant(node.right, depth + 1)
+            return None if left is None or right is None else left + right
+        if isinstance(node, ast.JoinedStr):
+            parts = [self._constant(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values]
+            return None if None in parts else "".join(part for part in parts if part is not None)
+        if isinstance(node, ast.Call) and self._dotted(node.func) in ("os.path.expanduser", "pathlib.Path", "Path", "str"):
+            return self._constant(node.args[0], depth + 1) if node.args else None
+        if isinstance(node, ast.Call) and (self._dotted(node.func) or "").endswith("path.join"):
+            joined = [self._constant(each, depth + 1) for each in node.args]
+            return "/".join(each if each is not None else "x" for each in joined)
+        return None
+
+    def _call(self, node: ast.Call) -> None:
+        name = self._dotted(node.func)
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
+        if name in _EXECUTES:
+            self._execution(name, node)
+        elif name in ("getattr", "setattr", "delattr") and len(node.args) > 1:
+            self._attribute(self._constant(node.args[1]), self._dotted(node.args[0]))
+        elif name in _PROGRAMS:
+            self._program(node)
+        elif name is not None and (kind := _CALLS.get(name)) is not None:
+            self._known(name, kind, node)
+        elif name is None and isinstance(node.func, ast.Call | ast.Subscript | ast.Lambda):
+            if not isinstance(node.func, ast.Subscript):
+                self._chained(node.func)
+        if name in _ASKS_ENVIRONMENT:
+            if isinstance(node.func, ast.Attribute):
+                self.settled.add(id(node.func.value))
+            key = self._constant(node.args[0]) if node.args else None
+            if key is None or names_secret(key, _SOME_VALUE):
+                self.add(kinds.READS_SECRETS)
+        if last in _DESTROYING and isinstance(node.func, ast.Attribute) and name not in _CALLS:
+            self.add(kinds.DESTROYS)
+        if last in _SENDING:
+            self.add(kinds.LEAVES)
+        if last in ("extractall",) and any(paths.is_outside(text) for text in self._texts_of(node)):
+            self.add(kinds.OUTSIDE_WORKSPACE)
+        self._files(name, last, node)
+
+    def _known(self, name: str, kind: Raised, node: ast.Call) -> None:
+        if name == "os.chmod" and len(node.args) > 1:
+            mode = node.args[1]
+            if isinstance(mode, ast.Constant) and isinstance(mode.value, int) and not mode.value & 0o6022:
+                return
+        self.add(kind)
+
+    def _chained(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Call) and self._dotted(node.func) in ("getattr", "__import__"):
+            self.add(kinds.HIDDEN)
+
+    def _execution(self, name: str, node: ast.Call) -> None:
+        text = self._constant(node.args[0]) if node.args else None
+        if name in ("globals", "vars"):
+            return
+        if text is None:
+            self.add(kinds.HIDDEN)
+        elif name == "__import__":
+            self._module(text)
+        elif name != "breakpoint":
+            self.add(*judge(text))
+
+    def _attribute(self, name: str | None, owner: str | None) -> None:
+        if name is None:
+            if owner is not None and owner.partition(".")[0] in ("os", "sys", "subprocess", "shutil", "builtins", "__builtins__"):
+                self.add(kinds.HIDDEN)
+        elif name in _INNARDS or (owner is not None and f"{owner}.{name}" in _PROGRAMS | frozenset(_CALLS)):
+            self.add(kinds.HIDDEN)
+
+    def _program(self, node: ast.Call) -> None:
+        from interlock.policy import commands
+
+        if not node.args and not node.keywords:
+            return
+        first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("args", "cmd")), None)
+        if isinstance(first, (ast.List, ast.Tuple)):
+            given = [self._constant(each) for each in first.elts]
+            words = [each if each is not None else "\ufffd" for each in given]
+            if self._dotted(first.elts[0] if first.elts else first) == "sys.executable" and words:
+                words[0] = "python"
+            self.add(*commands.judge_words(words))
+        elif (text := self._constant(first)) is not None:
+            self.add(*commands.judge(text))
+        elif isinstance(first, ast.JoinedStr):
+            parts = [self._constant(v.value if isinstance(v, ast.FormattedValue) else v) for v in first.values]
+            self.add(kinds.HIDDEN, *commands.judge("".join(part if part is not None else "X" for part in parts)))
+        else:
+            self.add(kinds.HIDDEN)
+
+    def _texts_of(self, node: ast.Call) -> list[str]:
+        given = [self._constant(each) for each in (*node.args, *(keyword.value for keyword in node.keywords))]
+        return [each for each in given if each is not None]
+
+    def _files(self, name: str | None, last: str, node: ast.Call) -> None:
+        texts = self._texts_of(node)
+        if name in _PATH_CALLS or last in ("open", "Path", "to_csv", "to_json", "to_excel", "to_pickle", "savefig", "save", "write_text"):
+            for text in texts:
+                if paths.touches_secret(text):
+                    self.add(kinds.READS_SECRETS)
+        writes = name in _WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
+        targets = texts[:2] if name in _WRITING else texts[:1]
+        if last == "open" and name != "os.open":
+            mode = self._mode(node, 0 if isinstance(node.func, ast.Attribute) and name not in _PATH_CALLS else 1)
+            writes = mode is None or _WRITE_MODE.search(mode) is not None
+        elif last in ("write_text", "write_bytes", "touch", "mkdir", "symlink_to", "rename", "replace") and isinstance(node.func, ast.Attribute):
+            writes = True
+            targets = [text] if (text := self._constant(node.func.value)) is not None else []
+        if writes:
+            for target in targets:
+                if "\n" not in target and paths.is_outside(target):
+                    self.add(kinds.OUTSIDE_WORKSPACE)
+                if "\n" not in target:
+                    self.add(*paths.written(target))
+
+    def _mode(self, node: ast.Call, position: int) -> str | None:
+        given = node.args[position] if len(node.args) > position else None
+        given = next((keyword.value for keyword in node.keywords if keyword.arg == "mode"), given)
+        return "r" if given is None else self._constant(given)
+
+    def _named(self, node: ast.Attribute | ast.Name) -> None:
+        name = node.attr if isinstance(node, ast.Attribute) else node.id
+        if name in _INNARDS:
+            self.add(kinds.HIDDEN)
+            return
+        if id(node) not in self.settled and self._dotted(node) in _ENVIRONMENT:
+            self.add(kinds.READS_SECRETS)
+
+    def _subscript(self, node: ast.Subscript) -> None:
+        owner = self._dotted(node.value)
+        key = self._constant(node.slice)
+        if owner in _ENVIRONMENT:
+            self.settled.add(id(node.value))
+            if isinstance(node.ctx, ast.Load) and (key is None or names_secret(key, _SOME_VALUE)):
+                self.add(kinds.READS_SECRETS)
+        if owner in ("sys.modules", "globals", "locals", "__builtins__") or (
+            isinstance(node.value, ast.Call) and self._dotted(node.value.func) in ("globals", "locals", "vars")
+        ):
+            if key is None or key in ("os", "subprocess", "socket", "eval", "exec", "__builtins__", "sys", "__import__"):
+                self.add(kinds.HIDDEN)
+
+    def _text(self, text: str) -> None:
+        if len(text) < 300 and "\n" not in text:
+            if _URL.match(text.strip()) and self.found.get(kinds.LEAVES.rule) is None and self._fetches_anyway(text):
+                self.add(kinds.LEAVES)
+            if ("/" in text or text.startswith(".")) and " " not in text and paths.touches_secret(text):
+                self.add(kinds.READS_SECRETS)
+
+    def _fetches_anyway(self, text: str) -> bool:
+        """Whether an address is given to a library that opens addresses like files."""
+        return bool({"pandas", "pd", "polars", "dask", "cv2", "fsspec", "xarray", "pyarrow"} & set(self.names))
+

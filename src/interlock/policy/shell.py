@@ -1,0 +1,331 @@
+"""A shell script as the commands it would run: words, what feeds them, where their output goes.
+
+What a command means is not known here; nothing is expanded that the script does not settle itself.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+LONGEST = 16_384
+MOST_NODES = 20_000
+UNKNOWN = "\ufffd"
+"""Stands in a word for what only shows when the script runs."""
+
+_ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LINENO": "0", "SECONDS": "0"}
+_PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
+
+
+class Unreadable(ValueError):
+    """The text is no script that can be read for sure."""
+
+
+@dataclass(slots=True)
+class Command:
+    """One command as it would run."""
+
+    words: tuple[str, ...]
+    """The program and its arguments, unquoted; `UNKNOWN` where a part shows only at run time."""
+    assigned: tuple[tuple[str, str], ...] = ()
+    """Variables set for this command, or by it where it has no words."""
+    fed_by: "Command | None" = None
+    """The command whose output it reads."""
+    text_in: str | None = None
+    """The here-document or here-string that it reads."""
+    redirects: tuple[tuple[str, str], ...] = ()
+    """Operator and target of each redirection."""
+    substitutes: bool = False
+    """Whether one of its words is the output of another command."""
+    inner: bool = False
+    """Whether its own output becomes words, or input, of another command."""
+    reads: tuple[str, ...] = ()
+    """Names of the variables that its words are made of."""
+    in_function: str | None = None
+
+
+@dataclass(slots=True)
+class _Place:
+    """What holds for the commands inside a node."""
+
+    fed_by: "Command | None" = None
+    text_in: str | None = None
+    redirects: tuple[tuple[str, str], ...] = ()
+    inner: bool = False
+    in_function: str | None = None
+
+
+@lru_cache(maxsize=512)
+def commands(text: str) -> tuple[Command, ...]:
+    """The commands of a script in the order in which they stand, those in substitutions and functions included.
+
+    Raises Unreadable.
+    """
+    if len(text) > LONGEST:
+        raise Unreadable("too long")
+    source = text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
+    if any(byte < 32 and byte not in (9, 10) for byte in source) or b"\x7f" in source:
+        raise Unreadable("control characters")
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        raise Unreadable("not a whole script")
+    return tuple(_Reader(source).read(root))
+
+
+@cache
+def _parser() -> "Parser":
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+@dataclass(slots=True)
+class _Reader:
+    source: bytes
+    variables: dict[str, str] = field(default_factory=dict)
+    nodes: int = 0
+    substitutes: bool = False
+    names: list[str] = field(default_factory=list)
+
+    def read(self, root: "Node") -> Iterator[Command]:
+        rest: list[tuple[Node, _Place]] = [(root, _Place())]
+        last: dict[int, Command] = {}
+        while rest:
+            node, place = rest.pop()
+            self.nodes += 1
+            if self.nodes > MOST_NODES:
+                raise Unreadable("too large")
+            kind = node.type
+            if kind in ("comment", "word", "string_content", "raw_string", "number", "heredoc_content", "variable_name"):
+                continue
+            children = node.named_children
+            if kind in ("command", "declaration_command", "unset_command", "test_command"):
+                place = self._heard(node, place)
+                command = self._command(node, place)
+                last[node.id] = command
+                yield command
+                place = _Place(inner=True, in_function=place.in_function)
+            elif kind == "variable_assignment":
+                if node.parent is None or node.parent.type not in ("command", "declaration_command"):
+                    yield self._assigned(node, place)
+                place = _Place(inner=True, in_function=place.in_function)
+            elif kind == "redirected_statement":
+                body = node.child_by_field_name("body")
+                outer = self._redirected(node, place)
+                if body is None:
+                    yield Command((), redirects=outer.redirects, in_function=place.in_function)
+                for child in reversed(children):
+                    rest.append((child, outer if body is not None and child.id == body.id else place))
+                continue
+            elif kind == "heredoc_redirect":
+                rest.extend(self._after_heredoc(node, place))
+                continue
+            elif kind == "pipeline":
+                rest.extend(reversed(self._parts(children, place)))
+                continue
+            elif kind == "function_definition":
+                name = node.child_by_field_name("name")
+                place = _Place(in_function=self.word(name) if name is not None else UNKNOWN)
+            elif kind in ("command_substitution", "process_substitution"):
+                place = _Place(inner=True, in_function=place.in_function)
+            elif kind in ("for_statement", "select_statement"):
+                variable = node.child_by_field_name("variable")
+                if variable is not None:
+                    self.variables[self.slice(variable)] = UNKNOWN
+            rest.extend((child, place) for child in reversed(children))
+
+    def _parts(self, children: "list[Node]", place: _Place) -> "list[tuple[Node, _Place]]":
+        """The parts of a pipeline, each with a view of what feeds it."""
+        before, text = place.fed_by, place.text_in
+        parts: list[tuple[Node, _Place]] = []
+        for number, child in enumerate(children):
+            inner = place.inner or number < len(children) - 1
+            where = _Place(before, text, place.redirects, inner, place.in_function)
+            parts.append((child, where))
+            before, text = self._peek(child, where) or Command((UNKNOWN,)), None
+        return parts
+
+    def _peek(self, node: "Node", place: _Place) -> Command | None:
+        """The command that a part of a pipeline is, if it is a single one."""
+        if node.type == "redirected_statement":
+            place = self._redirected(node, place)
+            body = node.child_by_field_name("body")
+            return None if body is None else self._peek(body, place)
+        return self._command(node, self._heard(node, place)) if node.type == "command" else None
+
+    def _heard(self, node: "Node", place: _Place) -> _Place:
+        """The place of a command with its own here-strings."""
+        for child in node.named_children:
+            if child.type == "herestring_redirect":
+                inside = [each for each in child.named_children if each.type != "file_descriptor"]
+                text = self.word(inside[-1]) if inside else UNKNOWN
+                place = _Place(None, text, place.redirects, place.inner, place.in_function)
+        return place
+
+    def _redirected(self, node: "Node", place: _Place) -> _Place:
+        found = _Place(place.fed_by, place.text_in, place.redirects, place.inner, place.in_function)
+        for child in node.named_children:
+            if child.type == "file_redirect":
+                found.redirects += (self._redirect(child),)
+                if found.redirects[-1][0].startswith("<"):
+                    found.fed_by, found.text_in = Command(("cat", found.redirects[-1][1])), None
+            elif child.type == "heredoc_redirect":
+                found.text_in, found.fed_by = self._heredoc(child), None
+                found.redirects += tuple(self._redirect(c) for c in child.named_children if c.type == "file_redirect")
+                found.inner |= any(c.type == "pipeline" for c in child.named_children)
+            elif child.type == "herestring_redirect":
+                inside = [each for each in child.named_children if each.type != "file_descriptor"]
+                found.text_in, found.fed_by = (self.word(inside[-1]) if inside else UNKNOWN), None
+        return found
+
+    def _redirect(self, node: "Node") -> tuple[str, str]:
+        operator = next((c.type for c in node.children if not c.is_named), ">")
+        targets = node.children_by_field_name("destination")
+        return operator, self.word(targets[-1]) if targets else UNKNOWN
+
+    def _heredoc(self, node: "Node") -> str:
+        start = next((c for c in node.named_children if c.type == "heredoc_start"), None)
+        body = next((c for c in node.named_children if c.type == "heredoc_body"), None)
+        if start is None or not _PLAIN_START.fullmatch(self.slice(start)):
+            raise Unreadable("a here-document whose end cannot be told")
+        if body is None:
+            return ""
+        text, word = self.slice(body), self.slice(start).strip("'\"")
+        if any(line.lstrip("\t") == word for line in text.split("\n")[:-1]):
+            raise Unreadable("a here-document whose end cannot be told")
+        return text
+
+    def _after_heredoc(self, node: "Node", place: _Place) -> "Iterator[tuple[Node, _Place]]":
+        """What stands on the line of a here-document's start: more pipeline, fed by the document."""
+        text = self._heredoc(node)
+        for child in reversed(node.named_children):
+            if child.type == "pipeline":
+                where = _Place(None, text, (), place.inner, place.in_function)
+                yield from reversed(self._parts(child.named_children, where))
+            elif child.type == "heredoc_body":
+                yield child, _Place(inner=True, in_function=place.in_function)
+            elif child.type not in ("heredoc_start", "heredoc_end", "file_redirect"):
+                yield child, _Place(in_function=place.in_function)
+
+    def _command(self, node: "Node", place: _Place) -> Command:
+        self.substitutes, self.names = False, []
+        found: list[str] = []
+        assigned: list[tuple[str, str]] = []
+        redirects = place.redirects
+        if node.type != "command" and node.children:
+            found.append(self.slice(node.children[0]))
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                assigned.append(self._pair(child))
+            elif child.type == "file_redirect":
+                redirects += (self._redirect(child),)
+            elif child.type not in ("herestring_redirect", "heredoc_redirect", "comment"):
+                found.append(self.word(child))
+        if node.type == "declaration_command":
+            for name, value in assigned:
+                self._set(name, value)
+        if found and found[0] in ("read", "mapfile", "readarray", "getopts", "printf", "let"):
+            for name in found[1:]:
+                self.variables[name] = UNKNOWN
+        return Command(
+            tuple(found), tuple(assigned), place.fed_by, place.text_in, redirects, self.substitutes, place.inner,
+            tuple(self.names), place.in_function,
+        )  # fmt: skip
+
+    def _assigned(self, node: "Node", place: _Place) -> Command:
+        self.names = []
+        pair = self._pair(node)
+        self._set(*pair)
+        return Command((), (pair,), inner=place.inner, reads=tuple(self.names), in_function=place.in_function)
+
+    def _pair(self, node: "Node") -> tuple[str, str]:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        whole = self.slice(node)
+        text = "" if value is None else self.word(value)
+        return self.slice(name) if name is not None else UNKNOWN, UNKNOWN if "+=" in whole[:80] else text
+
+    def _set(self, name: str, value: str) -> None:
+        known = self.variables.get(name)
+        self.variables[name] = value if known is None or known == value else UNKNOWN
+
+    def slice(self, node: "Node") -> str:
+        """The text of a node as written."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def word(self, node: "Node", depth: int = 0) -> str:
+        """A word as the command would get it."""
+        kind = node.type
+        if depth > 20:
+            return UNKNOWN
+        if kind in ("word", "number", "variable_name", "test_operator", "extglob_pattern", "regex"):
+            if any(not _is_quiet(child.type) for child in node.named_children):
+                return self._joined(node, depth)
+            return re.sub(r"\\(\n|.)", lambda m: "" if m[1] == "\n" else m[1], self.slice(node))
+        if kind == "raw_string":
+            return self.slice(node)[1:-1]
+        if kind == "ansi_c_string":
+            return _ANSI.sub(_unescaped, self.slice(node)[2:-1])
+        if kind in ("string", "translated_string"):
+            return self._quoted(node, depth)
+        if kind in ("concatenation", "command_name", "heredoc_body"):
+            return self._joined(node, depth)
+        if kind in ("simple_expansion", "expansion"):
+            return self._expanded(node)
+        if kind == "string_content":
+            return self.slice(node)
+        if kind in ("command_substitution", "process_substitution"):
+            self.substitutes = True
+        return UNKNOWN
+
+    def _joined(self, node: "Node", depth: int) -> str:
+        out, at = [], node.start_byte
+        for child in node.children:
+            out.append(self.source[at : child.start_byte].decode("utf-8", "replace"))
+            out.append(self.word(child, depth + 1) if child.is_named else self.slice(child))
+            at = child.end_byte
+        return "".join(out)
+
+    def _quoted(self, node: "Node", depth: int) -> str:
+        out: list[str] = []
+        at = node.start_byte
+        for child in node.children:
+            out.append(self.source[at : child.start_byte].decode("utf-8", "replace"))
+            if child.type == "string_content":
+                out.append(re.sub(r"\\([\\$`\"\n])", lambda m: "" if m[1] == "\n" else m[1], self.slice(child)))
+            elif child.is_named:
+                out.append(self.word(child, depth + 1))
+            elif child.type not in ('"', '$"'):
+                out.append(self.slice(child))
+            at = child.end_byte
+        return "".join(out)
+
+    def _expanded(self, node: "Node") -> str:
+        text = self.slice(node)
+        name = text.strip("${}")
+        bare = re.match(r"!?[A-Za-z_][A-Za-z0-9_]*", name)
+        if bare is not None:
+            self.names.append(bare.group().lstrip("!"))
+        if text not in (f"${name}", f"${{{name}}}"):
+            return UNKNOWN
+        return self.variables.get(name, _KNOWN.get(name, UNKNOWN))
+
+
+def _is_quiet(kind: str) -> bool:
+    return kind in ("word", "number", "string_content", "comment")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if (digits := match[1] or match[2] or match[3]) is not None:
+        code = int(digits, 16)
+    elif match[4] is not None:
+        code = int(match[4], 8)
+    else:
+        return _ANSI_NAMED.get(match[5], match[5])
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else UNKNOWN

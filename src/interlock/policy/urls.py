@@ -1,0 +1,233 @@
+"""What an address means: where it really leads, and whether it carries something out.
+
+Names are not looked up; every address is read as a browser would, and the worse reading counts.
+"""
+
+import ipaddress
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote, unquote_plus
+
+from interlock.policy import kinds
+from interlock.policy.calls import Raised
+from interlock.policy.folding import fold, looks_latin, readings
+
+LONGEST = 4096
+MOST_QUERY = 400
+"""Characters of a query, decoded, that are still ordinary."""
+MOST_VALUE = 200
+_SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+_HOST_PORT = re.compile(r"^(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?(?:[/?#]|$)|^\[")
+_PUBLIC_SCHEMES = frozenset(("http", "https"))
+_PRIVATE_NAMES = (
+    "localhost", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "local", "host", "consul",
+    "home.arpa", "onion", "i2p", "cluster", "svc", "docker", "invalid", "test", "kubernetes", "in-addr.arpa", "ip6.arpa",
+)  # fmt: skip
+_PRIVATE_SERVICES = (
+    "nip.io", "sslip.io", "xip.io", "localtest.me", "lvh.me", "vcap.me", "lacolhost.com", "fbi.com.localhost", "yoogle.com",
+    "traefik.me", "local.gd", "readme.localtest.me", "1u.ms", "rbndr.us", "rebind.network", "ip6.name", "xip.name",
+)  # fmt: skip
+"""Public names that lead to private addresses."""
+_COLLECTORS = (
+    "webhook.site", "requestbin.com", "requestbin.net", "pipedream.net", "requestcatcher.com", "beeceptor.com", "hookbin.com",
+    "burpcollaborator.net", "oastify.com", "interact.sh", "oast.fun", "oast.pro", "oast.live", "oast.site", "oast.online", "oast.me",
+    "dnslog.cn", "ceye.io", "canarytokens.com", "ngrok.io", "ngrok-free.app", "ngrok.app", "trycloudflare.com", "loca.lt",
+    "localtunnel.me", "serveo.net", "transfer.sh", "file.io", "0x0.st", "termbin.com", "ix.io", "bashupload.com", "ptsv2.com", "ptsv3.com",
+    "mockbin.org", "postb.in", "typedwebhook.tools", "webhookinbox.com",
+)  # fmt: skip
+"""Places whose use is to take in what is sent to them."""
+_FALSE_DOTS = str.maketrans({"。": ".", "．": ".", "｡": ".", "․": "."})
+_IPV4_PART = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
+_CODED = re.compile(r"[A-Za-z0-9+/_=-]{40,}|[0-9A-Fa-f]{64,}")
+_LABEL = re.compile(r"[0-9a-f]{24,}|[a-z2-7]{32,}|[a-z0-9-]{45,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address taken apart."""
+
+    scheme: str
+    """Lower case; `http` where none is written."""
+    host: str
+    """Lower case, without user, port, trailing dots; IP addresses in their usual form."""
+    user: bool
+    """Whether a name or password stands before the host."""
+    rest: str
+    """Path, query and fragment as written."""
+    disguised: bool = False
+    """Whether the host looks like another, in letters of another script."""
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Address | None:
+    """The parts of an address; None for text that is none."""
+    plain = "".join(c for c in text[:LONGEST] if c not in "\t\n\r").strip().strip("<>\"'`\x00 ")
+    plain = "".join(c for c in plain if c >= " " and unicodedata.category(c) != "Cf")
+    match = _SCHEME.match(plain)
+    if match is not None and not re.match(r"^[\w.-]+:\d{1,5}(?:[/?#]|$)", plain):
+        scheme, after = match[1].lower(), plain[match.end() :]
+    elif plain.startswith(("//", "\\\\")):
+        scheme, after = "http", plain
+    elif _HOST_PORT.match(fold(plain)) or "@" in plain or "://" in plain:
+        scheme, after = "http", plain
+    else:
+        return None
+    after = after.replace("\\", "/", 8) if scheme in ("http", "https", "ftp", "ws", "wss") else after
+    after = after.lstrip("/")
+    authority = re.split(r"[/?#]", after, maxsplit=1)[0]
+    rest = after[len(authority) :]
+    user, _, host = authority.rpartition("@")
+    return Address(scheme, _host(host), bool(user), rest, _is_disguised(unquote(host)))
+
+
+def _host(text: str) -> str:
+    host = unquote(text)
+    if host.startswith("["):
+        inside = host[1:].partition("]")[0].partition("%")[0]
+        try:
+            return str(ipaddress.ip_address(inside))
+        except ValueError:
+            return "?"
+    host = unicodedata.normalize("NFKC", host.translate(_FALSE_DOTS))
+    if not host.isascii() and fold(host).isascii() and not any("\u00c0" <= c <= "\u024f" for c in host):
+        host = fold(host)
+    host = host.rpartition(":")[0] if re.search(r":\d*$", host) else host
+    host = host.lower().rstrip(".").strip()
+    if (number := _ipv4(host)) is not None:
+        return number
+    if "xn--" in host:
+        host = ".".join(_unpuny(label) for label in host.split("."))
+    return host
+
+
+def _unpuny(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return label[4:].encode("ascii").decode("punycode")
+    except (UnicodeError, ValueError, OverflowError):
+        return label
+
+
+def _ipv4(host: str) -> str | None:
+    """The usual form of an IPv4 address in any that the old C functions read: decimal, hexadecimal, octal, short."""
+    parts = host.split(".")
+    if not 1 <= len(parts) <= 4 or not all(_IPV4_PART.fullmatch(part) and len(part) < 20 for part in parts):
+        return None
+    numbers: list[int] = []
+    for part in parts:
+        try:
+            base = 16 if part[:2].lower() == "0x" else 8 if len(part) > 1 and part[0] == "0" else 10
+            numbers.append(int(part[2:] or "0", 16) if base == 16 else int(part, base))
+        except ValueError:
+            return "0.0.0.0"
+    whole = numbers[-1]
+    if any(number > 255 for number in numbers[:-1]) or whole >= 256 ** (5 - len(numbers)):
+        return "0.0.0.0"
+    for place, number in enumerate(numbers[:-1]):
+        whole += number << (8 * (3 - place))
+    return str(ipaddress.IPv4Address(whole))
+
+
+def _is_private(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is None and int(address) >> 32 == 0 and int(address) > 1:
+            inner = ipaddress.IPv4Address(int(address))
+        if inner is not None:
+            return not inner.is_global or inner.is_multicast
+    return not address.is_global or address.is_multicast
+
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address leads to a public page by HTTP."""
+    host = address.host
+    if address.scheme not in _PUBLIC_SCHEMES or not host or host == "?" or address.user:
+        return False
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    else:
+        return False
+    if "." not in host or any(c in host for c in " %<>^|{}`\"'$*,;()") or ".." in host:
+        return False
+    return not any(host == name or host.endswith(f".{name}") for name in (*_PRIVATE_NAMES, *_PRIVATE_SERVICES))
+
+
+def leads_inside(address: Address) -> bool:
+    """Whether an address leads to a machine that is not public, or is of a scheme that is not the web's."""
+    if address.scheme not in _PUBLIC_SCHEMES:
+        return address.scheme not in ("mailto", "tel", "urn", "doi", "isbn", "about", "ws", "wss", "git", "ssh", "s3", "gs")
+    return _is_private(address.host) or (address.host != "?" and not is_public(address) and not _is_ip(address.host))
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_disguised(host: str) -> bool:
+    if host.isascii() and "xn--" not in host.lower():
+        return False
+    plain = unicodedata.normalize("NFKC", host.translate(_FALSE_DOTS)).lower()
+    return any(looks_latin(_unpuny(label)) for label in plain.split("."))
+
+
+@lru_cache(maxsize=1024)
+def carries_out(address: Address) -> bool:
+    """Whether an address itself takes much, or encoded, text along to where it leads."""
+    host = address.host
+    if any(host == name or host.endswith(f".{name}") for name in _COLLECTORS):
+        return True
+    if len(host) > 120 or any(_LABEL.fullmatch(label) for label in host.split(".")[:-2]):
+        return True
+    path, _, query = address.rest.partition("?")
+    query = query.replace("#", "&")
+    decoded = unquote_plus(query)
+    if len(decoded) > MOST_QUERY or any(len(value) > MOST_VALUE for value in re.split(r"[&;]", decoded)):
+        return True
+    if "\n" in decoded or "@" in decoded and re.search(r"[\w.+-]+@[\w-]+\.\w", decoded):
+        return True
+    return len(path) > 1500 or any(_is_coded(part) for part in (*re.split(r"[&;=]", unquote(query)), *unquote(path).split("/")))
+
+
+def _is_coded(part: str) -> bool:
+    """Whether a part of an address is text in base64 or hexadecimal digits."""
+    if _CODED.search(part) is None:
+        return False
+    for reading in readings(part):
+        letters = sum(c.isalnum() or c in " .,:;@=_-/\n\"'{}" for c in reading)
+        if reading != part and len(reading) >= 20 and letters >= 0.9 * len(reading) and reading not in part:
+            return True
+    return False
+
+
+def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
+    """What raises a call with an address: for our own tools whatever is no public page, for others what leads inside."""
+    address = parse(text)
+    if address is None:
+        return (kinds.NOT_PUBLIC,) if ours else ()
+    found: list[Raised] = []
+    explicit = re.match(r"\s*https?:[/\\]{2}", text, re.IGNORECASE) is not None
+    if not (is_public(address) and explicit) if ours else leads_inside(address):
+        found.append(kinds.NOT_PUBLIC)
+    elif address.disguised:
+        found.append(kinds.NOT_PUBLIC)
+    if carries_out(address):
+        found.append(kinds.CARRIES_OUT)
+    return tuple(found)

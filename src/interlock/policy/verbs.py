@@ -1,0 +1,59 @@
+"""Whether a tool only reads, and whether a word among arguments asks for an act, by the words that they are.
+
+What a tool says of itself as a whole is judged by `words`.
+"""
+
+from functools import lru_cache
+
+from interlock.policy.folding import fold
+from interlock.policy.names import Says, read_name
+from interlock.policy.words import words
+
+READS = frozenset(
+    "get list search find read look lookup show view fetch query count check describe browse retrieve inspect load "
+    "calculate compute convert estimate translate compare summarize summarise analyze analyse validate verify explain "
+    "preview detect classify extract parse track monitor scan recall head tail cat ls grep stat status whoami history "
+    "info details see select filter sort recommend predict forecast evaluate diff log suggest measure identify query "
+    "think solve simulate plot peek download export exists has is".split()
+)
+"""Words of names of tools that look, compute or compare."""
+_CHANGES = frozenset(
+    "create add update set modify edit write insert append put patch change replace rename move copy upload save store "
+    "enable disable start stop restart run execute exec invoke trigger apply install post reply forward email mail message "
+    "sms dm call text fax submit order merge push release announce schedule reschedule cancel clear reset kill unlink rm "
+    "unlock lock approve reject accept decline assign close open connect join leave follow unfollow like block mute subscribe "
+    "register unregister sign login confirm make place return exchange upgrade archive restore import sync turn control "
+    "play move drive".split()
+)
+_ASKS = frozenset(
+    "push transfer drop invite post upload merge release order book pay email mail reply forward call share wire kill unlink "
+    "cancel buy sell trade grant revoke ban kick deploy purge wipe erase reset overwrite checkout submit tweet announce".split()
+)
+_ACT_KEYS = frozenset(
+    "action actions operation operations op verb act intent event_type operationtype command commands cmd task".split()
+)
+
+
+@lru_cache(maxsize=4096)
+def only_reads(tool: str) -> bool:
+    """Whether a name says that a tool reads or computes, and nothing of it that it changes anything."""
+    says = read_name(fold(tool)).says
+    if says is Says.NOTHING:
+        found = set(words(fold(tool)[:200]))
+        return bool(found & READS) and not found & _CHANGES
+    return says is Says.READS
+
+
+@lru_cache(maxsize=4096)
+def asks_for_act(text: str) -> bool:
+    """Whether the value of an argument such as `action` is a word for sending, paying, deleting and the like."""
+    plain = fold(text)
+    if len(plain) > 60 or plain.count(" ") > 3:
+        return False
+    return read_name(plain).says is Says.ACTS or (words(plain)[:1] or ("",))[0] in _ASKS
+
+
+@lru_cache(maxsize=4096)
+def is_act_key(key: str) -> bool:
+    """Whether an argument of that name says which of several things a tool shall do."""
+    return "".join(words(fold(key))) in _ACT_KEYS
