@@ -149,22 +149,6 @@ def _write(path: Path, content: bytes) -> None:
     screen.line(f"wrote {path} ({len(content):,} bytes)")
 
 
-def raise_limit(
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="As `interlock budget` shows it.")],
-    usd: Annotated[float, typer.Argument(metavar="USD", help="By how much.")],
-    as_json: Json = False,
-) -> None:
-    """Raise a limit; what was stopped by it goes on."""
-    from interlock.cli import screen
-    from interlock.desk import money
-
-    raised = opening.at_desk(lambda office, person: money.raise_budget(office, person, account, usd))
-    if as_json:
-        return screen.data(raised)
-    limit, left = screen.dollars(raised["limit_usd"]), screen.dollars(raised["left_usd"])
-    return screen.line(f"{raised['id']} may spend {limit} now, {left} of it is left")
-
-
 def acknowledge(ident: Ident) -> None:
     """Mark an alert as seen."""
     from interlock.cli import screen

@@ -172,27 +172,3 @@ def alerts(
         empty="no alerts",
     )
     return None
-
-
-def budget(
-    every: Annotated[bool, typer.Option("--all", help="Accounts of tasks and runs too.")] = False, as_json: Json = False
-) -> None:
-    """Limits and what has been spent under them."""
-    from interlock.cli import screen
-    from interlock.desk import money
-
-    rows, _ = _read(lambda office: money.budget(office, every=every))
-    if as_json:
-        return screen.data(rows)
-    screen.table(
-        ("ACCOUNT", ">LIMIT", ">SPENT", ">SET ASIDE", ">LEFT", "FROZEN", "~FOR"),
-        [
-            (
-                r["id"], *(screen.dollars(r[k]) for k in ("limit_usd", "settled_usd", "reserved_usd", "left_usd")),
-                "frozen" if r["frozen"] else "", r["whose"] or "",
-            )
-            for r in rows
-        ],
-        empty="nothing has been spent yet",
-    )  # fmt: skip
-    return None

@@ -17,6 +17,7 @@ from interlock.cli import (
     emergency,
     lessons,
     looking,
+    money,
     outgoing,
     people,
     policy,
@@ -73,6 +74,7 @@ def build() -> typer.Typer:
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
         ("Agents", [looking.agents, queues.queue, looking.trace, emergency.quarantine, emergency.release]),
         ("Learning", [lessons.learn]),
+        ("Money and rules", [money.prices]),
     ]
     for panel, commands in groups:
         for command in commands:
@@ -82,7 +84,8 @@ def build() -> typer.Typer:
         ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
         ("Agents", "outbox", outgoing.outbox, {"retry": outgoing.retry}),
         ("Learning", "lessons", lessons.listed, lessons.VERBS),
-        ("Money and rules", "budget", looking.budget, {"raise": acting.raise_limit}),
+        ("Money and rules", "budget", money.budget, money.BUDGET_VERBS),
+        ("Money and rules", "ledger", money.ledger, money.LEDGER_VERBS),
     ):
         group = typer.Typer(invoke_without_command=True)
         group.callback()(unless_subcommand(listing))

@@ -1,20 +1,22 @@
-"""What has been spent and may be spent, and raising a limit; the arithmetic is the ledger's."""
+"""What has been spent and may be spent, what tasks really cost, changing a limit; the arithmetic is the ledger's."""
 
 from datetime import datetime
 from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
-from interlock.desk.finding import find
+from interlock.desk.accounts import account_of, whose
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
-from interlock.store import audit, ledger, limits, squad
-from interlock.store import tasks as task_store
+from interlock.oversight import waiting
+from interlock.store import approvals, audit, estimates, ledger, limits, shortfalls
+from interlock.store.approvals import Answer
 from interlock.store.tx import Tx
 
 KINDS = ("project_day", "agent_day", "mission", "learn", "task", "run")
 LISTED = ("project_day", "agent_day", "mission")
 MOST_RAISE_USD = 100_000.0
+MOST_WORDS = 1_000
 
 
 async def budget(office: Office, *, every: bool = False, most: int = 100) -> list[View]:
@@ -23,50 +25,113 @@ async def budget(office: Office, *, every: bool = False, most: int = 100) -> lis
 
 
 def _accounts(tx: Tx, kinds: tuple[str, ...], most: int) -> list[View]:
-    return [{**_account(row), "whose": _whose(tx, row)} for row in ledger.accounts(tx, kinds=kinds)[:most]]
+    return [_account(tx, row) for row in ledger.accounts(tx, kinds=kinds, most=most)]
 
 
-def _whose(tx: Tx, row: Any) -> str | None:
-    """Who or what an account is for, in words: a persona, a goal, a title."""
-    if row.kind == "agent_day":
-        member = squad.member(tx, row.owner_id)
-        return member.persona if member is not None else None
-    if row.kind in ("mission", "learn", "task"):
-        task = task_store.task(tx, row.owner_id)
-        return task.title if task is not None else None
-    return row.project_id if row.kind == "project_day" else None
-
-
-def _account(row: Any) -> View:
+def _account(tx: Tx, row: Any) -> View:
     left = max(0, row.limit_microusd - row.settled_microusd - row.reserved_microusd)
+    line = row.pause_at_microusd
     return view(
         row, "id", "kind", "owner_id", "project_id", "limit_microusd", "settled_microusd", "reserved_microusd",
-        "frozen", "created_at", left_usd=dollars(left),
+        "frozen", "created_at", left_usd=dollars(left), whose=whose(tx, row), paused=ledger.is_paused(row),
+        asks_at_usd=dollars(line) if line is not None and line < row.limit_microusd else None,
     )  # fmt: skip
 
 
-async def raise_budget(office: Office, person: Person, account: str, usd: float) -> View:
-    """Raises a limit by `usd` dollars and lets an agent that was paused for it go on; returns the account.
+async def actuals(office: Office, project: str | None = None) -> list[View]:
+    """What finished tasks of the last 90 days really cost, by type and model, in USD. Source: row D5."""
+    found = await office.store.read(estimates.actuals, project or office.settings.project, office.clock.now())
+    return [
+        {
+            "type": each.type, "model": each.model, "tasks": each.tasks, "mean_usd": dollars(each.mean_microusd),
+            "most_usd": dollars(each.most_microusd), "budget_usd": dollars(each.budget_microusd),
+            "counts": each.tasks >= estimates.LEAST_TASKS,
+        }
+        for each in found
+    ]  # fmt: skip
+
+
+async def raise_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
+    """Raises a limit by `usd` dollars and lets what waited for it go on; returns the account.
+
+    `account` is its id, or that of a run, task, mission or agent, or the name of a persona or a project, for today. A
+    question about it is answered by that. A frozen account goes on once its limit covers what was billed.
 
     Raises Unknown, Refused, and UsageError for an amount that is none.
     """
     require_operator(person, "raise a budget")
     if not 0 < usd <= MOST_RAISE_USD:
-        raise UsageError(f"`{usd:g}` is no amount to raise a limit by: give dollars from 0.01 to {MOST_RAISE_USD:,.0f}")
-    return await office.store.write(_raise, person, account, microusd(usd), office.clock.now())
+        raise UsageError(
+            f"`{usd:g}` is no amount to raise a limit by: give dollars from 0.01 to {MOST_RAISE_USD:,.0f}; "
+            "`interlock budget set` lowers one"
+        )
+    amount, words = microusd(usd), _words(note)
+    if amount == 0:
+        raise UsageError(f"`{usd:g}` is less than a millionth of a dollar: give 0.01 at least")
+    return await office.store.write(_raise, office, person, account, amount, words, office.clock.now())
 
 
-def _raise(tx: Tx, person: Person, given: str, amount: int, now: datetime) -> View:
-    account_id = find(tx, "account", given)
-    row = limits.raise_limit(tx, account_id, amount, person.id, now)
-    assert row is not None
+async def set_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
+    """Sets a limit to `usd` dollars, lower or higher; a frozen account goes on. Returns the account.
+
+    Raises Unknown, Refused, UsageError for an amount that is none, Conflict where more is spent or set aside.
+    """
+    require_operator(person, "set a budget")
+    if not 0 <= usd <= MOST_RAISE_USD:
+        raise UsageError(f"`{usd:g}` is no limit: give dollars from 0 to {MOST_RAISE_USD:,.0f}")
+    words = _words(note)
+    return await office.store.write(_set, office, person, account, microusd(usd), words, office.clock.now())
+
+
+def _words(note: str | None) -> str | None:
+    words = " ".join((note or "").split())
+    if len(words) > MOST_WORDS:
+        raise UsageError(f"the note has {len(words):,} characters: {MOST_WORDS:,} are the most")
+    return words or None
+
+
+def _raise(
+    tx: Tx, office: Office, person: Person, given: str, amount: int, words: str | None, now: datetime
+) -> View:  # fmt: skip
+    account_id = account_of(tx, office, given)
+    asked = shortfalls.pending_for(tx, account_id)
+    if asked:
+        _answer(tx, person, asked[0], amount, words, now)
+    else:
+        limits.raise_limit(tx, account_id, amount, person.id, now, words)
+    for row in asked[1:]:
+        _answer(tx, person, row, 0, words, now)
+    return _changed(tx, person, account_id, amount, words, now)
+
+
+def _set(
+    tx: Tx, office: Office, person: Person, given: str, limit: int, words: str | None, now: datetime
+) -> View:  # fmt: skip
+    account_id = account_of(tx, office, given)
+    before: Any = ledger.account(tx, account_id)
+    limits.set_limit(tx, account_id, limit, person.id, now, words)
+    if limit > before.limit_microusd or before.frozen or ledger.is_paused(before):
+        for row in shortfalls.pending_for(tx, account_id):
+            _answer(tx, person, row, 0, words, now)
+    return _changed(tx, person, account_id, limit - before.limit_microusd, words, now)
+
+
+def _answer(tx: Tx, person: Person, row: Any, amount: int, words: str | None, now: datetime) -> None:
+    """The raise is the answer to a question about the account, with another amount perhaps than it asked for."""
+    given = Answer(
+        approval_id=row.id, person_id=person.id, name=person.name, role=person.role, surface=person.surface,
+        verdict="approve", note=words or "the budget was raised", changes={"amount_microusd": amount},
+    )  # fmt: skip
+    approvals.answer(tx, given, now)
+
+
+def _changed(tx: Tx, person: Person, account_id: str, amount: int, words: str | None, now: datetime) -> View:
+    row: Any = ledger.account(tx, account_id)
     audit.note(
-        tx, "BUDGET_RAISED", person.actor, now, project_id=row.project_id, subject=account_id,
-        mission_id=row.owner_id if row.kind == "mission" else None,
-        amount_microusd=amount, surface=person.surface, name=person.name,
+        tx, "BUDGET_RAISED" if amount >= 0 else "BUDGET_LOWERED", person.actor, now, project_id=row.project_id,
+        subject=account_id, mission_id=row.owner_id if row.kind == "mission" else None,
+        amount_microusd=amount, surface=person.surface, name=person.name, note=words,
     )  # fmt: skip
     if row.kind == "agent_day":
-        member = squad.member(tx, row.owner_id)
-        if member is not None and member.state == "PAUSED":
-            squad.set_state(tx, member.id, "ACTIVE", None, seen="PAUSED")
-    return _account(row)
+        waiting.resume_paid(tx, row.owner_id, now)
+    return _account(tx, row)

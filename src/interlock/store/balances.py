@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from interlock.core.values import MICRO, usd
 from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 
@@ -32,6 +33,20 @@ _RESERVED = (
     .group_by(sa.text("whose"))
 )
 _BOOKED = sa.select(_acc.id, _acc.project_id, _acc.settled_microusd, _acc.reserved_microusd).order_by(_acc.id)
+_OVER = (
+    sa.select(_acc.id, _acc.settled_microusd, _acc.reserved_microusd, _acc.limit_microusd)
+    .where(_acc.settled_microusd + _acc.reserved_microusd > _acc.limit_microusd, sa.not_(_acc.frozen))
+    .order_by(_acc.id)
+)
+_UNRESERVED = (
+    sa.select(_led.reservation_id)
+    .where(
+        _led.kind == "settle",
+        sa.not_(sa.exists().where(_end.reservation_id == _led.reservation_id, _end.kind == "reserve")),
+    )
+    .order_by(_led.reservation_id)
+)
+_ACCOUNTS_N, _LINES_N = (sa.select(sa.func.count().label("n")).select_from(each) for each in (ACCOUNTS, LEDGER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,42 @@ def differences(tx: Tx) -> list[Difference]:
                 Difference(row.id, row.project_id, row.settled_microusd, spent, row.reserved_microusd, aside)
             )  # fmt: skip
     return found
+
+
+def faults(tx: Tx) -> list[str]:
+    """Everything in the accounts and the ledger that cannot be, each in words. Reads the whole ledger."""
+    found = [_in_words(each) for each in differences(tx)]
+    known = {row.id for row in tx.rows(_BOOKED)}
+    named = _by_account(tx.rows(_SETTLED)).keys() | _by_account(tx.rows(_RESERVED)).keys()
+    found += [f"lines name the account `{name}`, which does not exist" for name in sorted(named - known)]
+    found += [
+        f"`{row.id}` has {usd(row.settled_microusd)} spent and {usd(row.reserved_microusd)} set aside under a limit of "
+        f"{usd(row.limit_microusd)}, and is not frozen"
+        for row in tx.rows(_OVER)
+    ]
+    found += [f"`{row.reservation_id}` was settled and never set aside" for row in tx.rows(_UNRESERVED)]
+    return found
+
+
+def size(tx: Tx) -> tuple[int, int]:
+    """How many accounts and lines there are."""
+    return int(tx.rows(_ACCOUNTS_N)[0].n), int(tx.rows(_LINES_N)[0].n)
+
+
+def _in_words(each: Difference) -> str:
+    parts = [
+        f"{_exact(says)} {what} and its lines {_exact(lines)} (a difference of {_exact(abs(says - lines))})"
+        for what, says, lines in (
+            ("spent", each.settled_microusd, each.lines_settled_microusd),
+            ("set aside", each.reserved_microusd, each.lines_reserved_microusd),
+        )
+        if says != lines
+    ]
+    return f"`{each.account_id}` says {'; '.join(parts)}"
+
+
+def _exact(microusd: int) -> str:
+    return f"${microusd / MICRO:,.6f}"
 
 
 def _by_account(rows: list[Any]) -> Mapping[str, int]:

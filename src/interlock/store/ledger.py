@@ -109,6 +109,9 @@ class Shortage:
         return max(0, self.limit_microusd - self.settled_microusd - self.reserved_microusd)
 
 
+_PAST = sa.select(ACCOUNTS).where(_acc.kind == "mission", _acc.settled_microusd > _acc.pause_at_microusd)
+
+
 @cache
 def _ids(count: int) -> list[sa.BindParameter[Any]]:
     return [b(f"account_{i}", type_=sa.String()) for i in range(count)]
@@ -296,14 +299,21 @@ def lock(tx: Tx, account_id: str) -> Any | None:
     return tx.one(_ACCOUNT.with_for_update(), {"account": account_id})
 
 
+def past_their_line(tx: Tx) -> list[Any]:
+    """The accounts that have passed the line at which a person is asked."""
+    return tx.rows(_PAST)
+
+
 def account(tx: Tx, account_id: str) -> Any | None:
     """One account."""
     return tx.one(_ACCOUNT, {"account": account_id})
 
 
-def accounts(tx: Tx, *, kinds: Sequence[str] | None = None, owner_id: str | None = None) -> list[Any]:
+def accounts(
+    tx: Tx, *, kinds: Sequence[str] | None = None, owner_id: str | None = None, most: int | None = None
+) -> list[Any]:
     """Accounts by kind and owner, newest first."""
-    query = sa.select(ACCOUNTS).order_by(_acc.created_at.desc(), _acc.id)
+    query = sa.select(ACCOUNTS).order_by(_acc.created_at.desc(), _acc.id).limit(most)
     if kinds is not None:
         query = query.where(_acc.kind.in_(list(kinds)))
     if owner_id is not None:

@@ -68,6 +68,8 @@ def parked_in(tx: Tx, mission_id: str) -> int:
 def pay(tx: Tx, row: Any, args: Any, person_id: str, words: str | None, now: datetime) -> None:
     """Does what approving a question for money means: the limit is raised, or the line put further on."""
     account_id, asked = row.request["account"], {**row.request, **(args or {})}
+    if not int(asked["amount_microusd"]):
+        return
     change = limits.go_on if row.request.get("paused") and not args else limits.raise_limit
     change(tx, account_id, int(asked["amount_microusd"]), person_id, now, words)
 

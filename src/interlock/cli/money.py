@@ -1,0 +1,262 @@
+"""Commands about money: limits and what was spent under them, the ledger behind a balance, what models cost."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office
+
+Account = Annotated[
+    str,
+    typer.Argument(
+        metavar="ACCOUNT",
+        help="As `interlock budget` shows it; or a run, task, mission or agent; or today's of a persona or a project.",
+    ),
+]
+Note = Annotated[str | None, typer.Option("--note", metavar="T", help="Why, for the ledger.")]
+
+
+def _read(work: Callable[["Office"], Awaitable[Any]]) -> tuple[Any, datetime]:
+    async def reading(office: "Office", _: object) -> tuple[Any, datetime]:
+        return await work(office), office.clock.now()
+
+    return opening.at_desk(reading)
+
+
+def budget(
+    every: Annotated[bool, typer.Option("--all", help="Accounts of tasks and runs too.")] = False, as_json: Json = False
+) -> None:
+    """Limits and what has been spent under them."""
+    from interlock.cli import screen
+    from interlock.desk import money
+
+    rows, _ = _read(lambda office: money.budget(office, every=every))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("ACCOUNT", ">LIMIT", ">SPENT", ">SET ASIDE", ">LEFT", "STATE", "~FOR"),
+        [
+            (
+                r["id"], *(screen.dollars(r[k]) for k in ("limit_usd", "settled_usd", "reserved_usd", "left_usd")),
+                _state(r), r["whose"] or "",
+            )
+            for r in rows
+        ],
+        empty="nothing has been spent yet",
+    )  # fmt: skip
+    if rows:
+        screen.note(f"every line behind a balance: `interlock ledger --account {rows[0]['id']}`")
+        screen.note("more or less money:           `interlock budget raise ACCOUNT USD`, `interlock budget set …`")
+        screen.note("what tasks really cost:       `interlock budget estimates`")
+    return None
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["frozen"]:
+        return "frozen"
+    return "asks a person" if row["paused"] else ""
+
+
+def raise_limit(
+    account: Account,
+    usd: Annotated[float, typer.Argument(metavar="USD", help="By how much.")],
+    note: Note = None,
+    as_json: Json = False,
+) -> None:
+    """Raise a limit; what was stopped by it goes on, and a question about it is answered."""
+    from interlock.desk import money
+
+    _changed(opening.at_desk(lambda office, person: money.raise_budget(office, person, account, usd, note)), as_json)
+
+
+def set_limit(
+    account: Account,
+    usd: Annotated[float, typer.Argument(metavar="USD", help="The new limit, not below what is spent.")],
+    note: Note = None,
+    as_json: Json = False,
+) -> None:
+    """Set a limit, lower or higher; a frozen account goes on."""
+    from interlock.desk import money
+
+    _changed(opening.at_desk(lambda office, person: money.set_budget(office, person, account, usd, note)), as_json)
+
+
+def _changed(row: dict[str, Any], as_json: bool) -> None:
+    from interlock.cli import screen
+
+    if as_json:
+        return screen.data(row)
+    limit, left = screen.dollars(row["limit_usd"]), screen.dollars(row["left_usd"])
+    screen.line(f"{row['id']} may spend {limit} now, {left} of it is left")
+    if row["frozen"]:
+        spent = screen.dollars(row["settled_usd"] + row["reserved_usd"])
+        screen.note(f"it is still frozen, since {spent} are spent: `interlock budget set {row['id']} USD` with more")
+    return None
+
+
+def estimates(
+    project: Annotated[str | None, typer.Option("--project", metavar="P", help="Of this project.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What finished tasks really cost, by type and model, against what they were given."""
+    from interlock.cli import screen
+    from interlock.desk import money
+
+    rows, _ = _read(lambda office: money.actuals(office, project))
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("TYPE", "MODEL", ">TASKS", ">MEAN", ">MOST", ">BUDGET", "USED"),
+        [
+            (
+                r["type"], r["model"], r["tasks"], screen.dollars(r["mean_usd"]), screen.dollars(r["most_usd"]),
+                screen.dollars(r["budget_usd"]),
+                "for estimates" if r["counts"] else "too few tasks yet",
+            )
+            for r in rows
+        ],
+        empty="no task has been finished with a real model in the last 90 days",
+    )  # fmt: skip
+    return None
+
+
+def ledger(
+    run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Of this run.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Of this task.")] = None,
+    mission: Annotated[str | None, typer.Option("--mission", metavar="ID", help="Of this mission.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="Of this agent, or persona.")] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="ACCOUNT", help="As `interlock budget` shows it.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="Lines at most.")] = 200,
+    after: Annotated[str | None, typer.Option("--after", metavar="LINE", help="Only what came after it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Every line behind a balance, oldest first; without a choice, the latest of all."""
+    from interlock.cli import screen
+    from interlock.desk import books
+
+    found, _ = _read(
+        lambda office: books.explain(
+            office, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=limit
+        )
+    )
+    if as_json:
+        return screen.data(found)
+    return _show_ledger(found)
+
+
+def _show_ledger(found: dict[str, Any]) -> None:
+    from interlock.cli import screen
+
+    account, has_balance = found["account"], any("settled_usd" in line for line in found["lines"])
+    if account is not None:
+        screen.line(f"{account['id']}" + (f" ({account['whose']})" if account["whose"] else ""), style="bold")
+        screen.line(f"first limit {screen.dollars(account['first_limit_usd'])}", style="dim")
+    balance = (">SPENT", ">SET ASIDE") if has_balance else ()
+    screen.table(
+        ("WHEN", "LINE", "WHAT", ">AMOUNT", *balance, ">STEP", "WHO", "MODEL", "~FOR"),
+        [
+            (
+                f"{r['created_at']:%m-%d %H:%M:%S}", r["id"], _what(r), screen.dollars(abs(r["amount_usd"])),
+                *((screen.dollars(r["settled_usd"]), screen.dollars(r["reserved_usd"])) if has_balance else ()),
+                "" if r["step_number"] is None else f"{r['step_number']}.{r['attempt']}",
+                r["persona"] or r["person"] or "", (r["model"] or "").partition("/")[2] or r["model"] or "",
+                r["note"] or (f"{r['run_id']} {r['title'] or ''}" if r["run_id"] else ""),
+            )
+            for r in found["lines"]
+        ],
+        empty="nothing has been spent yet",
+    )  # fmt: skip
+    _show_sums(found)
+
+
+WHAT = {"reserve": "set aside", "settle": "spent", "raise": "limit raised", "go_on": "may go on"}
+
+
+def _what(line: dict[str, Any]) -> str:
+    if line["kind"] == "raise" and line["amount_usd"] < 0:
+        return "limit lowered"
+    return WHAT.get(line["kind"], "") + (" (estimated)" if line["estimated"] else "")
+
+
+def _show_sums(found: dict[str, Any]) -> None:
+    from interlock.cli import screen
+
+    sums, account = found["sums"], found["account"]
+    if found["next"]:
+        screen.note(f"there are more: `--after {found['next']}`")
+    estimated = f", {screen.dollars(sums['estimated_usd'])} of it estimated" if sums["estimated_usd"] else ""
+    screen.line(
+        f"{sums['lines']} lines: {screen.dollars(sums['settled_usd'])} spent{estimated}, "
+        f"{screen.dollars(sums['reserved_usd'])} set aside"
+    )
+    if account is not None:
+        says = f"{screen.dollars(account['settled_usd'])} spent, {screen.dollars(account['reserved_usd'])} set aside"
+        word = (
+            "and so says the account" if found["agrees"] else f"but the account says {says}: `interlock ledger verify`"
+        )
+        screen.line(f"{word}, under a limit of {screen.dollars(account['limit_usd'])}")
+
+
+def verify(as_json: Json = False) -> None:
+    """Hold every account against its lines; exit code 1 where they differ."""
+    from interlock.cli import screen
+    from interlock.desk import books
+
+    found, _ = _read(books.verify)
+    if as_json:
+        screen.data(found)
+    else:
+        for fault in found["faults"]:
+            screen.line(fault)
+        if not found["faults"]:
+            screen.line(f"{found['accounts']:,} accounts agree with {found['lines']:,} lines")
+        else:
+            screen.note("keep the database as it is and report it; new calls can be stopped with `interlock pause`")
+    if found["faults"]:
+        raise typer.Exit(1)
+
+
+def prices(
+    model: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="Only models whose name has this in it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What models cost for a million tokens, and what one without a price is charged."""
+    from interlock.cli import screen
+    from interlock.core.clock import SystemClock
+    from interlock.desk import pricing
+
+    rows = pricing.listed(pricing.table(opening.settings()), SystemClock().now().date(), model)
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("MODEL", "PROMPTS", ">IN", ">OUT", ">CACHE READ", ">WRITTEN", "SINCE", "NOW", "~FROM"),
+        [
+            (
+                r["model"], _up_to(band["up_to_prompt_tokens"]), f"${band['input_usd']:g}", f"${band['output_usd']:g}",
+                f"${band['input_usd'] * r['cache_read']:g}", f"${band['input_usd'] * r['cache_write_5m']:g}",
+                r["effective"] or "", "" if r["holds"] else "no", r["source"],
+            )
+            for r in rows
+            for band in r["bands"]
+        ],
+        empty="no model has a price",
+    )  # fmt: skip
+    return None
+
+
+def _up_to(tokens: int | None) -> str:
+    return "any" if tokens is None else f"to {tokens:,}"
+
+
+BUDGET_VERBS: Mapping[str, Callable[..., None]] = {"raise": raise_limit, "set": set_limit, "estimates": estimates}
+LEDGER_VERBS: Mapping[str, Callable[..., None]] = {"verify": verify}

@@ -1,0 +1,80 @@
+"""Which account a person means: by its own id, or by that of a run, task, mission, agent or project; and its name."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from interlock.core.errors import UsageError
+from interlock.desk.finding import Unknown, find, find_any
+from interlock.desk.office import Office
+from interlock.policy.budgets import day_key
+from interlock.store import ledger, squad
+from interlock.store import tasks as task_store
+from interlock.store.tx import Tx
+
+KINDS = ("account", "mission", "task", "run", "agent")
+
+
+def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | None = None) -> str:
+    """The id of the account that `given` names: that of a run, a task or a mission, or today's of an agent, a persona
+    or a project, or an account's own id.
+
+    Raises Unknown, and UsageError where it fits several, or where nothing was spent from it yet.
+    """
+    wanted = given.strip()
+    if kinds is None:
+        if ledger.account(tx, wanted) is not None:
+            return wanted
+        if (today := _today(tx, office, wanted)) is not None:
+            return _opened(tx, *today)
+    try:
+        kind, ident = find_any(tx, KINDS if kinds is None else kinds, wanted)
+    except Unknown as error:
+        raise Unknown(kinds[0] if kinds else "account", wanted, (), "budget --all") from error
+    if kind == "account":
+        return ident
+    if kind == "agent":
+        agent: Any = squad.agent(tx, ident)
+        return _opened(tx, f"agent_day:{agent.member_id}:{_day(tx, office, agent.project_id)}", agent.persona)
+    if kind == "task":
+        task: Any = task_store.task(tx, ident)
+        kind = "task" if task.parent_id is not None else "mission"
+    return _opened(tx, f"{kind}:{ident}", f"{kind} {ident}")
+
+
+def _today(tx: Tx, office: Office, name: str) -> tuple[str, str] | None:
+    """Today's account of a persona or a project, with its name."""
+    if (project := squad.project(tx, name)) is not None:
+        return f"project_day:{name}:{_day(tx, office, project.id)}", f"project {name}"
+    member = squad.member_of(tx, office.settings.project, name)
+    return None if member is None else (f"agent_day:{member.id}:{_day(tx, office, member.project_id)}", name)
+
+
+def _day(tx: Tx, office: Office, project_id: str) -> str:
+    project = squad.project(tx, project_id)
+    return day_key(office.clock.now(), project.timezone if project else "UTC")
+
+
+def _opened(tx: Tx, account_id: str, name: str) -> str:
+    if ledger.account(tx, account_id) is None:
+        raise UsageError(f"`{name}` has no account yet (`{account_id}`): it is opened with the first call it pays for")
+    return account_id
+
+
+def agent_of(tx: Tx, office: Office, given: str) -> tuple[str | None, str | None]:
+    """An agent by id, or the member that a persona's name means: one of the two is None.
+
+    Raises Unknown.
+    """
+    member = squad.member_of(tx, office.settings.project, given.strip())
+    return (None, member.id) if member is not None else (find(tx, "agent", given), None)
+
+
+def whose(tx: Tx, row: Any) -> str | None:
+    """Who or what an account is for, in words: a persona, a goal, a title."""
+    if row.kind == "agent_day":
+        member = squad.member(tx, row.owner_id)
+        return member.persona if member is not None else None
+    if row.kind in ("mission", "learn", "task"):
+        task = task_store.task(tx, row.owner_id)
+        return task.title if task is not None else None
+    return row.project_id if row.kind == "project_day" else None

@@ -1,0 +1,33 @@
+"""Missions that cost a multiple of what was thought, looked for at intervals; a run that would spend more stops itself.
+
+The line is drawn by the coordinator with the plan; what happens at it is the runs' money's matter.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.wallet import ESTIMATE_EXCEEDED
+from interlock.core.values import usd
+from interlock.store import audit, ledger
+from interlock.store.tx import Tx
+
+
+async def sweep(runtime: Runtime) -> str:
+    """Alerts once for each line that was passed without a run that noticed, as by its last call. Source: row D5."""
+    found = await runtime.store.read(ledger.past_their_line)
+    if found:
+        await runtime.store.write(_tell, found, runtime.settings.breakers.estimate_factor, runtime.clock.now())
+    return f"{len(found)} missions past a multiple of their estimate"
+
+
+def _tell(tx: Tx, found: list[Any], factor: float, now: datetime) -> None:
+    for row in found:
+        if audit.was_told(tx, ESTIMATE_EXCEEDED, row.owner_id):
+            continue
+        audit.alert(
+            tx, now, project_id=row.project_id, severity="warning", kind=ESTIMATE_EXCEEDED, subject=row.owner_id,
+            text=f"the mission has cost {usd(row.settled_microusd)}, more than {factor:g} times its estimate of "
+            f"{usd(round(row.pause_at_microusd / factor))}",
+            key=f"estimate:{row.id}:{row.pause_at_microusd}",
+        )  # fmt: skip

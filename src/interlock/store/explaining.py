@@ -1,0 +1,112 @@
+"""Reading the ledger for people: lines of an account, an agent or everything, with what each changed, page by page.
+
+Nothing is changed here; whether the accounts are right is `balances`' matter.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.store.schema import Agent, LedgerEntry, table
+from interlock.store.tx import Tx
+
+LEDGER = table(LedgerEntry)
+_l, _r = LEDGER.c, LEDGER.alias("reserved").c
+_BIG = sa.BigInteger()
+_HELD = sa.func.coalesce(_r.amount_microusd, 0).label("held")
+_JOINED = LEDGER.outerjoin(
+    _r.id.table,
+    sa.and_(_l.kind == "settle", _r.reservation_id == _l.reservation_id, _r.kind == "reserve"),
+)
+_LINES = sa.select(LEDGER, _HELD).select_from(_JOINED)
+_SUMS = sa.select(
+    _l.kind,
+    sa.func.count().label("n"),
+    sa.cast(sa.func.sum(_l.amount_microusd), _BIG).label("amount"),
+    sa.cast(sa.func.sum(_HELD), _BIG).label("held"),
+    sa.cast(sa.func.sum(sa.case((_l.estimated, _l.amount_microusd), else_=0)), _BIG).label("estimated"),
+).select_from(_JOINED)
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which lines: those of an account, of an agent, of all agents of a persona in a project, or all."""
+
+    account_id: str | None = None
+    agent_id: str | None = None
+    member_id: str | None = None
+
+    @property
+    def clause(self) -> sa.ColumnElement[bool]:
+        """As a condition."""
+        if self.account_id is not None:
+            named = sa.cast(_l.accounts, sa.String()).contains(f'"{self.account_id}"', autoescape=True)
+            kind, _, owner = self.account_id.partition(":")
+            return sa.and_(named, sa.or_(_l.run_id == owner, _l.run_id.is_(None))) if kind == "run" else named
+        if self.member_id is not None:
+            agents = sa.select(table(Agent).c.id).where(table(Agent).c.member_id == self.member_id)
+            return _l.agent_id.in_(agents)
+        return sa.true() if self.agent_id is None else _l.agent_id == self.agent_id
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What lines add up to, in micro-dollars; `reserved` is what is still set aside."""
+
+    lines: int = 0
+    settled: int = 0
+    reserved: int = 0
+    raised: int = 0
+    estimated: int = 0
+    """Of what is settled, without the provider's word for it."""
+
+    def after(self, line: Any) -> "Sums":
+        """With one more line."""
+        amount = int(line.amount_microusd)
+        settled = amount if line.kind == "settle" else 0
+        aside = amount if line.kind == "reserve" else -int(line.held) if line.kind == "settle" else 0
+        return Sums(
+            self.lines + 1, self.settled + settled, self.reserved + aside,
+            self.raised + (amount if line.kind == "raise" else 0), self.estimated + (settled if line.estimated else 0),
+        )  # fmt: skip
+
+
+def lines(tx: Tx, which: Which, most: int, after: str | None = None, *, newest: bool = False) -> list[Any]:
+    """Lines in the order in which they were written, after one of them; with `newest`, the last ones.
+
+    `held` is, of a settled call, what had been set aside for it.
+    """
+    query = _LINES.where(which.clause)
+    if after is not None:
+        query = query.where(sa.not_(_until(tx, after)))
+    if newest:
+        found = tx.rows(query.order_by(_l.created_at.desc(), _l.id.desc()).limit(most))
+        return found[::-1]
+    return tx.rows(query.order_by(_l.created_at, _l.id).limit(most))
+
+
+def sums(tx: Tx, which: Which, until: str | None = None) -> Sums:
+    """What the lines add up to; with `until`, those up to that one."""
+    query = _SUMS.where(which.clause).group_by(_l.kind)
+    found = {row.kind: row for row in tx.rows(query if until is None else query.where(_until(tx, until)))}
+
+    def of(kind: str, name: str) -> int:
+        return int(getattr(found[kind], name) or 0) if kind in found else 0
+
+    return Sums(
+        sum(row.n for row in found.values()), of("settle", "amount"), of("reserve", "amount") - of("settle", "held"),
+        of("raise", "amount"), of("settle", "estimated"),
+    )  # fmt: skip
+
+
+def exists(tx: Tx, line_id: str) -> bool:
+    """Whether there is a line with this id."""
+    return tx.one(sa.select(_l.id).where(_l.id == line_id)) is not None
+
+
+def _until(tx: Tx, line_id: str) -> sa.ColumnElement[bool]:
+    row: Any = tx.one(sa.select(_l.created_at, _l.id).where(_l.id == line_id))
+    assert row is not None
+    earlier = _l.created_at < row.created_at
+    return sa.or_(earlier, sa.and_(_l.created_at == row.created_at, _l.id <= row.id))
