@@ -99,7 +99,7 @@ def _words(tx: Tx, task: Any) -> TaskBrief:
         source = tasks.task(tx, link)
         if source is None or source.deliverable_id is None:
             continue
-        material = Material(source.id, source.title, text_of(tx, source.deliverable_id))
+        material = material_of(tx, source)
         if source.id == task.reviews_task_id:
             review, standard = material, f"{source.description}\n\nExpected: {source.deliverable_spec}"
         else:
@@ -126,9 +126,19 @@ def _expected(task: Any) -> str:
     return f"{task.deliverable_spec}\n\nIt counts as done only once these checks of it pass:\n{listed}"
 
 
+def material_of(tx: Tx, task: Any) -> Material:
+    """What a task has handed in, for the agent of another, with its taint."""
+    row = tasks.deliverable(tx, task.deliverable_id)
+    labels = frozenset(row.labels) if row is not None else frozenset[str]()
+    return Material(task.id, task.title, _text(tx, row), labels)
+
+
 def text_of(tx: Tx, deliverable_id: str) -> str:
     """A deliverable as text for a model."""
-    row = tasks.deliverable(tx, deliverable_id)
+    return _text(tx, tasks.deliverable(tx, deliverable_id))
+
+
+def _text(tx: Tx, row: Any | None) -> str:
     if row is None:
         return ""
     if row.kind == "text":

@@ -6,6 +6,7 @@ The door to effects is `tools.execute`; when transactions happen is the runner's
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from interlock.agents.interruption import Interrupt
@@ -18,11 +19,12 @@ from interlock.policy.calls import Decision
 from interlock.policy.grants import alike
 from interlock.policy.risk import Risk
 from interlock.policy.secrets import scrub_value
+from interlock.policy.taint import PRIVATE, UNTRUSTED, way_out
 from interlock.store import approvals, traces
 from interlock.store.consulting import CONSENSUS
 from interlock.store.errors import LeaseLost
-from interlock.tools.definitions import definition_of
-from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
+from interlock.tools.definitions import call_of, definition_of
+from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, brought, execute
 from interlock.tools.registry import Tool, ToolContext
 
 GRACE_S = 3.0
@@ -32,11 +34,19 @@ CANCEL_S = 1.0
 
 
 async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
-    """Decides every call of a turn; nothing happens yet."""
-    return [
-        await session.gate.propose(use, position, context(session, use.id, ""))
-        for position, use in enumerate(uses)
-    ]  # fmt: skip
+    """Decides every call of a turn; nothing happens yet.
+
+    A call is decided as if those before it in the turn had brought in what they can bring in. Source: row C11.
+    """
+    proposals: list[Proposal] = []
+    labels = session.labels
+    for position, use in enumerate(uses):
+        where = replace(context(session, use.id, ""), labels=labels)
+        proposals.append(await session.gate.propose(use, position, where))
+        tool = proposals[-1].tool
+        if tool is not None and proposals[-1].status in (CallStatus.READY, CallStatus.HELD):
+            labels |= brought(tool, use.args)
+    return proposals
 
 
 def context(session: Session, call_id: str, token: str) -> ToolContext:
@@ -173,13 +183,13 @@ class Settled:
 async def settle(session: Session) -> Settled:
     """Brings calls to their ends as far as they go: executes what may run, takes up what people have answered.
 
-    All-GREEN turns run at once, others one after another in order. A call whose outcome is unknown is repeated only
-    if its tool is idempotent; else a person is asked. The outcome of one that cannot be repeated is on record before
-    the next one begins. Source: rows E9, G6.
+    All-GREEN turns run at once, others one after another in order, and so do those that could carry out what they
+    bring in. A call whose outcome is unknown is repeated only if its tool is idempotent; else a person is asked. The
+    outcome of one that cannot be repeated is on record before the next one begins. Source: rows E9, G6.
     """
     settled = Settled()
     work = [call for call in session.open_calls if await _may_go(session, call, settled)]
-    for batch in [work] if _all_green(work) else [[call] for call in work]:
+    for batch in [work] if _may_run_at_once(session, work) else [[call] for call in work]:
         jobs = [asyncio.create_task(_run(session, call)) for call in batch]
         try:
             await _in_time(jobs, session.interrupt)
@@ -221,8 +231,16 @@ def _failure(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> BaseException |
     return next((error for job in jobs if not job.cancelled() and (error := job.exception()) is not None), None)
 
 
-def _all_green(work: Sequence[CallState]) -> bool:
-    return all(call.risk == Risk.GREEN and call.approval_id is None for call in work)
+def _may_run_at_once(session: Session, work: Sequence[CallState]) -> bool:
+    """Whether nothing in these calls depends on their order: neither their effects nor what they bring in."""
+    if any(call.risk != Risk.GREEN or call.approval_id is not None for call in work):
+        return False
+    labels, goes_out = session.labels, False
+    for call in work:
+        if (tool := session.gate.toolbox.get(call.tool)) is not None:
+            labels |= brought(tool, call.args)
+            goes_out = goes_out or way_out(call_of(tool, call.args)) is not None
+    return not (goes_out and {UNTRUSTED, PRIVATE} <= labels)
 
 
 async def _run(session: Session, call: CallState) -> Done | HeldAnew:
@@ -254,6 +272,7 @@ async def _keep_what_ended(
     """Records outcomes that were reached although the run is being cut off."""
     ended = [job.result() for job in jobs if job.done() and not job.cancelled() and job.exception() is None]
     settled.done += [one for one in ended if isinstance(one, Done) and one.status is not CallStatus.UNKNOWN]
+    session.labels = session.labels.union(*(one.labels for one in settled.done))
     await asyncio.shield(_book(session, settled))
 
 
@@ -338,7 +357,7 @@ async def _unknown(session: Session, call: CallState, what: str) -> Hold:
     assert tool is not None
     row = await session.runtime.store.read(traces.call, call.id)
     assert row is not None
-    decision = session.gate.decide(tool, row.args)
+    decision = session.gate.decide(tool, row.args, labels=session.labels)
     why = f"{tool.name} may or may not have had its effect ({what}): approve to do it again, deny to go on without"
     asked = question(session, "UNKNOWN_OUTCOME", decision, tool, row.args, call.call_id, {}, why)
     call.status, call.approval_id, call.args = CallStatus.UNKNOWN, asked["id"], row.args

@@ -100,12 +100,24 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         spender=spender,
         deadline_at=now + timedelta(seconds=limit_s),
         ends_s=runtime.clock.monotonic() + limit_s,
-        labels=frozenset(run.labels) | (brief.look.labels if brief.look else frozenset()),
+        labels=_taint(brief),
         attempt=brief.attempts,
     )
     session.openings = openings
     session.watch = breaker.resumed(brief, unanswered=False)
     return session
+
+
+def _taint(brief: Brief) -> frozenset[str]:
+    """The labels of all that a run is shown at its start: of its message, of earlier runs, of what others handed in.
+
+    Source: row C11.
+    """
+    said = {row.run_id: row.labels for row in brief.history}
+    labels = frozenset(brief.run.labels).union(*said.values())
+    if brief.look is not None:
+        labels |= brief.look.labels
+    return labels if brief.words is None else labels | brief.words.labels
 
 
 def _tools(runtime: Runtime, persona: Persona, run: Any, barred: Mapping[str, str]) -> tuple[ToolSpec, ...]:

@@ -28,6 +28,8 @@ class Material:
     id: str
     title: str
     content: str
+    labels: frozenset[str] = frozenset()
+    """Its taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,12 @@ class TaskBrief:
     feedback: str | None = None
     earlier: tuple[str, ...] | None = None
     """What an agent had done that was lost over this task; None where none was."""
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The taint of all that others have handed in for it."""
+        given = (*self.inputs, *([self.review] if self.review is not None else []))
+        return frozenset[str]().union(*(each.labels for each in given))
 
 
 def task_message(task: TaskBrief) -> Message:

@@ -57,7 +57,7 @@ def keep(tx: Tx, project_id: str, files: Sequence[Attachment], now: datetime) ->
         if newest is None or newest.blob != name:
             base = newest.version if newest is not None else 0
             blobs.write_file(
-                tx, project_id, path, file.data, now, base_version=base, run_id=None, labels=("private",)
+                tx, project_id, path, file.data, now, base_version=base, run_id=None, labels=("private", "untrusted")
             )  # fmt: skip
         kept.append({"path": path, "blob": name, "size": len(file.data)})
     return kept

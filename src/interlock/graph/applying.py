@@ -3,7 +3,7 @@
 What to ask for is decided by the nodes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -163,7 +163,8 @@ class Applier:
 
     def _post_work(self, e: Effect, agent_id: str, due_at: datetime | None) -> None:
         payload = {"purpose": e["purpose"], "task_id": e["task"]}
-        self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at)
+        taint = self.view.taint(self.view.task(e["task"]))
+        self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at, labels=taint)
 
     def check(self, e: Effect) -> None:
         """Posts the run in which a task's checks are run."""
@@ -178,7 +179,7 @@ class Applier:
     def think(self, e: Effect) -> None:
         """Posts a thought to the coordinator's own lane."""
         payload = {"purpose": e["purpose"], "prompt": e["prompt"], "context": {}}
-        self._post("think", self.view.thinker_agent_id, e["key"], payload)
+        self._post("think", self.view.thinker_agent_id, e["key"], payload, labels=e.get("labels", ()))
 
     def learn(self, e: Effect) -> None:
         """Judges lessons by a task's end, and posts the Learner's run, for which nothing waits."""
@@ -269,6 +270,7 @@ class Applier:
         *,
         task_id: str | None = None,
         due_at: datetime | None = None,
+        labels: Iterable[str] = (),
     ) -> None:
         message = Post(
             project_id=self.view.project_id,
@@ -283,6 +285,7 @@ class Applier:
             due_at=due_at,
             model=self.view.model,
             simulated=self.view.simulated,
+            labels=tuple(labels),
         )
         mailbox.post(self.tx, message, self.now)
 

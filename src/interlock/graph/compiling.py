@@ -52,10 +52,14 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
     if len(tries) < MOST_TRIES and not (tries and tries[-1].denied_money):
         results = [Material(t.id, t.title, view.texts.get(t.result.id, "")) for t in done if t.result]
         prompt = compile_message(goal_with_notes(view.goal, notes), results, _missing(view)).text
-        return [effects.think(view, f"{about}:{len(tries) + 1}", prompt)]
+        return [effects.think(view, f"{about}:{len(tries) + 1}", prompt, _taint(done))]
     reason = f"the results were put together without a model: {len(tries)} tries to compile them failed"
     inputs = {"runs": [run.id for run in tries], "why": [run.trouble for run in tries]}
     return [effects.decide("resolution", reason, inputs), *_handed_in(view, done, _mechanical(view, done), None)]
+
+
+def _taint(done: list[TaskView]) -> list[str]:
+    return [label for task in done if task.result for label in task.result.labels]
 
 
 def _missing(view: MissionView) -> list[tuple[str, str]]:
@@ -72,7 +76,7 @@ def _mechanical(view: MissionView, done: list[TaskView]) -> str:
 
 def _handed_in(view: MissionView, done: list[TaskView], text: str, run: RunView | None) -> list[Effect]:
     root = view.root
-    labels = [label for task in done if task.result for label in task.result.labels]
+    labels = [*_taint(done), *(run.labels if run is not None else ())]
     deliverable = derived_id("dlv", view.id, root.version)
     reason = "every task has ended" + ("" if done else ", none of them done")
     return [

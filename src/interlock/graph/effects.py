@@ -79,9 +79,15 @@ def failed(task: TaskView, feedback: str | None) -> Effect:
     return {"do": "failed", "task": task.id, "attempt": task.attempt, "feedback": feedback}
 
 
-def think(view: MissionView, about: str, prompt: str) -> Effect:
-    """Posts a thought of the coordinator; `about` is its purpose and number, such as `plan:1`."""
-    return {"do": "think", "purpose": about.partition(":")[0], "key": f"think:{view.id}:{about}", "prompt": prompt}
+def think(view: MissionView, about: str, prompt: str, labels: Iterable[str] = ()) -> Effect:
+    """Posts a thought of the coordinator; `about` is its purpose and number, such as `plan:1`.
+
+    `labels` are the taint of the prompt.
+    """
+    return {
+        "do": "think", "purpose": about.partition(":")[0], "key": f"think:{view.id}:{about}", "prompt": prompt,
+        "labels": sorted(set(labels)),
+    }  # fmt: skip
 
 
 def learn(task: TaskView, key: str) -> Effect:

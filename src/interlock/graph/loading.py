@@ -74,14 +74,14 @@ class _Tables:
         self.runs = {
             row.idempotency_key: RunView(
                 id=row.id, key=row.idempotency_key, status=row.status, task_id=row.task_id,
-                stop_reason=row.stop_reason, error=row.error,
+                stop_reason=row.stop_reason, error=row.error, labels=tuple(row.labels),
             )
             for row in coordination.task_runs(tx, mission_id)
         }  # fmt: skip
         self.thinks = tuple(
             RunView(
                 id=row.id, key=row.idempotency_key, status=row.status, stop_reason=row.stop_reason, error=row.error,
-                result=row.result,
+                result=row.result, labels=tuple(row.labels),
             )
             for row in coordination.thinks(tx, mission_id)
         )  # fmt: skip

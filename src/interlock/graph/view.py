@@ -34,6 +34,8 @@ class RunView:
     stop_reason: str | None = None
     error: str | None = None
     result: str | None = None
+    labels: tuple[str, ...] = ()
+    """Its taint."""
 
     @property
     def live(self) -> bool:
@@ -197,6 +199,15 @@ class MissionView:
     def thoughts(self, purpose: str) -> list[RunView]:
         """The coordinator's thinking for a purpose in order; the purpose is the first part of its key's end."""
         return [run for run in self.thinks if run.key.startswith(f"think:{self.id}:{purpose}:")]
+
+    def taint(self, task: TaskView) -> tuple[str, ...]:
+        """The labels of what a task's next run is told beside the results of others: its plan, what came of it before.
+
+        That is what earlier runs for it left, and what its reviewers said. Source: row C11.
+        """
+        reviewers = {other.id for other in self.tasks if other.reviews == task.id}
+        told = [run for run in self.runs.values() if run.task_id == task.id or run.task_id in reviewers]
+        return tuple(sorted({label for run in (*told, *self.thoughts("plan")) for label in run.labels}))
 
     def busy(self, task: TaskView) -> bool:
         """Whether any run of a task has not ended."""

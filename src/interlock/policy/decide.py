@@ -132,7 +132,7 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     if seen.unfit is not None:
         why = f"{seen.unfit}: nobody could approve exactly this, make a simpler call"
         return Decision(Risk.RED, Effect.DENY, (UNFIT_RULE,), (why,), policy_hash=policy.version_hash)
-    found = (*meaning.findings(call, policy), *taint.findings(call, who))
+    found = (*meaning.findings(call, policy), *taint.findings(call, who, policy.base.get(call.tool)))
     applicable = policy.applicable(call.tool)
     if not (found or seen.secrets or seen.production or applicable.rules or applicable.denials):
         kept = _plain(call, who, policy, terms)

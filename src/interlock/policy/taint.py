@@ -1,13 +1,151 @@
-"""Whether a call would carry out what a run has read: untrusted words, private data, a way out.
+"""Whether a call would carry out what a run has read: words of strangers, private data, a way out.
 
 Where labels are kept and how they travel is not known here.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import Any
 
 from interlock.policy.calls import Call, Caller, Raised
+from interlock.policy.risk import Risk
+from interlock.policy.spelling import parts
+
+UNTRUSTED, PRIVATE, OUTWARD = "untrusted", "private", "outward"
+BOTH_RULE, UNTRUSTED_RULE = "builtin:taint", "builtin:taint-outward"
+BOTH = "it has read what strangers wrote and what is private, and this would leave"
+ALONE = "it has read what strangers wrote, and this goes out to somebody"
+_BOTH = (Raised(BOTH_RULE, Risk.YELLOW, BOTH, holds=True),)
+_ALONE = (Raised(UNTRUSTED_RULE, Risk.YELLOW, ALONE, holds=True),)
+_ASKS = frozenset({"fetch", "web_search", "browser", "code_exec"})
+"""Built-in tools whose arguments leave with the question."""
+_SENDS = frozenset({"send_email", "git_ops"})
+_DEEPEST, _MOST_VALUES = 32, 2_000
+_ADDRESS = re.compile(r"https?:|www\.|[^\s@]@[^\s@]+\.[^\s@]", re.IGNORECASE)
+_TO = frozenset(
+    "to cc bcc recipient recipients email emails mail phone mobile channel channels chat attendees participants "
+    "invitees followers webhook callback destination".split()
+)
+"""Names of arguments that say who would get it."""
+_FREE = frozenset(
+    "url urls uri uris link links href endpoint host hostname domain address query queries q search term terms "
+    "keyword keywords text texts prompt question message messages content contents body payload data input headers "
+    "params title subject description comment note caption name html markdown code script command sql".split()
+)
+"""Names of arguments whose words the model composes."""
+_WEB = frozenset(
+    "web website websites internet online url urls uri http https html page pages webpage webpages site sites browser "
+    "browse crawl scrape google bing brave duckduckgo wikipedia news feed feeds rss api fetch weather twitter reddit "
+    "youtube forum blog download remote external public".split()
+)
+_INSIDE = frozenset(
+    "database databases db sql table tables warehouse crm customer customers client clients contact contacts calendar "
+    "inbox mailbox email emails mail mails gmail outlook file files folder drive dropbox document documents docs "
+    "workspace notes notebook memory memories vault record records account accounts balance bank transaction "
+    "transactions invoice invoices payroll employee employees patient patients ticket tickets messages conversation "
+    "slack secret secrets password passwords credential credentials local internal private repository history "
+    "profile".split()
+)
 
 
-def findings(call: Call, who: Caller) -> Iterable[Raised]:
-    """What holds a call because of the taint of its run. Source: row C11."""
-    return ()
+class Way(Enum):
+    """How a call would carry something out of the squad."""
+
+    SENDS = "sends"
+    """Somebody gets it."""
+    ASKS = "asks"
+    """It reads, and what it is asked with goes along."""
+
+
+def findings(call: Call, who: Caller, base: Risk | None = None) -> Iterable[Raised]:
+    """What holds a call because of the taint of its run; `base` is what the policy's own table says of the tool.
+
+    A run that has read what strangers wrote and what is private gets nothing out without a person, reads and searches
+    with words of its own included; one that has only read strangers' words sends nothing that is YELLOW. A run that has
+    read nothing of strangers acts on nobody's words but the squad's, and is judged by the rest alone. Source: row C11.
+    """
+    if UNTRUSTED not in who.labels:
+        return ()
+    way = way_out(call)
+    if way is None:
+        return ()
+    if PRIVATE in who.labels:
+        return _BOTH
+    is_green = base is Risk.GREEN or (base is None and call.declared_risk == Risk.GREEN.value)
+    return _ALONE if way is Way.SENDS and not is_green else ()
+
+
+def way_out(call: Call) -> Way | None:
+    """How a call would carry something out; None where it stays inside, or has no room for words.
+
+    Our own tools and the labels of their authors say so themselves. Any other tool is judged by its words and by its
+    arguments, and goes out where either speaks of an address, of somebody to get it, or of words to be composed.
+    """
+    if OUTWARD in call.labels or (call.is_builtin and call.tool in _SENDS):
+        return Way.SENDS
+    if call.is_builtin:
+        return Way.ASKS if call.tool in _ASKS or UNTRUSTED in call.labels else None
+    names, values = _given(call.args)
+    if not values:
+        return None
+    if not names.isdisjoint(_TO) or any("@" in value and _ADDRESS.search(value) for value in values):
+        return Way.SENDS
+    if UNTRUSTED in call.labels or any(_ADDRESS.search(value) for value in values):
+        return Way.ASKS
+    name, described = _words(call.tool), _words(call.description)
+    if not (name | described).isdisjoint(_WEB):
+        return Way.ASKS
+    is_inside = PRIVATE in call.labels or not (name | described).isdisjoint(_INSIDE)
+    return Way.ASKS if not names.isdisjoint(_FREE) and not is_inside else None
+
+
+def brings(call: Call) -> frozenset[str]:
+    """The labels that a run takes on with the result of a call, beyond what the call itself finds out.
+
+    What a tool's author says counts. A tool of others that says nothing brings in what strangers wrote, and what is
+    private where its words speak of such.
+    """
+    if call.labels or call.is_builtin:
+        return call.labels - {OUTWARD}
+    name, described = _words(call.tool), _words(call.description)
+    speaks_of_web = not (name | described).isdisjoint(_WEB)
+    if call.declared_risk is not None:
+        return frozenset({UNTRUSTED}) if speaks_of_web else frozenset()
+    is_private = not name.isdisjoint(_INSIDE) or (not described.isdisjoint(_INSIDE) and not speaks_of_web)
+    return frozenset({UNTRUSTED, PRIVATE}) if is_private else frozenset({UNTRUSTED})
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(parts(text[:20_000]))
+
+
+def _given(args: Any) -> tuple[frozenset[str], list[str]]:
+    """The words of the arguments' names, and their values as text; what lies too deep counts as an address."""
+    names: set[str] = set()
+    values: list[str] = []
+    for depth, name, value in _walk(args):
+        if name is not None:
+            names.update(parts(name[:200]))
+        if depth > _DEEPEST or len(values) >= _MOST_VALUES:
+            return frozenset(names) | {"url"}, [*values, "https:"]
+        if isinstance(value, str) and value:
+            values.append(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            values.append(str(value))
+    return frozenset(names), values
+
+
+def _walk(args: Any) -> Iterator[tuple[int, str | None, Any]]:
+    rest: list[tuple[int, str | None, Any]] = [(0, None, args)]
+    while rest:
+        depth, name, value = rest.pop()
+        yield depth, name, value
+        if depth > _DEEPEST:
+            continue
+        if isinstance(value, Mapping):
+            rest.extend((depth + 1, str(key), item) for key, item in value.items())
+        elif isinstance(value, (list, tuple)):
+            rest.extend((depth + 1, None, item) for item in value)

@@ -34,12 +34,12 @@ EXECUTED = ("started", "done", "failed", "unknown")
 """What became of tool calls that had, or may have had, an effect."""
 _ROOT_BY_KEY = sa.select(_t.id).where(_t.idempotency_key == b("key"))
 _TASK_RUNS = (
-    sa.select(_r.id, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key)
+    sa.select(_r.id, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.labels)
     .where(_r.mission_id == b("mission"), _r.kind == "task")
     .order_by(_r.created_at, _r.id)
 )
 _THINKS = (
-    sa.select(_r.id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.result)
+    sa.select(_r.id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.result, _r.labels)
     .where(_r.mission_id == b("mission"), _r.kind == "think")
     .order_by(_r.created_at, _r.id)
 )

@@ -57,7 +57,7 @@ _DROPPED = (
 _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
 _HELD_EDITED = _HELD.values(args=b("given", type_=_c.args.type))
 _TURNS = (
-    sa.select(_r.id, _r.seq)
+    sa.select(_r.id, _r.seq, _r.labels)
     .where(
         _r.agent_id == b("agent"),
         _r.seq >= b("since"),
@@ -72,7 +72,7 @@ _TURNS = (
 def _said_in(turns: Any) -> sa.Select[Any]:
     last = turns.subquery("turns")
     return (
-        sa.select(_m.run_id, _m.position, _m.message_type, _m.blocks, last.c.seq)
+        sa.select(_m.run_id, _m.position, _m.message_type, _m.blocks, last.c.seq, last.c.labels)
         .join_from(last, MESSAGES, _m.run_id == last.c.id)
         .where(_m.message_type != sa.text("'system_message'"))
         .order_by(last.c.seq.desc(), _m.position.desc())

@@ -137,6 +137,7 @@ class ToolContext:
 
         if cwd is None:
             await self.workspace.lay_down()
+            self.workspace.take()
             cwd = self.workspace.root
         order = children.Order(
             argv=argv, cwd=cwd, run_id=self.run_id, call_id=self.call_id, timeout_s=timeout_s, env=env or {},

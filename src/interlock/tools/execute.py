@@ -16,6 +16,7 @@ from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.core.values import canonical_json
 from interlock.llm.messages import ToolUse
+from interlock.policy import taint
 from interlock.policy.binding import subject_hash
 from interlock.policy.calls import ApprovedBinding, Caller, Decision
 from interlock.policy.decide import decide
@@ -27,6 +28,7 @@ from interlock.policy.secrets import scrub
 from interlock.store import approvals, grants, mailbox, traces
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
+from interlock.tools.contract import OUTWARD
 from interlock.tools.definitions import call_of
 from interlock.tools.errors import PersonMustSay
 from interlock.tools.pinned import contents, digests_of, fixed
@@ -164,13 +166,13 @@ class Gate:
         self, tool: Tool, args: Mapping[str, Any], context: ToolContext, approval: ApprovedBinding | None = None
     ) -> Decision:
         """What the policy says of a call now. Grants are looked up only where one would let the call run."""
-        decision = self.decide(tool, args, approval)
+        decision = self.decide(tool, args, approval, labels=context.labels)
         if not decision.grantable or decision.effect is not Effect.HOLD:
             return decision
         live = await context.store.read(
             grants.live, self.caller.project, tool.name, self.caller.persona, context.now, simulated=context.simulated
         )
-        return self.decide(tool, args, approval, live) if live else decision
+        return self.decide(tool, args, approval, live, labels=context.labels) if live else decision
 
     def decide(
         self,
@@ -178,10 +180,13 @@ class Gate:
         args: Mapping[str, Any],
         approval: ApprovedBinding | None = None,
         live: Sequence[Grant] = (),
+        *,
+        labels: frozenset[str] = frozenset(),
     ) -> Decision:
-        """What the policy says of a call, with an approval of it and with grants in force."""
+        """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
+        caller = replace(self.caller, labels=labels) if labels else self.caller
         return decide(
-            call_of(tool, args), self.caller, self.policy, approval=approval, grants=live,
+            call_of(tool, args), caller, self.policy, approval=approval, grants=live,
             people_for_red=self.people_for_red,
         )  # fmt: skip
 
@@ -278,10 +283,13 @@ async def _perform(tool: Tool, call: Any, args: dict[str, Any], context: ToolCon
         outcome = await _called(tool, args, context)
     except OutcomeUnknown as error:
         is_settled = tool.idempotent and not isinstance(error, PersonMustSay)
-        return _ended(call, CallStatus.FAILED if is_settled else CallStatus.UNKNOWN, str(error), begun)
+        ended = _ended(call, CallStatus.FAILED if is_settled else CallStatus.UNKNOWN, str(error), begun)
     except ToolError as error:
-        return _ended(call, CallStatus.FAILED, str(error), begun)
-    return _from_outcome(tool, call, outcome, prefix, begun)
+        ended = _ended(call, CallStatus.FAILED, str(error), begun)
+    else:
+        ended = _from_outcome(tool, call, outcome, prefix, begun)
+    read = frozenset() if tool.builtin else context.workspace.taken
+    return replace(ended, labels=ended.labels | brought(tool, args) | read)
 
 
 async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
@@ -325,8 +333,13 @@ def _from_outcome(tool: Tool, call: Any, outcome: Outcome, prefix: str, begun: d
         begun=begun,
         writes=outcome.writes,
         ends_run=tool.ends_run or outcome.ends_run,
-        labels=tool.labels | outcome.labels,
+        labels=outcome.labels - {OUTWARD},
     )
+
+
+def brought(tool: Tool, args: Any) -> frozenset[str]:
+    """The taint that a run takes on with what a call brings in, as far as its tool tells."""
+    return taint.brings(call_of(tool, args))
 
 
 def _ended(call: Any, status: CallStatus, content: str, begun: datetime, *, simulated: bool = False) -> Done:

@@ -68,6 +68,7 @@ class Pinned(Workspace):
         data = self._fixed.get(path)
         if data is None:
             return await self._inner.read(path)
+        self._inner.take(path)
         if data == ABSENT:
             raise Missing(f"there is no file `{path}`")
         if not isinstance(data, bytes):
@@ -88,6 +89,15 @@ class Pinned(Workspace):
     def labels(self, path: str) -> frozenset[str]:
         """The same."""
         return self._inner.labels(path)
+
+    def take(self, *paths: str) -> None:
+        """The same."""
+        self._inner.take(*paths)
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The same."""
+        return self._inner.taken
 
     async def collect(
         self,

@@ -17,7 +17,7 @@ from interlock.core.values import Actor, digest
 from interlock.store import audit, blobs
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
-from interlock.tools.contract import Write, write
+from interlock.tools.contract import PRIVATE, Write, write
 from interlock.tools.errors import ToolError
 from interlock.tools.folder import Folder, Missing, Stamp, delete_tree
 from interlock.tools.paths import parse
@@ -94,6 +94,7 @@ class Workspace:
         self._store, self._limits = store, limits
         self._folder: Folder | None = None
         self._held: dict[str, Held] = {}
+        self._taken: frozenset[str] = frozenset()
         self._laying = asyncio.Lock()
         self._guard = threading.Lock()
 
@@ -122,6 +123,7 @@ class Workspace:
         """The bytes of a file."""
         parse(path)
         folder = await self._ready()
+        self.take(path)
         return await asyncio.to_thread(folder.read, path, self._limits.file_bytes)
 
     async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
@@ -150,6 +152,16 @@ class Workspace:
         """The taint of a file as it was laid down or last collected. Source: row C11."""
         held = self._held.get(path)
         return frozenset() if held is None else held.labels
+
+    def take(self, *paths: str) -> None:
+        """Notes that files are read, so that who reads them takes on their taint; without paths, all of them."""
+        held = map(self.labels, paths) if paths else (each.labels for each in self._held.values())
+        self._taken = self._taken.union({PRIVATE}, *held)
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The taint of all that was read in this run so far. Source: row C11."""
+        return self._taken
 
     async def collect(
         self,

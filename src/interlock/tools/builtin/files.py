@@ -1,6 +1,6 @@
 """file_read, file_list and file_write: text files of the project's workspace. Row G4."""
 
-from typing import Any
+from dataclasses import replace
 
 from interlock.tools.builtin.shapes import arguments, text, whole
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext
@@ -33,13 +33,15 @@ async def _read(ctx: ToolContext, /, *, path: str, offset: float = 0, limit: flo
     return Outcome(part, labels=ctx.workspace.labels(path) & {UNTRUSTED, PRIVATE})
 
 
-async def _list(ctx: ToolContext, /, *, folder: str = "") -> dict[str, Any]:
+async def _list(ctx: ToolContext, /, *, folder: str = "") -> Outcome:
     found = await ctx.workspace.files(folder)
     if folder and not found:
         raise ToolError(f"there are no files under `{folder}`: leave `folder` out to list all")
     files = [{"path": path, "bytes": size} for path, size in found[:MOST_LISTED]]
     left_out = len(found) - len(files)
-    return {"files": files, **({"left_out": left_out, "hint": "name a `folder` to see the rest"} if left_out else {})}
+    listed = {"files": files, **({"left_out": left_out, "hint": "name a `folder` to see the rest"} if left_out else {})}
+    named = frozenset[str]().union(*(ctx.workspace.labels(path) for path, _ in found[:MOST_LISTED]))
+    return replace(Outcome.of(listed), labels=named & {UNTRUSTED, PRIVATE})
 
 
 async def _write(ctx: ToolContext, /, *, path: str, content: str, append: bool = False) -> Outcome:

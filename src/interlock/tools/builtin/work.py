@@ -44,8 +44,10 @@ async def _submit(
     row: dict[str, Any] = {
         "id": new_id("dlv"), "task_id": task.id, "run_id": ctx.run_id, "title": title, "summary": summary,
         "verdict": verdict, "findings": findings or [], "simulated": ctx.simulated,
-        "labels": list(ctx.taint), **await _body(ctx, content, data, path),
+        **await _body(ctx, content, data, path),
     }  # fmt: skip
+    of_file = ctx.workspace.labels(path) if path is not None else frozenset[str]()
+    row["labels"] = sorted(ctx.labels | of_file)
     pinned = await ctx.workspace.read(path) if path is not None else None
     if pinned is not None and digest(pinned) != row["sha256"]:
         raise ToolError(f"`{path}` was changed while it was handed in: hand it in again")
