@@ -16,6 +16,7 @@ from interlock.settings import Settings
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from interlock.tools.registry import Toolbox
+from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Workspaces
 
 FollowUp = Callable[[Tx, Any, str | None, datetime], None]
@@ -37,6 +38,8 @@ class Runtime:
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     """By kind of run: what is done with the answer of a run that completed."""
+    vault: Vault = field(default_factory=Vault)
+    """Named secrets, and what must not be told."""
 
     @property
     def policy(self) -> Policy:

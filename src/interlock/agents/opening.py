@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps
+from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps, voting
 from interlock.agents import brief as briefs
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
@@ -30,6 +30,7 @@ from interlock.store.ledger import OverBudget
 from interlock.store.mailbox import Claim
 from interlock.store.posting import CHILD_END
 from interlock.tools.execute import Gate
+from interlock.tools.secrets import Who
 
 LONGEST_REMINDER = 500
 """Characters of an earlier message in a reminder that it waits."""
@@ -89,8 +90,13 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         ref=ref,
         model=model,
         gate=Gate(
-            runtime.in_force, runtime.toolbox, frozenset(t.name for t in tools), _caller(brief, persona),
-            runtime.settings.approvals.people_for_red, barred,
+            runtime.in_force,
+            runtime.toolbox,
+            frozenset(t.name for t in tools),
+            _caller(brief, persona),
+            runtime.settings.approvals.people_for_red,
+            barred,
+            runtime.vault,
         ),
         system=(),
         tools=tools,
@@ -121,12 +127,24 @@ def _taint(brief: Brief) -> frozenset[str]:
 
 
 def _tools(runtime: Runtime, persona: Persona, run: Any, barred: Mapping[str, str]) -> tuple[ToolSpec, ...]:
-    if run.kind == learning.KIND:
+    if run.kind in (learning.KIND, voting.KIND):
         return ()
     names = persona.offered_tools if run.task_id else persona.offered_tools - NEEDS_TASK
     if barred:
         names -= {tool.name for tool in runtime.toolbox.foreign if tool.digest in barred}
-    return runtime.toolbox.offered(names)
+    return tuple(_with_secrets(runtime, spec, persona) for spec in runtime.toolbox.offered(names))
+
+
+def _with_secrets(runtime: Runtime, spec: ToolSpec, persona: Persona) -> ToolSpec:
+    """A tool as it is offered, with the names of the secrets that it may be given."""
+    tool = runtime.toolbox.get(spec.name)
+    if not runtime.vault.secrets or tool is None:
+        return spec
+    offered = runtime.vault.offered(Who(tool.name, persona.name, outside=tool.outside))
+    if not offered:
+        return spec
+    told = ", ".join(f"{{{{secret:{name}}}}}" for name in offered)
+    return replace(spec, description=f"{spec.description} Write {told} where that secret belongs: its value is put in.")
 
 
 def _caller(brief: Brief, persona: Persona) -> Caller:

@@ -11,6 +11,7 @@ from interlock.agents.session import InFlight, Session
 from interlock.agents.steps import Settlement
 from interlock.core.text import storable, storable_value
 from interlock.llm.messages import Block, Delta, Message, ModelError, ModelFault, Reply, Text, ToolUse
+from interlock.tools.secrets import Vault
 
 FREE = frozenset(
     {
@@ -70,6 +71,8 @@ async def _called(session: Session) -> Reply:
         try:
             reply = await _stream(session)
         except ModelError as error:
+            error.detail = session.runtime.vault.scrub(error.detail)
+            error.args = (f"{error.provider}: {error.detail}",)
             span.tell(reason=str(error.fault))
             telemetry.count("error", of="model", reason=str(error.fault))
             raise
@@ -92,16 +95,19 @@ async def _stream(session: Session) -> Reply:
             reply = item
     if reply is None:
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
-    return replace(reply, message=Message(reply.message.role, tuple(map(_storable, reply.message.blocks))))
+    vault = session.runtime.vault
+    blocks = tuple(_storable(block, vault) for block in reply.message.blocks)
+    return replace(reply, message=Message(reply.message.role, blocks))
 
 
-def _storable(block: Block) -> Block:
-    """A block as it can be stored; what a provider has signed stays as it is."""
+def _storable(block: Block, vault: Vault) -> Block:
+    """A block as it can be stored, without the values of secrets; what a provider has signed stays as it is."""
     match block:
         case Text(text):
-            return Text(storable(text))
+            return Text(vault.scrub(storable(text)))
         case ToolUse(id, name, args, raw):
-            return ToolUse(storable(id), storable(name), storable_value(args), storable(raw))
+            given = vault.scrub_value(storable_value(args))
+            return ToolUse(storable(id), storable(name), given, vault.scrub(storable(raw)))
     return block
 
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
 from interlock.core.clock import Clock
-from interlock.core.errors import ConfigError
+from interlock.core.errors import ConfigError, UsageError
 from interlock.core.strict_yaml import LARGEST_BYTES
 from interlock.llm.prices import PriceTable, prices_from
-from interlock.llm.providers import Models, ProviderSettings
+from interlock.llm.providers import Models, ProviderSettings, resolve_model
 from interlock.oversight import learner
 from interlock.policy import lint
 from interlock.policy.cases import Surroundings
@@ -24,6 +24,7 @@ from interlock.settings import Settings
 from interlock.store.engine import Store
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Tool, Toolbox
+from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Workspaces
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class Parts:
 
     def runtime(self, settings: Settings, clock: Clock, store: Store) -> Runtime:
         """Everything together, over an open store; the caller closes `models`."""
+        vault = Vault.of(settings)
         return Runtime(
             settings=settings,
             clock=clock,
@@ -49,7 +51,8 @@ class Parts:
             models=Models(providers_of(settings)),
             prices=self.prices.on(lambda: clock.now().date()),
             toolbox=self.toolbox,
-            workspaces=Workspaces(settings.home, store),
+            workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
+            vault=vault,
             follow_ups={"learn": learner.take_up},
         )
 
@@ -68,6 +71,8 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     personas = load_all_personas(settings, toolbox).with_needs(toolbox.needs)
     if not personas.personas:
         faults += personas.faults
+    if policy is not None:
+        faults += consensus_faults(policy, settings)
     if faults or policy is None or prices is None:
         raise ConfigError(faults)
     return Parts(policy, personas, prices, toolbox)
@@ -96,6 +101,20 @@ def refuse_workspace(settings: Settings, *paths: Path | None) -> None:
         raise ConfigError(
             [f"{shown(path)}:1: is in a workspace, where agents write: put it elsewhere" for path in inside]
         )
+
+
+def consensus_faults(policy: Policy, settings: Settings) -> list[str]:
+    """Why models could not be asked where they must be: none are named, or a name that is no model's. Row C8."""
+    faults = []
+    for name in settings.consensus.models:
+        try:
+            resolve_model(name, {})
+        except UsageError as error:
+            faults.append(f"consensus.models: {error}")
+    wants = next((rule.id for rule in policy.rules if rule.consensus), None)
+    if wants is not None and not settings.consensus.models:
+        faults.append(f"rule `{wants}` wants models to agree first: name three in `consensus.models` of the settings")
+    return faults
 
 
 def load_policy(

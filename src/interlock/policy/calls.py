@@ -23,6 +23,8 @@ class Call:
     """Whether it is one of ours, so that the built-in table speaks of it and not of a namesake."""
     labels: frozenset[str] = frozenset()
     """What the tool's own author says of its reach: untrusted, private, outward."""
+    may_use: frozenset[str] = frozenset()
+    """Of the secrets that the arguments name, those that the settings let this tool use where the call goes."""
     hints: Mapping[str, Any] = field(default_factory=dict)
     """Annotations of an MCP tool (`destructiveHint`, `openWorldHint`, …); they raise, never lower."""
 

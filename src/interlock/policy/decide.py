@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from interlock.policy import meaning, taint
+from interlock.policy import meaning, placeholders, taint
 from interlock.policy.arguments import Inspection, inspect
 from interlock.policy.binding import same
 from interlock.policy.builtin import BASE
@@ -132,7 +132,10 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     if seen.unfit is not None:
         why = f"{seen.unfit}: nobody could approve exactly this, make a simpler call"
         return Decision(Risk.RED, Effect.DENY, (UNFIT_RULE,), (why,), policy_hash=policy.version_hash)
-    found = (*meaning.findings(call, policy), *taint.findings(call, who, policy.base.get(call.tool)))
+    found = (
+        *meaning.findings(call, policy), *taint.findings(call, who, policy.base.get(call.tool)),
+        *placeholders.findings(call),
+    )  # fmt: skip
     applicable = policy.applicable(call.tool)
     if not (found or seen.secrets or seen.production or applicable.rules or applicable.denials):
         kept = _plain(call, who, policy, terms)

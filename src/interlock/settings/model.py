@@ -210,6 +210,9 @@ class SecretSettings(Part):
     """Names of tools; none may have it where none is named."""
     personas: tuple[str, ...] = ()
     """Whose calls; everybody's where none is named."""
+    domains: tuple[str, ...] = ()
+    """Hosts to which it may go without asking a person, and no others; `*` for any. None: a person is asked each time.
+    """
     value: SecretStr | None = Field(default=None, repr=False)
     """Of `env`, as it was when the settings were loaded."""
 

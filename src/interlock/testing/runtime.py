@@ -24,6 +24,7 @@ from interlock.store.engine import Store
 from interlock.testing.clock import FakeClock
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Tool, Toolbox
+from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Workspaces
 
 MODEL = "anthropic/claude-sonnet-5-5"
@@ -57,6 +58,7 @@ def runtime_over(
 ) -> Runtime:
     """A runtime over an open store, with the built-in tools, personas and prices; its clock stands still."""
     toolbox, time = Toolbox([*builtin_tools(), *tools]), clock or FakeClock()
+    vault = Vault.of(settings)
     return Runtime(
         settings=settings,
         clock=time,
@@ -66,7 +68,8 @@ def runtime_over(
         models=OneModel(model),
         prices=PriceTable.load().on(lambda: time.now().date()),
         toolbox=toolbox,
-        workspaces=Workspaces(settings.home, store),
+        workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
+        vault=vault,
         follow_ups={"learn": learner.take_up},
     )
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec
 
 import pydantic_core
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import InterlockError, UsageError
 from interlock.core.values import Actor, digest
 from interlock.llm.messages import ToolSpec
+from interlock.tools.errors import ToolError
 
 if TYPE_CHECKING:
     from interlock.settings import Settings
@@ -103,8 +104,22 @@ class ToolContext:
     actor: Actor
     labels: frozenset[str] = frozenset()
     """The run's taint so far; it goes with what is written."""
+    secrets: Callable[[str], str] | None = field(default=None, repr=False)
+    """Gives this call the secrets that the settings name for its tool."""
     repeated_by: str | None = None
     """The approval by which a person has it done again, although nobody knows what came of it before."""
+
+    def secret(self, name: str) -> str:
+        """A named secret in clear, where the settings let this tool have it; what is said of it is masked everywhere.
+
+        Blocks where it is in a file. Raises ToolError where there is none for this tool. Source: row G8.
+        """
+        if self.secrets is None:
+            raise ToolError(f"there is no secret `{name}` here")
+        try:
+            return self.secrets(name)
+        except InterlockError as error:
+            raise ToolError(str(error)) from error
 
     @property
     def taint(self) -> tuple[str, ...]:

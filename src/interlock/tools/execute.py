@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from interlock.core.errors import Conflict, InterlockError
@@ -20,8 +21,9 @@ from interlock.policy import taint
 from interlock.policy.binding import subject_hash
 from interlock.policy.calls import ApprovedBinding, Caller, Decision
 from interlock.policy.decide import decide
-from interlock.policy.in_force import InForce
 from interlock.policy.grants import Grant
+from interlock.policy.in_force import InForce
+from interlock.policy.placeholders import names
 from interlock.policy.risk import Effect
 from interlock.policy.rules import Policy
 from interlock.policy.secrets import scrub
@@ -33,6 +35,7 @@ from interlock.tools.definitions import call_of
 from interlock.tools.errors import PersonMustSay
 from interlock.tools.pinned import contents, digests_of, fixed
 from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, Toolbox, ToolContext, ToolError, Write
+from interlock.tools.secrets import SecretProblem, Vault, Who
 
 RESULT_LIMIT = 60_000
 """Characters of a result that go back to the model."""
@@ -128,6 +131,8 @@ class Gate:
     """How many people must approve what is RED, at least."""
     barred: Mapping[str, str] = field(default_factory=dict)
     """Digests of tools that are not what the project knows, each with the question about it."""
+    vault: Vault = field(default_factory=Vault)
+    """What is filled in when a call is executed, and taken out of what comes back."""
 
     @property
     def policy(self) -> Policy:
@@ -146,6 +151,8 @@ class Gate:
             return _refused(use, position, tool, "the arguments are not valid: " + "; ".join(errors))
         if tool.digest in self.barred:
             return _refused(use, position, tool, self.changed(tool))
+        if (problem := self.vault.refusal(self.who(tool), use.args)) is not None:
+            return _refused(use, position, tool, problem)
         files = digests_of(await contents(tool, use.args, context.workspace))
         decision = await self.judge(tool, use.args, context)
         proposal_id = new_id("tcl")
@@ -185,10 +192,15 @@ class Gate:
     ) -> Decision:
         """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
         caller = replace(self.caller, labels=labels) if labels else self.caller
+        call = replace(call_of(tool, args), may_use=self.vault.may_use(self.who(tool), args))
         return decide(
-            call_of(tool, args), caller, self.policy, approval=approval, grants=live,
+            call, caller, self.policy, approval=approval, grants=live,
             people_for_red=self.people_for_red,
         )  # fmt: skip
+
+    def who(self, tool: Tool) -> Who:
+        """Who would be given a secret."""
+        return Who(tool.name, self.caller.persona, outside=tool.outside)
 
     def changed(self, tool: Tool) -> str:
         """Why a tool that changed cannot be used, in words."""
@@ -227,6 +239,8 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     args = approval.edited_args if approval is not None and approval.edited else call.args
     if args is not call.args and (errors := gate.toolbox.validate(tool, args)):
         return _ended(call, CallStatus.REFUSED, "the edited arguments are not valid: " + "; ".join(errors), begun)
+    if (problem := gate.vault.refusal(gate.who(tool), args)) is not None:
+        return _ended(call, CallStatus.REFUSED, problem, begun)
     found = await contents(tool, args, context.workspace)
     files = digests_of(found)
     subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
@@ -244,7 +258,8 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         await context.store.write(start, claim, call.id, args, subject, used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = replace(context, repeated_by=approval.id)
-    done = await _perform(tool, call, args, fixed(context, found), edited=args != wished)
+    context = replace(fixed(context, found), secrets=partial(gate.vault.given, gate.who(tool)))
+    done = await _perform(tool, call, args, context, gate, edited=args != wished)
     return done if decision.grant is None else replace(done, grant=Granted(decision.grant, tool.name, context))
 
 
@@ -273,21 +288,26 @@ def start(
         raise Conflict(f"call `{call_id}` was started before")
 
 
-async def _perform(tool: Tool, call: Any, args: dict[str, Any], context: ToolContext, *, edited: bool) -> Done:
+async def _perform(
+    tool: Tool, call: Any, args: dict[str, Any], context: ToolContext, gate: Gate, *, edited: bool
+) -> Done:
+    """INVARIANT: the values of secrets are in what the tool is given, and in nothing that this returns."""
+    scrub = gate.vault.scrub
     begun = context.now
     prefix = f"(a person changed the arguments to {canonical_json(args)})\n" if edited else ""
     if context.simulated and tool.outside:
         text = tool.simulate(args) if tool.simulate else f"{tool.name} would have been called"
         return _ended(call, CallStatus.DONE, f"{prefix}[rehearsal: simulated] {text}", begun, simulated=True)
     try:
-        outcome = await _called(tool, args, context)
+        given = await asyncio.to_thread(gate.vault.filled, gate.who(tool), args) if names(args) else args
+        outcome = await _called(tool, given, context)
     except OutcomeUnknown as error:
         is_settled = tool.idempotent and not isinstance(error, PersonMustSay)
-        ended = _ended(call, CallStatus.FAILED if is_settled else CallStatus.UNKNOWN, str(error), begun)
-    except ToolError as error:
-        ended = _ended(call, CallStatus.FAILED, str(error), begun)
+        ended = _ended(call, CallStatus.FAILED if is_settled else CallStatus.UNKNOWN, scrub(str(error)), begun)
+    except (ToolError, SecretProblem) as error:
+        ended = _ended(call, CallStatus.FAILED, scrub(str(error)), begun)
     else:
-        ended = _from_outcome(tool, call, outcome, prefix, begun)
+        ended = _from_outcome(tool, call, replace(outcome, content=scrub(outcome.content)), prefix, begun)
     read = frozenset() if tool.builtin else context.workspace.taken
     return replace(ended, labels=ended.labels | brought(tool, args) | read)
 

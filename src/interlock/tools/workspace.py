@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -83,13 +83,20 @@ def add_version(tx: Tx, change: Version, now: datetime) -> None:
         )  # fmt: skip
 
 
+Scrub = Callable[[bytes], bytes]
+"""Takes the values of secrets out of a file, before it is read or kept."""
+
+
 class Workspace:
     """The files of a project for one run. Nothing is on disk before the first call that needs it.
 
     Paths are checked by `paths.parse`. All methods but `labels` raise ToolError for what cannot be done.
     """
 
-    def __init__(self, root: Path, store: Store, project_id: str, run_id: str, limits: Limits) -> None:
+    def __init__(
+        self, root: Path, store: Store, project_id: str, run_id: str, limits: Limits, scrub: Scrub = bytes
+    ) -> None:
+        self._scrub = scrub
         self.root, self.project_id, self.run_id = root, project_id, run_id
         self._store, self._limits = store, limits
         self._folder: Folder | None = None
@@ -124,7 +131,7 @@ class Workspace:
         parse(path)
         folder = await self._ready()
         self.take(path)
-        return await asyncio.to_thread(folder.read, path, self._limits.file_bytes)
+        return self._scrub(await asyncio.to_thread(folder.read, path, self._limits.file_bytes))
 
     async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
         """Writes a whole file, or adds to its end; returns its size in bytes. `collect` makes it last."""
@@ -230,12 +237,14 @@ class Workspace:
                 old = held.get(path)
                 if old is not None and old.stamp == file.stamp:
                     continue
-                data = folder.read(path, self._limits.file_bytes)
+                found_there = folder.read(path, self._limits.file_bytes)
+                data = self._scrub(found_there)
+                stamp = file.stamp if data == found_there else folder.write(path, data)
                 sha256 = digest(data)
                 if old is not None and old.sha256 == sha256:
-                    held[path] = replace(old, stamp=file.stamp)
+                    held[path] = replace(old, stamp=stamp)
                     continue
-                new = Held(0, sha256, file.stamp, labels)
+                new = Held(0, sha256, stamp, labels)
                 held[path] = new if old is None else replace(new, version=old.version, labels=old.labels | labels)
                 out.append((path, data, held[path]))
             for path in self._held.keys() - found.keys():
@@ -247,7 +256,8 @@ class Workspace:
 class Workspaces:
     """The workspaces of one process, in `<home>/workspaces/<project>/<run>`."""
 
-    def __init__(self, home: Path, store: Store, limits: Limits | None = None) -> None:
+    def __init__(self, home: Path, store: Store, limits: Limits | None = None, *, scrub: Scrub = bytes) -> None:
+        self._scrub = scrub
         self._base, self._store, self._limits = home / "workspaces", store, limits or Limits()
         self._open: dict[tuple[str, str], Workspace] = {}
 
@@ -256,7 +266,7 @@ class Workspaces:
         key = (project_id, run_id)
         if key not in self._open:
             root = self._base / folder_name(project_id) / folder_name(run_id)
-            self._open[key] = Workspace(root, self._store, project_id, run_id, self._limits)
+            self._open[key] = Workspace(root, self._store, project_id, run_id, self._limits, self._scrub)
         return self._open[key]
 
     async def materialise(self, project_id: str, run_id: str) -> Workspace:

@@ -1,0 +1,277 @@
+"""Named secrets: filled into a call when it is executed, and taken out of whatever comes back. Source: row G8.
+
+INVARIANT: a value leaves this module only into the call of a tool that the settings name for it; what is decided,
+approved, prompted, traced and stored has the placeholder. What looks like a secret is masked by `policy.secrets`.
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus, urlsplit
+
+from interlock.core.errors import InterlockError
+from interlock.policy.placeholders import PLACEHOLDER, in_names, names, texts
+from interlock.settings import SecretSettings, Settings
+
+SHORTEST = 8
+"""Characters below which a value could not be told from ordinary text, so that it is not used as a secret."""
+LARGEST = 64 * 1024
+ANYWHERE = "*"
+KEPT_BY = frozenset({"send_email"})
+"""Tools that store what they are given, beside those that reach nothing outside."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*|//\S+")
+_ODD = re.compile(r"[\s\\{}\x00-\x20]")
+
+
+class SecretProblem(InterlockError):
+    """A secret that is not there, too short, or not for this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whose call it is, and of which tool."""
+
+    tool: str
+    persona: str
+    outside: bool = True
+    """Whether the tool's effect leaves Interlock."""
+
+
+class Vault:
+    """The named secrets of an installation, and all other values that it must not tell.
+
+    `known` are those others by name: keys of providers, tokens of chats.
+    """
+
+    def __init__(
+        self, secrets: Mapping[str, SecretSettings] | None = None, known: Mapping[str, str] | None = None
+    ) -> None:
+        self.secrets = dict(secrets or {})
+        self._forms: dict[str, str] = {}
+        self._values: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self._raw: re.Pattern[bytes] | None = None
+        for name, value in (known or {}).items():
+            if _is_telling(value):
+                self._learn(name, value)
+        for name in self.secrets:
+            self._look(name)
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Vault":
+        """Those of the settings. Reads the files that hold some; what is missing is told when it is used."""
+        return cls(settings.secrets, dict(known_values(settings)))
+
+    def _look(self, name: str) -> str | None:
+        try:
+            return self.value(name)
+        except SecretProblem:
+            return None
+
+    def value(self, name: str) -> str:
+        """A secret in clear, as it is now; from then on it is masked wherever it comes up.
+
+        Raises SecretProblem.
+        """
+        given = self.secrets[name]
+        value = _read(name, given.file) if given.file is not None else None
+        if given.value is not None:
+            value = given.value.get_secret_value()
+        if not value:
+            raise SecretProblem(f"the secret `{name}` is not set: set the variable {given.env}")
+        if len(value) < SHORTEST:
+            raise SecretProblem(
+                f"the secret `{name}` is too short to be kept out of results: it needs {SHORTEST} characters"
+            )
+        self._learn(name, value)
+        return value
+
+    def offered(self, who: Who) -> tuple[str, ...]:
+        """The names of the secrets that a call of this tool by this persona may be given."""
+        if not who.outside or who.tool in KEPT_BY:
+            return ()
+        return tuple(
+            name
+            for name, given in sorted(self.secrets.items())
+            if who.tool in given.tools and (not given.personas or who.persona in given.personas)
+        )
+
+    def refusal(self, who: Who, args: Any) -> str | None:
+        """Why a call cannot be given the secrets that it names; None where it can, or names none."""
+        named = names(args)
+        if not named:
+            return None
+        if in_names(args):
+            return "a secret can be given as a value of an argument, not in the name of one"
+        offered = self.offered(who)
+        if unknown := sorted(named - set(offered)):
+            there = ", ".join(offered) or "none"
+            return f"there is no secret `{unknown[0]}` for {who.tool} here; there are: {there}"
+        for name in sorted(named):
+            domains = self.secrets[name].domains
+            if domains and ANYWHERE not in domains and _hosts(args) - {d.lower() for d in domains}:
+                return f"the secret `{name}` may go to {', '.join(domains)} only"
+        return None
+
+    def may_use(self, who: Who, args: Any) -> frozenset[str]:
+        """Those of the secrets named that go where the settings say, so that nobody has to be asked for them."""
+        named = names(args)
+        if not named or self.refusal(who, args) is not None:
+            return frozenset()
+        hosts = _hosts(args)
+        return frozenset(
+            name
+            for name in named
+            if ANYWHERE in (domains := self.secrets[name].domains) or (hosts and hosts <= {d.lower() for d in domains})
+        )
+
+    def filled(self, who: Who, args: Any) -> Any:
+        """The arguments with the values in place of their placeholders, to be handed to the tool and nobody else.
+
+        Raises SecretProblem.
+        """
+        if (problem := self.refusal(who, args)) is not None:
+            raise SecretProblem(problem)
+        values = {name: self.value(name) for name in sorted(names(args))}
+        return _put(args, values) if values else args
+
+    def given(self, who: Who, name: str) -> str:
+        """The value of one secret, for a tool's own code.
+
+        Raises SecretProblem.
+        """
+        offered = self.offered(who)
+        if name not in offered:
+            raise SecretProblem(
+                f"there is no secret `{name}` for {who.tool} here; there are: {', '.join(offered) or 'none'}"
+            )
+        return self.value(name)
+
+    def scrub(self, text: str) -> str:
+        """The text with every known value masked, also where it is encoded as base64, hex, URL, JSON or HTML."""
+        if self._pattern is None or not any(form in text for form in self._forms):
+            return text
+        return self._pattern.sub(lambda match: f"[secret: {self._forms[match[0]]}]", text)
+
+    def scrub_bytes(self, data: bytes) -> bytes:
+        """The same of the bytes of a file."""
+        if self._raw is None or self._raw.search(data) is None:
+            return data
+        return self._raw.sub(lambda match: f"[secret: {self._forms[match[0].decode()]}]".encode(), data)
+
+    def scrub_value(self, value: Any) -> Any:
+        """The same of JSON, keys too; what holds none comes back as it is."""
+        if self._pattern is None or not any(self._pattern.search(text) for text in texts(value)):
+            return value
+        return _mapped(value, self.scrub)
+
+    def _learn(self, name: str, value: str) -> None:
+        if value in self._values:
+            return
+        self._values.add(value)
+        for line in {value, *(each for each in value.splitlines() if len(each.strip()) >= 16)}:
+            for form in _forms_of(line.strip() if line != value else line):
+                self._forms.setdefault(form, name)
+        ordered = sorted(self._forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered)))
+        self._raw = re.compile(b"|".join(re.escape(form.encode()) for form in ordered))
+
+
+def known_values(settings: Settings) -> Iterable[tuple[str, str]]:
+    """The keys, tokens and passwords in the settings, by the name of where each is set."""
+    for provider, given in settings.providers.items():
+        if given.api_key is not None:
+            yield f"the key of {provider}", given.api_key.get_secret_value()
+    for part, name in (
+        ("brave", "api_key"), ("postal", "api_key"), ("smtp", "password"), ("slack", "bot_token"),
+        ("slack", "signing_secret"), ("slack", "app_token"), ("telegram", "bot_token"), ("telegram", "webhook_secret"),
+        ("sentry", "dsn"), ("audit", "key"),
+    ):  # fmt: skip
+        value = getattr(getattr(settings, part), name)
+        if value is not None:
+            yield f"{part}.{name}", value.get_secret_value()
+    for url in (settings.database_url, settings.database_direct_url):
+        if url is not None and (password := urlsplit(url).password):
+            yield "the password of the database", password
+
+
+def _is_telling(value: str) -> bool:
+    """Whether a value of the settings is long enough not to be a word like any other."""
+    return len(value) >= 12 or (len(value) >= SHORTEST and any(c.isdigit() for c in value))
+
+
+def _read(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise SecretProblem(f"the secret `{name}` is larger than {LARGEST:,} bytes: give it a file of its own")
+        return data.decode().rstrip("\r\n")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise SecretProblem(f"the secret `{name}` cannot be read from `{path}`: {why}") from error
+    except UnicodeDecodeError as error:
+        raise SecretProblem(f"the secret `{name}` in `{path}` is no text: store it as base64") from error
+
+
+def _hosts(args: Any) -> set[str]:
+    """The hosts of all addresses in arguments; an address that cannot be read is the host `?`."""
+    hosts = set()
+    for text in texts(args):
+        for match in _URL.finditer(text.strip()):
+            address = match[0]
+            try:
+                host = urlsplit(address).hostname or "?"
+            except ValueError:
+                host = "?"
+            hosts.add("?" if _ODD.search(PLACEHOLDER.sub("x", address)) or _is_in_host(address) else host)
+    return {host.rstrip(".").lower() for host in hosts}
+
+
+def _is_in_host(address: str) -> bool:
+    """Whether a secret stands where it would choose the host."""
+    authority = re.split(r"[/?#]", address.partition("//")[2], maxsplit=1)[0]
+    return PLACEHOLDER.search(authority.rpartition("@")[2]) is not None
+
+
+def _put(value: Any, values: Mapping[str, str]) -> Any:
+    return _mapped(value, lambda text: PLACEHOLDER.sub(lambda match: values[match[1]], text), keys=False)
+
+
+def _mapped(value: Any, change: Callable[[str], str], *, keys: bool = True) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(k)) if keys else k: _mapped(item, change, keys=keys) for k, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mapped(item, change, keys=keys) for item in value]
+    return value
+
+
+def _forms_of(value: str) -> set[str]:
+    """A value as it may stand in a text: as it is, and encoded in the usual ways, in the middle of something too."""
+    data = value.encode()
+    forms = {
+        value, quote(value, safe=""), quote(value), quote(value, safe="!'()*~"), quote_plus(value),
+        json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], html.escape(value),
+        html.escape(value, quote=False), data.hex(), data.hex().upper(), repr(value)[1:-1],
+    }  # fmt: skip
+    forms |= {form.replace("%", "%25") for form in (quote(value, safe=""), quote(value)) if "%" in form}
+    lower = {re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in forms if "%" in form}
+    return {form for form in forms | lower | _base64_of(data) if len(form) >= SHORTEST}
+
+
+def _base64_of(data: bytes) -> set[str]:
+    """What is the same in base64 whatever stands before and after, at each of the three places where it may begin."""
+    forms = set()
+    for offset, lead in ((0, 0), (1, 2), (2, 3)):
+        whole = base64.b64encode(b"\0" * offset + data).decode()
+        left_over = (offset + len(data)) % 3
+        core = whole[lead : len(whole) - (0, 3, 2)[left_over]]
+        forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= SHORTEST}
