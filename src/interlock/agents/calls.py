@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from interlock.agents import voting
 from interlock.agents.interruption import Interrupt
 from interlock.agents.session import CallState, Session, later
 from interlock.agents.steps import Hold, Results
+from interlock.agents.voting import Consultation
 from interlock.core.ids import new_id
 from interlock.core.values import digest
 from interlock.llm.messages import ToolUse
@@ -113,14 +115,30 @@ def hold_of(session: Session, proposal: Proposal) -> Hold:
     assert tool is not None
     assert decision is not None
     assert proposal.subject is not None
-    return Hold(
-        call_id=proposal.id,
-        subject=proposal.subject,
-        approval=question(
-            session, "QUESTION" if tool.asks else "TOOL_CALL", decision, tool, proposal.use.args, proposal.use.id,
-            dict(proposal.files),
-        ),
+    asked = question(
+        session, "QUESTION" if tool.asks else "TOOL_CALL", decision, tool, proposal.use.args, proposal.use.id,
+        dict(proposal.files),
     )  # fmt: skip
+    return Hold(
+        call_id=proposal.id, subject=proposal.subject, approval=asked, consults=_consulting(session, decision, asked)
+    )  # fmt: skip
+
+
+def _consulting(session: Session, decision: Decision, asked: dict[str, Any]) -> Consultation | None:
+    """The models that are asked about a call before people are, where a rule wants that; `asked` then waits for them.
+
+    Source: row C8.
+    """
+    if not decision.consensus or asked["kind"] != "TOOL_CALL":
+        return None
+    runtime, brief = session.runtime, session.brief
+    rehearsing = str(session.ref) if session.model.simulated else None
+    who = voting.panel(runtime.personas.personas, runtime.settings.consensus.models, rehearsing)
+    if who is None:
+        return None
+    asked["status"], asked["request"]["consensus"] = approvals.CONSULTING, True
+    goal = brief.mission.goal if brief.mission else str(brief.run.payload.get("text") or "")
+    return Consultation(who, voting.about_call(brief.run, asked, goal, session.labels))
 
 
 def question(
@@ -345,7 +363,8 @@ def _held_anew(session: Session, call: CallState, outcome: HeldAnew) -> Hold:
         dict(outcome.files), None if tool.asks else why,
     )  # fmt: skip
     hold = Hold(
-        call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id, args=outcome.args
+        call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id, args=outcome.args,
+        consults=_consulting(session, outcome.decision, asked),
     )  # fmt: skip
     call.status, call.approval_id, call.args = CallStatus.HELD, asked["id"], outcome.args
     return hold

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import breaker, circles, conversation, scheduled, spending
+from interlock.agents import breaker, circles, conversation, scheduled, spending, voting
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
+from interlock.agents.voting import KIND as VOTE
+from interlock.agents.voting import Consultation
 from interlock.core.values import SYSTEM, Actor
 from interlock.memory import lesson_book
 from interlock.policy.loops import Limits
@@ -59,6 +61,8 @@ class Hold:
     """An approval that this one replaces."""
     args: Any = None
     """Where people have changed the arguments: what they are now."""
+    consults: Consultation | None = None
+    """The models that are asked before people are. Source: row C8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +278,8 @@ def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
             tool_call_id=hold.call_id, subject=hold.subject, asked_by=run.agent_id,
             created_at=now + timedelta(microseconds=order), **hold.approval,
         )  # fmt: skip
+        if hold.consults is not None:
+            voting.ask(tx, hold.consults.who, hold.consults.question, now)
         if hold.call_id is not None:
             traces.hold(tx, hold.call_id, hold.call_status, hold.approval["id"], hold.subject, hold.args)
     asked = [hold for hold in holds if hold.approval.get("status") != approvals.CONSULTING]
@@ -363,7 +369,9 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
         breaker.stop(tx, run, ending.stuck, now)
     elif failed and run.task_id is not None and ending.idle is not None:
         tasks.count_idle(tx, run.task_id, *ending.idle)
-    if run.mission_id is not None and run.kind != LEARN:
+    if run.kind == VOTE:
+        voting.ended(tx, run, ending.status, ending.result, now)
+    if run.mission_id is not None and run.kind not in (LEARN, VOTE):
         news = {
             "run_id": run.id,
             "kind": run.kind,

@@ -12,6 +12,7 @@ from interlock.agents.learning import KIND as LEARN
 from interlock.agents.session import Session, later
 from interlock.agents.spending import NoRoom, Quote
 from interlock.agents.steps import Ending, Hold
+from interlock.agents.voting import KIND as VOTE
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest, usd
 from interlock.policy.budgets import day_end
@@ -42,7 +43,7 @@ class Parked:
 async def secure(session: Session) -> Ready | Parked:
     """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2.
 
-    Raises OverBudget for a look of the Learner, for which nobody is asked for money.
+    Raises OverBudget for a look of the Learner and for a vote, for which nobody is asked for money.
     """
     prompt_tokens = session.prompt_tokens()
     if session.reservation is not None:
@@ -83,7 +84,7 @@ async def _without(session: Session, found: NoRoom) -> Parked:
     if found.waiting_helps:
         return await _wait(session)
     short = found.binding
-    if session.claim.run.kind == LEARN:
+    if session.claim.run.kind in (LEARN, VOTE):
         raise OverBudget([short.account_id], found.need_microusd)
     if short.kind == "agent_day":
         resumes = day_end(session.now(), session.brief.project.timezone)

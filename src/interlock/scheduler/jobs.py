@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from interlock.agents.context import Runtime
 from interlock.oversight import (
+    consensus,
     learner,
     loops,
     overspend,
@@ -58,6 +59,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
         Job("capacity", 15.0, Capacity().sweep, "tells of work that no worker there is can do"),
         Job("schedules", 1.0, Schedules().sweep, "starts what people have scheduled, once each time", on_record=False),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
+        Job("consensus", 5.0, consensus.sweep, "ends votes of models that are lost or late"),
         Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
         Job("estimates", times.loop_sweep_s, overspend.sweep, "alerts on missions far above their estimate"),
         Job("reminders", min(60.0, times.approval_reminder_s), reminders.sweep, "reminds of open approvals"),

@@ -58,7 +58,7 @@ _ALL = (
     .order_by(_run.completed_at.desc(), _run.id.desc())
     .limit(b("most"))
 )
-UNTOLD = frozenset({"mission", "learn"})
+UNTOLD = frozenset({"mission", "learn", "vote"})
 """Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
 
 

@@ -26,6 +26,7 @@ from interlock.llm.rehearsal.compiling import compiled
 from interlock.llm.rehearsal.learning import lessons
 from interlock.llm.rehearsal.planning import plan
 from interlock.llm.rehearsal.protocol import Brief, Kind, read_brief
+from interlock.llm.rehearsal.voting import vote
 from interlock.llm.rehearsal.working import Turn, next_turn
 
 CHARS_PER_TOKEN = 4
@@ -76,6 +77,8 @@ def _turn(brief: Brief, request: ModelRequest, room: int) -> Turn:
             return Turn(json.dumps(plan(brief), ensure_ascii=False, indent=1))
         case Kind.LEARN:
             return Turn(json.dumps(lessons(brief), ensure_ascii=False, indent=1))
+        case Kind.VOTE:
+            return Turn(json.dumps(vote(brief), ensure_ascii=False))
         case Kind.COMPILE:
             return Turn(compiled(brief, room))
         case Kind.TASK:

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     PLAN = "plan"
     COMPILE = "compile"
     LEARN = "learn"
+    VOTE = "vote"
     CHAT = "chat"
 
 
@@ -81,7 +82,7 @@ class Brief:
 
 _HEADING = re.compile(
     r"^# (?:Task: (?P<task>.+)|(?P<plan>Plan a mission)|(?P<compile>Compile the mission)"
-    r"|(?P<learn>Learn from this mission))[ \t]*$",
+    r"|(?P<learn>Learn from this mission)|(?P<vote>Vote on a (?:call|dispute)))[ \t]*$",
     re.MULTILINE,
 )
 _SECTION = re.compile(r"^## (.+?)[ \t]*$")
@@ -94,6 +95,7 @@ _NAMES = {
     Kind.PLAN: ("Goal", "Personas", "Answer"),
     Kind.COMPILE: ("Goal", "Results", "Not done"),
     Kind.LEARN: ("Facts", "Answer"),
+    Kind.VOTE: ("Question", "Answer"),
 }
 _ESCAPED = re.compile(r"^(\s*)\\(\\*#)", re.MULTILINE)
 """How a heading within others' text is written, so that it is none of the prompt's."""

@@ -60,7 +60,11 @@ class Vote(SQLModel, table=True):
     """What one model said of a question, before a person is asked or in place of one. Source: rows A10, C8."""
 
     __tablename__ = "votes"
-    __table_args__ = (sa.UniqueConstraint("about", "seat"),)
+    __table_args__ = (
+        sa.UniqueConstraint("about", "seat"),
+        sa.Index("ix_votes_out", "created_at", sqlite_where=sa.text("verdict IS NULL"),
+                 postgresql_where=sa.text("verdict IS NULL")),
+    )  # fmt: skip
     id: str = Field(primary_key=True)
     about: str = Field(index=True)
     """`approval:ID` or `task:ID:CYCLE`."""

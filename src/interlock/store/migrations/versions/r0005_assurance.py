@@ -72,6 +72,14 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_votes_about"), "votes", ["about"], unique=False)
     op.create_index(op.f("ix_votes_run_id"), "votes", ["run_id"], unique=False)
+    op.create_index(
+        "ix_votes_out",
+        "votes",
+        ["created_at"],
+        unique=False,
+        sqlite_where=sa.text("verdict IS NULL"),
+        postgresql_where=sa.text("verdict IS NULL"),
+    )
     op.create_table(
         "check_results",
         sa.Column("id", sqltypes.AutoString(), nullable=False),

@@ -1,0 +1,79 @@
+"""Votes that do not come in by themselves: runs that were lost, models that take too long, questions nobody waits for.
+
+What is asked and how votes are taken up is `agents.voting`'s matter. Source: rows A10, C8.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from interlock.agents import voting
+from interlock.agents.context import Runtime
+from interlock.policy.ballots import LOST
+from interlock.store import approvals, consulting, leases, mailbox, traces, votes
+from interlock.store.approvals import CONSULTING
+from interlock.store.tx import Tx
+
+LONGEST_S = 600.0
+"""A vote that is out for longer is lost: people are asked without it."""
+ENOUGH_S = 120.0
+"""Once two agree, the third is waited for so long."""
+ENDED = frozenset({"completed", "failed", "cancelled"})
+
+
+async def sweep(runtime: Runtime) -> str | None:
+    """Brings every vote to an end that nothing else would; says what was done. Reads first."""
+    now, store = runtime.clock.now(), runtime.store
+    done = []
+    for vote in await store.read(votes.out):
+        late = now - vote.created_at >= timedelta(seconds=LONGEST_S)
+        if vote.status is None or vote.status in ENDED or late or not await store.read(_is_awaited, vote.about):
+            done.append(await store.write(_lose, vote.id, vote.about, vote.run_id, now))
+    for about, since in await store.read(_unsettled):
+        early = now - since >= timedelta(seconds=ENOUGH_S)
+        if await store.write(_conclude, about, now, early):
+            done.append(f"{about} is decided")
+    return "; ".join(each for each in done if each) or None
+
+
+def _is_awaited(tx: Tx, about: str) -> bool:
+    """Whether anything follows from a vote; a dispute's is kept for the record even where it does not."""
+    kind, _, rest = about.partition(":")
+    if kind != "approval":
+        return True
+    row = approvals.approval(tx, rest)
+    return row is not None and row.status == CONSULTING
+
+
+def _lose(tx: Tx, vote_id: str, about: str, run_id: str | None, now: datetime) -> str | None:
+    """Ends a vote: by what its run came to, if it has ended, else as lost.
+
+    The lane is locked before the votes, as by a run that ends.
+    """
+    if run_id is not None:
+        mailbox.lock(tx, run_id)
+    seats = votes.lock(tx, about)
+    vote = next((each for each in seats if each.id == vote_id and each.verdict is None), None)
+    run = traces.run(tx, run_id) if run_id else None
+    if vote is None:
+        return None
+    if run is not None and run.status in ENDED:
+        voting.ended(tx, run, run.status, run.result, now)
+        return f"vote {vote.seat} on {about} is taken up"
+    votes.give(tx, vote.id, LOST, "no answer in time", run.cost_microusd if run is not None else 0, now)
+    if run is not None:
+        leases.cancel(tx, run.id, now, "nobody waits for this vote any more")
+    voting.conclude(tx, about, now)
+    return f"vote {vote.seat} on {about} is lost"
+
+
+def _unsettled(tx: Tx) -> list[tuple[str, datetime]]:
+    """What held calls are still being voted on, and since when."""
+    return [(votes.of_approval(row.id), row.created_at) for row in consulting.consulted(tx)]
+
+
+def _conclude(tx: Tx, about: str, now: datetime, early: bool) -> Any:
+    """Decides where the votes allow it; a question without votes goes to people at once."""
+    if not votes.lock(tx, about):
+        ident = about.partition(":")[2]
+        return consulting.release(tx, ident, now, ["the models could not be asked"]) is not None
+    return voting.conclude(tx, about, now, early=early)
