@@ -54,6 +54,8 @@ class Report:
     """What was found in a script, each kind once."""
 
     found: dict[str, Raised] = field(default_factory=dict)
+    functions: frozenset[str] = frozenset()
+    """Names of the script's own functions, whose bodies are judged where they stand."""
     written: dict[str, str | None] = field(default_factory=dict)
     """Files that the script writes, and their content where the script says it."""
     away: bool = False
@@ -93,7 +95,9 @@ def _script(text: str, report: Report, depth: int) -> None:
         if depth > DEEPEST:
             return
     try:
-        for command in shell.commands(text):
+        found = shell.commands(text)
+        report.functions |= {command.in_function for command in found if command.in_function is not None}
+        for command in found:
             _command(command, report, depth)
     except Unreadable:
         report.add(kinds.UNREADABLE)
@@ -162,6 +166,8 @@ def _paths(words: Sequence[str], report: Report) -> None:
             if part and paths.touches_secret(part.lstrip("@")):
                 report.add(kinds.READS_SECRETS)
                 return
+            if part and paths.reads_system(part):
+                report.add(kinds.OUTSIDE_WORKSPACE)
 
 
 def _name_of(word: str) -> tuple[str, bool]:
@@ -202,6 +208,8 @@ def _inside(name: str, words: Sequence[str], report: Report, depth: int) -> Sequ
         word = rest[0]
         if name == "env" and word.startswith(("-S", "--split-string")):
             report.add(kinds.HIDDEN)
+            return ()
+        if name == "command" and word in ("-v", "-V"):
             return ()
         if name in ("sudo", "doas") and word in ("-i", "-s", "-e", "-v", "-l", "--login", "--shell"):
             rest.pop(0)
@@ -254,6 +262,8 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
         _targets(args, report)
     elif name in programs.HARMLESS:
         _harmless(name, args, command, report)
+    elif words[0] in report.functions:
+        return
     elif not standard:
         _own_script(words[0], report, depth)
     elif name.startswith(("mkfs.", "mount.", "systemd-")):
@@ -437,6 +447,9 @@ def _subcommands(name: str, args: Sequence[str], command: Command, report: Repor
             report.add(*(() if harmless else (by(otherwise, name),)))
         return
     first = rest[0].lower()
+    if first == "compose" and name in ("docker", "podman", "nerdctl"):
+        _subcommands("docker-compose", rest[1:], command, report, depth)
+        return
     if first in _ASKS or (len(args) == 1 and args[0] in _ASKS):
         return
     if first in programs.INNER.get(name, ()):
@@ -542,7 +555,8 @@ def _database(args: Sequence[str], command: Command, report: Report, depth: int)
 
     statements = [b for a, b in zip(args, args[1:], strict=False) if a in ("-c", "-e", "--command", "--execute", "-cmd")]
     statements += [arg.partition("=")[2] for arg in args if arg.startswith(("--command=", "--execute="))]
-    statements += [arg for arg in args if " " in arg and arg not in statements]
+    named = [arg for arg in args if not arg.startswith("-") and arg not in statements]
+    statements += [arg for number, arg in enumerate(named) if " " in arg or (number and arg.startswith("."))]
     if any(arg.startswith(("-h", "--host", "-U")) or _REMOTE.match(arg) for arg in args if arg not in ("-header", "--help", "-html")):
         report.add(kinds.LEAVES)
     if not statements and (text := _fed(command, report)) is not None:

@@ -45,6 +45,12 @@ _STARTS = re.compile(
     r"\.config/(?:autostart|systemd|fish)/.*|launchagents/.*|launchdaemons/.*|authorized_keys|sitecustomize\.py|"
     r"usercustomize\.py|\.pth)$|\.pth$"
 )
+_SYSTEM_READS = re.compile(
+    r"^/(?:etc/(?!(?:os-release|lsb-release|debian_version|hostname|timezone|localtime|mime\.types|issue|shells|locale\.\w+|"
+    r"alternatives/.*|debian_version)$).|root(?:/|$)|boot/|var/(?:log|spool|mail|backups|lib/docker)/|sys/(?:kernel|firmware)|"
+    r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
+    r"^(?:[a-z]:)?/(?:windows/system32|users/[^/]+/(?:appdata|ntuser))"
+)
 _OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/workspace/", "/work/", "/mnt/data/", "/repo/", "/app/", "/sandbox/")
 _DEVICES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /tmp /workspace".split()
@@ -122,13 +128,19 @@ def is_system(path: str) -> bool:
     return text.startswith("../") or text == ".." or _SYSTEM.match(text) is not None
 
 
+@lru_cache(maxsize=2048)
+def reads_system(path: str) -> bool:
+    """Whether a path is a file of the system that no ordinary work needs to read: its settings, logs, processes."""
+    return _SYSTEM_READS.match(plain(path)) is not None
+
+
 def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     """What raises a call with a path: in the `closed` workspace of our own tools, or in some place of another's."""
     text = plain(path)
     found: list[Raised] = []
     if touches_secret(path):
         found.append(READS_SECRETS)
-    if is_outside(path, closed=True) if closed else (writes and is_system(path)):
+    if is_outside(path, closed=True) if closed else (reads_system(path) or (writes and is_system(path))):
         found.append(OUTSIDE_WORKSPACE)
     if writes:
         found += written(text)

@@ -27,7 +27,7 @@ _NETWORK = frozenset(
 )
 _PURE_PARTS = frozenset("urllib.parse urllib.error http.HTTPStatus http.cookies google.protobuf requests.exceptions".split())
 _HIDING = frozenset(
-    "ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb gc winreg _winreg "
+    "jsonpickle ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb gc winreg _winreg "
     "win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb builtins zipimport "
     "pkgutil crypt".split()
 )
@@ -61,6 +61,11 @@ _PROGRAMS = frozenset(
     "subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell "
     "asyncio.create_subprocess_exec sh.bash get_ipython.system get_ipython.run_line_magic".split()
 )
+_RISKY = frozenset(
+    "system popen execv execve execl execlp execvp spawnv spawnl fork unlink rmtree rmdir removedirs kill killpg chmod chown "
+    "Popen check_output check_call getoutput urlopen sendmail eval exec __import__ import_module".split()
+)
+"""Names of attributes that harm whatever they are taken from."""
 _EXECUTES = frozenset(("eval", "exec", "compile", "__import__", "execfile", "globals", "vars", "breakpoint"))
 _INNARDS = frozenset(
     "__subclasses__ __globals__ __builtins__ __bases__ __base__ __mro__ __code__ __closure__ __getattribute__ __loader__ "
@@ -189,6 +194,11 @@ class _Reader:
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
+            imports = node.func.id == "__import__" if isinstance(node.func, ast.Name) else node.func.attr == "import_module"
+            if imports and (module := self._constant(node.args[0])) is not None:
+                parts.append(module)
+                return ".".join(reversed(parts))
         if not isinstance(node, ast.Name):
             return None
         parts.append(self.names.get(node.id, node.id))
@@ -226,9 +236,8 @@ class _Reader:
             self._program(node)
         elif name is not None and (kind := _CALLS.get(name)) is not None:
             self._known(name, kind, node)
-        elif name is None and isinstance(node.func, ast.Call | ast.Subscript | ast.Lambda):
-            if not isinstance(node.func, ast.Subscript):
-                self._chained(node.func)
+        elif name is None and last in _RISKY:
+            self.add(kinds.HIDDEN)
         if name in _ASKS_ENVIRONMENT:
             if isinstance(node.func, ast.Attribute):
                 self.settled.add(id(node.func.value))
@@ -250,10 +259,6 @@ class _Reader:
                 return
         self.add(kind)
 
-    def _chained(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Call) and self._dotted(node.func) in ("getattr", "__import__"):
-            self.add(kinds.HIDDEN)
-
     def _execution(self, name: str, node: ast.Call) -> None:
         text = self._constant(node.args[0]) if node.args else None
         if name in ("globals", "vars"):
@@ -267,9 +272,9 @@ class _Reader:
 
     def _attribute(self, name: str | None, owner: str | None) -> None:
         if name is None:
-            if owner is not None and owner.partition(".")[0] in ("os", "sys", "subprocess", "shutil", "builtins", "__builtins__"):
+            if owner is None or owner.partition(".")[0] in ("os", "sys", "subprocess", "shutil", "builtins", "__builtins__"):
                 self.add(kinds.HIDDEN)
-        elif name in _INNARDS or (owner is not None and f"{owner}.{name}" in _PROGRAMS | frozenset(_CALLS)):
+        elif name in _INNARDS or name in _RISKY:
             self.add(kinds.HIDDEN)
 
     def _program(self, node: ast.Call) -> None:
@@ -302,6 +307,8 @@ class _Reader:
             for text in texts:
                 if paths.touches_secret(text):
                     self.add(kinds.READS_SECRETS)
+                if "\n" not in text and paths.reads_system(text):
+                    self.add(kinds.OUTSIDE_WORKSPACE)
         writes = name in _WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
         targets = texts[:2] if name in _WRITING else texts[:1]
         if last == "open" and name != "os.open":
@@ -309,7 +316,8 @@ class _Reader:
             writes = mode is None or _WRITE_MODE.search(mode) is not None
         elif last in ("write_text", "write_bytes", "touch", "mkdir", "symlink_to", "rename", "replace") and isinstance(node.func, ast.Attribute):
             writes = True
-            targets = [text] if (text := self._constant(node.func.value)) is not None else []
+            owner = self._constant(node.func.value)
+            targets = [owner] if owner is not None else []
         if writes:
             for target in targets:
                 if "\n" not in target and paths.is_outside(target):

@@ -17,6 +17,8 @@ _BARE = re.compile(
     r"(?<![\w.-])(?:to|on|against|into|from|at|-{1,2}\w[\w-]{0,40})\s{1,9}[\"'`]?production\b(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
+_PAGE = re.compile(r"https?://(?P<host>[^/?#]*)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+"""Of a page, the host and whole steps of the path count: `…/milk-production` is about production."""
 _PROSE = frozenset(
     "content contents body text markdown html description summary title subject message comment note notes query "
     "question prompt reason details caption abstract report instructions goal brief feedback rule lesson".split()
@@ -58,6 +60,9 @@ def key_names_production(key: str, value: object) -> bool:
 def _token_names(token: str, prose: bool) -> bool:
     if "prod" not in token.lower():
         return False
+    if (page := _PAGE.match(token)) is not None:
+        steps = re.split(r"[/?&=#;]", page["rest"].lower())
+        return bool(_SURE.intersection(words(page["host"]))) or bool(_SURE.intersection(steps))
     found = words(token)
     if not _SURE.intersection(found):
         return False
