@@ -1,72 +1,14 @@
 """Commands that answer, cancel, raise and fetch; each is one operation of the desk."""
 
 import json
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Ident, InMission, Json
+from interlock.cli.options import Ident, Json
 from interlock.core.errors import InterlockError, UsageError
-
-if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
-
-
-def approvals(
-    mission: InMission = None,
-    every: Annotated[bool, typer.Option("--all", help="Answered ones too.")] = False,
-    as_json: Json = False,
-) -> None:
-    """The questions that wait for a person, oldest first."""
-    from interlock.cli import details, screen
-    from interlock.desk import signing
-
-    async def reading(office: "Office", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
-        status = None if every else "pending"
-        return await signing.approvals(office, status=status, mission=mission), office.clock.now()
-
-    cards, now = opening.at_desk(reading)
-    if as_json:
-        return screen.data(cards)
-    if every:
-        return details.show_answered(cards, now)
-    if not cards:
-        return screen.line("nothing waits for you", style="dim")
-    for card in cards:
-        details.show_card(card, now)
-        screen.line()
-    first = cards[0]["id"]
-    screen.note(f"answer with `interlock approve {first}` or `interlock deny {first} --reason …`")
-    return None
-
-
-def approve(
-    ident: Ident,
-    note: Annotated[str | None, typer.Option("--note", metavar="T", help="For the record and the agent.")] = None,
-    args: Annotated[
-        str | None, typer.Option("--args", metavar="JSON", help="Arguments instead of the agent's.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Sign off a held call or another question."""
-    from interlock.desk import signing
-
-    edited = None if args is None else arguments(args)
-    _answered(opening.at_desk(lambda o, p: signing.approve(o, p, ident, note=note, args=edited)), as_json)
-
-
-def deny(
-    ident: Ident,
-    reason: Annotated[str, typer.Option("--reason", metavar="T", help="What the agent is told.")],
-    as_json: Json = False,
-) -> None:
-    """Refuse a held call or another question; the agent is told why."""
-    from interlock.desk import signing
-
-    _answered(opening.at_desk(lambda o, p: signing.deny(o, p, ident, reason=reason)), as_json)
 
 
 def arguments(text: str) -> dict[str, Any]:
@@ -89,15 +31,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a key stands in it twice")
     return found
-
-
-def _answered(card: dict[str, Any], as_json: bool) -> None:
-    from interlock.cli import details, screen
-
-    if as_json:
-        return screen.data(card)
-    missing = f", {card['still_needed']} more must approve" if card["still_needed"] else ""
-    return screen.line(f"{card['status']}: {details.headline(card)}{missing}")
 
 
 def cancel(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from interlock.app.box import Interlock
 from interlock.cli import details, opening, running, screen
 from interlock.core.errors import InterlockError
-from interlock.desk import signing
+from interlock.desk import asking, signing
 from interlock.desk.details import deliverable, task
 from interlock.desk.progress import Standing
 
@@ -37,7 +37,7 @@ class Signing:
         runtime, person = self.box.runtime, self.box.person
         screen.heading("A person must sign")
         asked = await signing.approval(runtime, ident)
-        details.show_card(asked, runtime.clock.now())
+        details.show_card(await asking.approval_card(runtime, ident, taps=False, at_length=True))
         if asked["kind"] not in SIGNS:
             raise InterlockError(f"the demo does not sign this: look with `INTERLOCK_HOME={runtime.settings.home}`")
         card = await signing.approve(runtime, person, ident, note=NOTE)

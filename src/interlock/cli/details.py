@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.cli import screen
-from interlock.cli.screen import dollars
+
+if TYPE_CHECKING:
+    from interlock.desk.cards import Card, Fact
 
 View = Mapping[str, Any]
 LONG = 400
@@ -166,43 +168,19 @@ def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
     )  # fmt: skip
 
 
-def show_card(card: View, now: datetime) -> None:
+def show_card(card: "Card") -> None:
     """An approval as the person who is asked sees it: who asks, what exactly, why it was held. Source: row C5."""
-    spent = dollars(card["run_cost_usd"])
-    screen.line(f"{card['kind'].replace('_', ' ')}: {headline(card)}", style="bold")
-    screen.facts(
-        [
-            ("id", card["id"]),
-            ("state", screen.state(card["status"]) if card["status"] != "pending" else None),
-            ("risk", screen.state(card["risk"])),
-            ("who asks", card["asked_by"]),
-            ("for", card["task_title"]),
-            ("goal", screen.plain(card["goal"], one_line=True) if card["goal"] else None),
-            ("held by", ", ".join(card["rules"])),
-            ("because", "; ".join(card["reasons"])),
-            ("cost so far", f"{spent} this run, {dollars(card['mission_cost_usd'])} the mission"),
-            ("rehearsal", "yes: it is simulated even after approval" if card["simulated"] else None),
-            ("people", f"{card['people']} must approve" if card["people"] > 1 else None),
-            ("not by", "the person who started the mission" if card["not_requester"] else None),
-            ("expires", screen.ago(card["expires_at"], now) if card["expires_at"] else None),
-            ("answered", screen.ago(card["answered_at"], now) if card["answered_at"] else None),
-            ("by", card["decided_by_name"]),
-            ("note", card["note"]),
-        ]
-    )  # fmt: skip
-    args = card["edited_args"] if card["edited"] else card["args"]
-    if isinstance(args, dict) and args:
-        screen.facts([(f"  {name}", whole(value)) for name, value in args.items()])
-    elif card["tool"] is None:
-        rest = {k: v for k, v in card["request"].items() if k not in ("summary", "tool", "args", "deliverable")}
-        screen.facts([money(f"  {name}", value) for name, value in rest.items()])
-    deliverable, run = card["request"].get("deliverable"), card["run_id"]
-    screen.facts(
-        [
-            ("read it", f"interlock deliverable {deliverable}" if deliverable else None),
-            ("look back", f"interlock trace {run}" if run else None),
-        ]
-    )
+    screen.line(card.title, style="bold")
+    screen.facts([("id", card.footer), *((fact.label.lower(), _fact(fact)) for fact in card.facts)])
+    for passage in card.passages:
+        screen.line()
+        if passage.heading:
+            screen.line(passage.heading, style="dim")
+        screen.line("\n".join(f"  {each}" for each in screen.plain(passage.text).split("\n")))
+
+
+def _fact(fact: "Fact") -> object:
+    return screen.state(fact.value) if fact.label in ("Risk", "State") else fact.value
 
 
 def show_answered(cards: Sequence[View], now: datetime) -> None:
@@ -224,19 +202,8 @@ def show_answered(cards: Sequence[View], now: datetime) -> None:
 def headline(card: View) -> str:
     """One line for what is asked."""
     kind = card["kind"].replace("_", " ").lower()
-    return screen.plain(card["summary"] or card["tool"] or card["request"].get("question") or kind, one_line=True)
-
-
-def money(name: str, value: object) -> tuple[str, str]:
-    """A pair, with micro-dollars as dollars."""
-    if name.endswith("_microusd") and isinstance(value, int):
-        return name.removesuffix("_microusd"), dollars(value / 1_000_000)
-    return name, whole(value)
-
-
-def whole(value: object) -> str:
-    """A value of which nothing is left out, not even that it is empty."""
-    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    asked = card["does"] or card["summary"] or card["request"].get("question") or kind
+    return screen.plain(asked, one_line=True)
 
 
 def one_line(value: object) -> str:

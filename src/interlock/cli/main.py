@@ -26,6 +26,7 @@ from interlock.cli import (
     schedules,
     scheduling,
     serving,
+    signing,
     starting,
 )
 from interlock.core.errors import InterlockError
@@ -70,7 +71,7 @@ def build() -> typer.Typer:
             ],
         ),
         ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
-        ("Sign off", [acting.approvals, acting.approve, acting.deny]),
+        ("Sign off", [signing.approvals, signing.approve, signing.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
         ("Agents", [looking.agents, queues.queue, looking.trace, emergency.quarantine, emergency.release]),
         ("Learning", [lessons.learn]),
@@ -84,6 +85,7 @@ def build() -> typer.Typer:
         ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
         ("Agents", "outbox", outgoing.outbox, {"retry": outgoing.retry}),
         ("Learning", "lessons", lessons.listed, lessons.VERBS),
+        ("Sign off", "grants", signing.grants, {"revoke": signing.revoke}),
         ("Money and rules", "budget", money.budget, money.BUDGET_VERBS),
         ("Money and rules", "ledger", money.ledger, money.LEDGER_VERBS),
     ):

@@ -189,11 +189,11 @@ class Asking:
 
     async def put(self, ident: str) -> None:
         """Shows a card and does what the operator says; a failed answer is told and asked again."""
-        from interlock.desk import signing
+        from interlock.desk import asking, signing
 
-        card = await signing.approval(self.office, ident)
         screen.line()
-        details.show_card(card, self.office.clock.now())
+        details.show_card(await asking.approval_card(self.office, ident, taps=False, at_length=True))
+        card = await signing.approval(self.office, ident)
         answers = ANSWERS if card["tool"] is None else ANSWERS_TO_A_CALL
         while ident not in self.skipped:
             answer = await typed(f"{answers} > ")
@@ -218,7 +218,10 @@ class Asking:
             self.skipped.add(ident)
         elif answer in ("e", "edit"):
             given = acting.arguments(await typed("arguments as JSON > ") or "")
-            await signing.approve(self.office, self.person, ident, args=given)
+            found = await signing.approve(self.office, self.person, ident, args=given)
+            if found["asks_anew"]:
+                screen.note(f"with these arguments it is {found['risk']}: approve it again as it is now, or deny it")
+                return
             self.skipped.add(ident)
         elif answer in ("s", "skip"):
             self.skipped.add(ident)

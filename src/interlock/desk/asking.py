@@ -4,8 +4,10 @@ Source: row C5. What the agent proposes is spelled out in `proposal`.
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from interlock.core.errors import Conflict
@@ -16,7 +18,7 @@ from interlock.desk.finding import find
 from interlock.desk.office import Office
 from interlock.desk.proposal import Before
 from interlock.desk.replies import headline, tone_of
-from interlock.desk.signing import card_of
+from interlock.desk.signing import card_of, mark_of
 from interlock.desk.views import View
 from interlock.desk.wording import dollars, line, moment, words
 from interlock.store import asked, blobs, signatures
@@ -30,6 +32,11 @@ TITLES = {
     "expired": "Expired",
     "void": "No longer asked",
 }
+MOST_TOGETHER = 8
+"""Questions on one card."""
+READ = {"untrusted": "what strangers wrote", "private": "what is ours alone"}
+GRANTED = {"hour": "Approve, and for 1 hour", "task": "Approve, and for this task", "agent": "Approve, and always"}
+"""What a button says that also grants, by scope."""
 ANSWERED = {"approve": "approved", "deny": "denied"}
 
 
@@ -43,23 +50,33 @@ class Asked:
     """Of the file that a call would write."""
     deliverable: str | None
     """Its text; None where there is none, or it is no text."""
+    votes: list[Any]
+    """What models said of it, where they were asked first."""
+    alike: list[View]
+    """The other open questions that may be answered together with it, as many as a card shows."""
 
 
-async def approval_card(office: Office, ident: str, *, taps: bool = True) -> Card:
+async def approval_card(office: Office, ident: str, *, taps: bool = True, at_length: bool = False) -> Card:
     """An approval as it stands now; with `taps` it can be answered where it is shown.
+
+    Where there is room for all of it, `at_length`, nothing is left out.
 
     Raises Unknown.
     """
     found = await office.store.read(_asked, ident, office.clock.now())
     passages = await asyncio.to_thread(_passages, found)
     card = found.card
-    where = f"`interlock approvals` shows it, `interlock approve {card['id']}` answers"
-    shown, is_whole = proposal.fitted(passages, where)
+    where = f"`interlock approvals {card['id']}` shows it, `interlock approve {card['id']}` answers"
+    shown, is_whole = (passages, True) if at_length else proposal.fitted(passages, where)
+    others = list(chain.from_iterable(map(_other, found.alike)))
+    is_together = is_whole and bool(others) and proposal.fitted([*shown, *others], where)[1]
+    if is_together:
+        shown = [*shown, *others]
     return Card(
         title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
         facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found) if value),
         passages=tuple(shown),
-        actions=_actions(card, is_whole) if taps else (),
+        actions=_actions(found, is_whole, is_together) if taps else (),
         footer=card["id"],
         tone=Tone(card["risk"].lower()) if card["status"] == "pending" else tone_of(card["status"]),
     )
@@ -69,11 +86,15 @@ def _asked(tx: Tx, ident: str, now: datetime) -> Asked:
     row = asked.one(tx, find(tx, "approval", ident))
     assert row is not None
     card = card_of(row)
-    return Asked(card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card))
+    ids = [each for each in asked.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
+    return Asked(
+        card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
+        signatures.votes(tx, row.id), [card_of(each) for each in asked.some(tx, ids)] if ids else [],
+    )  # fmt: skip
 
 
 def _before(tx: Tx, card: View, now: datetime) -> Before | None:
-    path = _args(card).get("path") if card["tool"] == "file_write" else None
+    path = _args(card).get("path") if card["tool"] in ("file_write", "file_edit") else None
     if not isinstance(path, str):
         return None
     found = blobs.as_of(tx, card["project_id"], path, card["answered_at"] or now)
@@ -102,20 +123,38 @@ def _facts(found: Asked) -> list[tuple[str, str | None]]:
     return [
         ("Risk", card["risk"]),
         ("Who asks", card["asked_by"]),
+        ("In whose name", card["on_behalf_of"]),
         ("For", card["task_title"]),
         ("Goal", card["goal"]),
         ("Tool", card["tool"]),
+        ("About", card["summary"] if card["does"] and card["summary"] != f"wants to call {card['tool']}" else None),
         ("Held by", ", ".join(card["rules"]) or ("the trust matrix" if card["kind"] == "TOOL_CALL" else None)),
         ("Because", "; ".join(card["reasons"])),
+        ("Has read", ", ".join(READ[each] for each in card["labels"] if each in READ) or None),
+        *((f"Model {vote.seat}", _vote(vote)) for vote in found.votes),
         ("Cost so far", f"{dollars(card['run_cost_usd'])} this run, {dollars(card['mission_cost_usd'])} the mission"),
         ("Rehearsal", _rehearsed(card)),
         ("People", f"{card['people']} must approve" if card["people"] > 1 else None),
         ("Not by", "the person who started the mission" if card["not_requester"] else None),
-        ("Expires", moment(card["expires_at"]) if card["expires_at"] and card["status"] == "pending" else None),
+        ("Expires", _expiry(card)),
+        ("Alike", f"{len(found.alike)} more wait, shown below" if found.alike else None),
         *((ANSWERED[a.verdict].capitalize(), _signature(a)) for a in found.answers),
         ("Edited", "yes: what runs is below" if card["edited"] else None),
         ("Note", None if found.answers else card["note"]),
     ]
+
+
+def _expiry(card: View) -> str | None:
+    """When the question ends without an answer, and what ends with it."""
+    if card["expires_at"] is None or card["status"] != "pending":
+        return None
+    lost = "its run is cancelled and its task blocked" if card["run_id"] else "its task is blocked"
+    return f"{moment(card['expires_at'])}: without an answer {lost}"
+
+
+def _vote(vote: Any) -> str:
+    said = {"yes": "for it", "no": "against it", "lost": "could not be asked"}.get(vote.verdict or "", "not heard yet")
+    return f"{said} ({vote.model})" + (f": {vote.reason}" if vote.reason else "")
 
 
 def _rehearsed(card: View) -> str | None:
@@ -132,7 +171,8 @@ def _signature(answer: Any) -> str:
 def _passages(found: Asked) -> list[Passage]:
     card = found.card
     if card["tool"] is not None:
-        return proposal.arguments(card["tool"], _args(card), found.before)
+        edits = proposal.edits(card["args"], card["edited_args"]) if card["edited"] else []
+        return [*proposal.arguments(card["tool"], _args(card), found.before), *edits]
     passages = proposal.other(card["request"])
     ident = card["request"].get("deliverable")
     if found.deliverable is not None:
@@ -142,18 +182,39 @@ def _passages(found: Asked) -> list[Passage]:
     return passages
 
 
+def _other(card: View) -> list[Passage]:
+    """Another question, whole, on the card of one that it may be answered together with."""
+    head = Passage(f"{card['id']}: {headline(card)}", "Alike")
+    return [head, *proposal.arguments("", _args(card), None)]
+
+
 def _args(card: View) -> dict[str, Any]:
     """The arguments that run, or would."""
     args = card["edited_args"] if card["edited"] else card["args"]
     return args if isinstance(args, dict) else {}
 
 
-def _actions(card: View, is_whole: bool) -> tuple[Action, ...]:
+def _actions(found: Asked, is_whole: bool, is_together: bool) -> tuple[Action, ...]:
     """INVARIANT: nobody approves with a tap what the card does not show."""
+    card = found.card
     if card["status"] != "pending":
         return ()
     asks = card["kind"] == "QUESTION"
     is_call = card["kind"] == "TOOL_CALL"
     approve = Action("approve", "Answer" if asks else "Approve", card["id"], asks, has_arguments=is_call)
     deny = Action("deny", "Deny", card["id"], needs_reason=True)
-    return (approve, deny) if is_whole else (deny,)
+    return (approve, deny, *_grants(card), *_batch(found, is_together)) if is_whole else (deny,)
+
+
+def _grants(card: View) -> Iterator[Action]:
+    for scope in card["scopes"]:
+        yield Action("approve", GRANTED[scope], f"{card['id']}:{scope}")
+
+
+def _batch(found: Asked, is_together: bool) -> Iterator[Action]:
+    """INVARIANT: the mark names exactly the questions that stand on this card."""
+    if is_together:
+        ids = [found.card["id"], *(each["id"] for each in found.alike)]
+        target = f"{ids[0]}:{mark_of(ids)}"
+        yield Action("approve", f"Approve these {len(ids)} alike", target)
+        yield Action("deny", f"Deny these {len(ids)} alike", target, needs_reason=True)

@@ -41,6 +41,7 @@ _ALL = (
     Command("approvals", "[ID]", "The questions that wait for a person, oldest first.", VIEWER, ("queue",)),
     Command("approve", "ID [NOTE]", "Sign off a held call or another question.", aliases=("ok", "yes")),
     Command("deny", "ID REASON", "Refuse a held call or another question; the agent is told why.", aliases=("no",)),
+    Command("grants", "[revoke ID]", "What people have allowed for a while, and ending it.", VIEWER),
     Command("pause", "", "Let each run stop after its current step, and start nothing."),
     Command("resume", "", "Let the squad work again."),
     Command("drain", "", "Finish what runs, and start nothing."),

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, UsageError
-from interlock.desk import controls, emergency, lessons, listings, money, replies, signing
+from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, meant, named, spelled
@@ -22,6 +22,9 @@ from interlock.desk.requests import Place, Request
 from interlock.store import lookup
 from interlock.store.approvals import AlreadyAnswered
 
+SHOWN = 20
+"""Questions of a listing."""
+ALIKE = "alike"
 ANSWERS = {"approve": ("approved", "used"), "deny": ("denied",)}
 
 
@@ -69,13 +72,16 @@ class Desk:
         return found, rest.strip()
 
     async def approval(self) -> tuple[str, str]:
-        """As `ident`, of an approval. A tap or a form names it whole: a part of an id is for those who type.
+        """As `ident`, of an approval, with what is said after a colon: a scope of a grant, or the mark of a batch.
+
+        A tap or a form names it whole: a part of an id is for those who type.
 
         Raises UsageError where there is no id, Unknown where a tap names what is not there.
         """
         found, rest = self.ident()
-        if self.fields is not None and not await self.runtime.store.read(lookup.exists, "approval", found):
-            raise Unknown("approval", found, (), "approvals")
+        whole = found.partition(":")[0]
+        if self.fields is not None and not await self.runtime.store.read(lookup.exists, "approval", whole):
+            raise Unknown("approval", whole, (), "approvals")
         return found, rest
 
     def only_ident(self) -> str:
@@ -158,25 +164,59 @@ async def _agents(desk: Desk) -> Card:
 async def _approvals(desk: Desk) -> Card:
     if desk.words.strip():
         return await approval_card(desk.runtime, desk.only_ident(), taps=False)
-    return replies.queue_card(desk.place.surface, await signing.approvals(desk.runtime))
+    cards, total = await signing.approvals(desk.runtime, limit=SHOWN), await signing.waiting(desk.runtime)
+    return replies.queue_card(desk.place.surface, cards, total)
 
 
 async def _approve(desk: Desk) -> Card | None:
     ident, note = await desk.approval()
+    ident, _, what = ident.partition(":")
     given = desk.fields or {}
     words, args = given.get("note") or given.get("reason") or note or None, given.get("args")
-    return await _answer(desk, ident, signing.approve(desk.runtime, desk.person, ident, note=words, args=args))
+    if what and what not in grants.SCOPES:
+        return await _together(desk, ident, what, words)
+    answering = signing.approve(desk.runtime, desk.person, ident, note=words, args=args, grant=what or None)
+    return await _answer(desk, ident, answering)
 
 
 async def _deny(desk: Desk) -> Card | None:
     ident, reason = await desk.approval()
+    ident, _, what = ident.partition(":")
     reason = str((desk.fields or {}).get("reason") or (desk.fields or {}).get("note") or reason)
+    if what == ALIKE:
+        return await _together(desk, ident, what, None)
     if not reason.strip():
         raise UsageError(
             f"a denial needs a reason that the agent can act on: "
             f"`{spelled(desk.place.surface, f'deny {ident} REASON')}`"
         )
+    if what:
+        return await _together(desk, ident, what, reason)
     return await _answer(desk, ident, signing.deny(desk.runtime, desk.person, ident, reason=reason))
+
+
+async def _together(desk: Desk, ident: str, what: str, words: str | None) -> Card | None:
+    """Answers exactly the questions that were shown under a mark; with `alike` in its place, shows them."""
+    verb, surface = desk.command.name, desk.place.surface
+    if what == ALIKE:
+        cards = await signing.alike(desk.runtime, ident)
+        return replies.batch_card(surface, verb, ident, cards, signing.mark_of([card["id"] for card in cards]))
+    shown = await signing.shown_alike(desk.runtime, ident, what)
+    if verb == "deny":
+        done = await signing.deny_alike(desk.runtime, desk.person, shown, reason=words or "")
+    else:
+        done = await signing.approve_alike(desk.runtime, desk.person, shown, note=words)
+    return replies.answered_together_card(done)
+
+
+async def _grants(desk: Desk) -> Card:
+    verb, _, ident = desk.words.strip().partition(" ")
+    if not verb:
+        return replies.grants_card(desk.place.surface, await grants.grants(desk.runtime))
+    if verb != "revoke" or not ident.strip() or " " in ident.strip():
+        raise desk.usage()
+    require_operator(desk.person, "revoke grants")
+    return replies.revoked_card(await grants.revoke(desk.runtime, desk.person, ident.strip("` ")))
 
 
 async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) -> Card | None:
@@ -187,7 +227,7 @@ async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) 
         if error.by != desk.person.id or error.status not in ANSWERS[desk.command.name]:
             raise
         card = {**await signing.approval(desk.runtime, ident), "still_needed": 0}
-    if desk.fields is not None and not card["still_needed"]:
+    if desk.fields is not None and not card["still_needed"] and not card.get("grant"):
         return None
     return replies.answered_card(card)
 
@@ -242,6 +282,7 @@ HANDLERS: Mapping[str, Handler] = {
     "approvals": _approvals,
     "approve": _approve,
     "deny": _deny,
+    "grants": _grants,
     "pause": _control(emergency.pause),
     "resume": _control(emergency.resume),
     "drain": _control(emergency.drain),

@@ -5,7 +5,7 @@ INVARIANT: nothing that is signed off is shortened. What is too long for a chat 
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,11 +35,12 @@ def arguments(tool: str, args: Mapping[str, Any], before: Before | None) -> list
     """Every argument of a call; of a file that is written, what would change."""
     safe = scrub_value(dict(args))
     passages = []
-    if tool == "file_write" and isinstance(args.get("path"), str) and isinstance(args.get("content"), str):
-        changed = _change(safe, before)
-        if changed is not None:
-            passages.append(changed)
-            safe = {name: value for name, value in safe.items() if name != "content"}
+    pair = _pair(safe) if tool == "file_edit" else None
+    written = tool == "file_write" and isinstance(safe.get("path"), str) and isinstance(safe.get("content"), str)
+    changed = _change(safe, before) if written else _replacement(safe, pair, before) if pair is not None else None
+    if changed is not None:
+        passages.append(changed)
+        safe = {name: value for name, value in safe.items() if name not in ("content", *(pair or ()))}
     long = {name: value for name, value in safe.items() if isinstance(value, str) and _is_long(name, value)}
     short = {name: value for name, value in safe.items() if name not in long}
     if short or not (long or passages):
@@ -71,6 +72,21 @@ def _change(args: Mapping[str, Any], before: Before | None) -> Passage | None:
     return Passage(words(text), words(f"{what} {args['path']}"), verbatim=True)
 
 
+def _pair(args: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The names of the arguments that say what is replaced, and by what."""
+    pairs = (("old", "new"), ("old_text", "new_text"), ("old_string", "new_string"), ("find", "replace"))
+    found = (pair for pair in pairs if all(isinstance(args.get(name), str) for name in pair))
+    return next(found, None) if isinstance(args.get("path"), str) else None
+
+
+def _replacement(args: Mapping[str, Any], pair: tuple[str, str], before: Before | None) -> Passage | None:
+    """The difference that a replacement makes; None where what it replaces is not there, or not once only."""
+    old, text = args[pair[0]], str(scrub_value(before.text)) if before is not None and before.text else ""
+    if not old or text.count(old) != 1:
+        return None
+    return _change({"path": args["path"], "content": text.replace(old, args[pair[1]])}, before)
+
+
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     last = lines.pop()
@@ -79,10 +95,46 @@ def _lines(text: str) -> list[str]:
 
 def other(request: Mapping[str, Any]) -> list[Passage]:
     """What a question that is not about a call says, beside its summary."""
-    left_out = ("summary", "tool", "args", "deliverable", "call_id", "tool_digest", "files", "automatic")
+    passages = []
+    if request.get("after") is not None:
+        passages.append(_definitions(request))
+    left_out = ("summary", "tool", "args", "deliverable", "call_id", "tool_digest", "files", "automatic", "definition",
+                "before", "after", "plan", "grantable")  # fmt: skip
     rest = {name: value for name, value in scrub_value(dict(request)).items() if name not in left_out}
     lines = [_amount(name, value) for name, value in rest.items()]
-    return [Passage(words("\n".join(lines)), "Question")] if lines else []
+    if request.get("plan") is not None:
+        passages.append(Passage(words(_plan(request["plan"])), "Plan", verbatim=True))
+    return [*([Passage(words("\n".join(lines)), "Question")] if lines else []), *passages]
+
+
+def _plan(plan: Sequence[Mapping[str, Any]]) -> str:
+    """The tasks of a plan: who does what, what it needs, what it may cost."""
+    lines = []
+    for task in plan:
+        needs = f", after {', '.join(task['depends_on'])}" if task["depends_on"] else ""
+        lines.append(f"{task['key']}: {task['title']} ({task['persona']}, {usd(task['budget_microusd'])}{needs})")
+        lines.append(f"    {' '.join(str(task['description']).split())}")
+    return "\n".join(lines)
+
+
+def _definitions(request: Mapping[str, Any]) -> Passage:
+    """How a tool describes itself, before and after it changed."""
+    old, new = (json.loads(request[name]) if request[name] else {} for name in ("before", "after"))
+    return Passage(words(_difference(_pretty(old), _pretty(new))), "Change of its definition", verbatim=True)
+
+
+def edits(before: object, after: object) -> list[Passage]:
+    """What a person changed in the arguments."""
+    found = _difference(_pretty(scrub_value(before)), _pretty(scrub_value(after)))
+    return [Passage(words(found), "Changed by a person", verbatim=True)]
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def _difference(old: str, new: str) -> str:
+    return "\n".join(difflib.unified_diff(_lines(old), _lines(new), "before", "after", lineterm=""))
 
 
 def _amount(name: str, value: object) -> str:

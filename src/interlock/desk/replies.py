@@ -140,28 +140,33 @@ def budget_card(rows: Sequence[View]) -> Card:
     return said("Money", listed(lines, empty="nothing has been spent yet"))
 
 
-def queue_card(surface: str, cards: Sequence[View]) -> Card:
-    """The questions that wait, one a line; each can be seen whole by its id."""
+def queue_card(surface: str, cards: Sequence[View], total: int) -> Card:
+    """The questions that wait, one a line, and how many there are; each can be seen whole by its id."""
     lines = [f"{c['id']} · {c['risk']} · {c['asked_by']} · {line(headline(c), SHORT)}" for c in cards]
     hint = (
         f"{spelled(surface, 'approvals ID')} shows one whole; answer with {spelled(surface, 'approve ID [NOTE]')} "
         f"or {spelled(surface, 'deny ID REASON')}, or by the buttons in its mission's thread"
     )
-    title = f"{len(cards)} wait for a person" if cards else "Nothing waits for you"
-    return said(title, listed(lines), footer=hint if cards else "")
+    title = f"{total:,} wait for a person" if cards else "Nothing waits for you"
+    more = [f"and {total - len(lines):,} more, which are newer"] if total > len(lines) else []
+    return said(title, listed([*lines, *more], most=len(lines) + 1), footer=hint if cards else "")
 
 
 def headline(card: View) -> str:
     """One line for what is asked."""
     request = card["request"]
     kind = str(card["kind"]).replace("_", " ").lower()
-    return line(card["summary"] or card["tool"] or request.get("question") or kind)
+    return line(card["does"] or card["summary"] or request.get("question") or kind)
 
 
 def answered_card(card: View) -> Card:
     """What an answer by words led to."""
     needed = card["still_needed"]
     more = f"{needed} more {'person' if needed == 1 else 'people'} must approve" if needed else ""
+    if card.get("asks_anew"):
+        more = f"With these arguments it is {card['risk']}: look at it as it is now, and approve it again"
+    elif granted := card.get("grant"):
+        more = f"Granted: {leave_in_words(granted)}"
     return said(f"{card['status']}: {headline(card)}", more, footer=card["id"], tone=tone_of(card["status"]))
 
 
@@ -258,3 +263,40 @@ def learned_card(view: View) -> Card:
 
 def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:
     return tuple(Fact(label, line(value, 500)) for label, value in pairs if value)
+
+
+def leave_in_words(grant: View) -> str:
+    """What a grant lets run, for how long, and how to end it."""
+    whom = f"{grant['persona']}'s calls of {grant['tool']}" + (" to the same targets" if grant["narrow"] else "")
+    where = f" for task {grant['task_id']}" if grant["task_id"] else ""
+    only = " in rehearsals" if grant["simulated"] else ""
+    return f"{whom}{where}{only} run without asking until {moment(grant['expires_at'])} ({grant['id']})"
+
+
+def grants_card(surface: str, rows: Sequence[View]) -> Card:
+    """The grants that are in force, and how to end one."""
+    lines = [f"{r['id']} · {leave_in_words(r)} · used {r['uses']} times · by {r['given_by']}" for r in rows]
+    hint = f"`{spelled(surface, 'grants revoke ID')}` ends one at once" if rows else ""
+    return said(f"Grants: {len(rows)}", listed(lines, empty="every held call is asked about"), footer=hint)
+
+
+def revoked_card(grant: View) -> Card:
+    """A grant that was ended."""
+    word = "is revoked" if grant["changed"] else "was revoked already"
+    return said(f"{grant['id']} {word}", f"{grant['persona']}'s calls of {grant['tool']} are asked about again")
+
+
+def batch_card(surface: str, verb: str, ident: str, cards: Sequence[View], mark: str) -> Card:
+    """Questions that may be answered together, with what one types or taps to answer exactly these."""
+    if len(cards) < 2:
+        return said("Nothing else waits alike", f"Answer it alone: `{spelled(surface, f'{verb} {ident}')}`")
+    lines = [f"{c['id']} · {c['risk']} · {line(headline(c), SHORT)}" for c in cards]
+    typed = spelled(surface, f"{verb} {ident}:{mark}") + (" REASON" if verb == "deny" else "")
+    return said(f"{len(cards)} wait alike", listed(lines, most=len(lines)), footer=f"`{typed}` answers exactly these")
+
+
+def answered_together_card(cards: Sequence[View]) -> Card:
+    """What became of questions that were answered together."""
+    lines = [f"{c['id']} · {c['failed'] if c.get('failed') else c['status']}" for c in cards]
+    done = sum(not c.get("failed") for c in cards)
+    return said(f"{done} of {len(cards)} answered", listed(lines, most=len(lines)))

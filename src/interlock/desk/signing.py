@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from interlock.core.errors import InterlockError, UsageError
+from interlock.core.errors import Conflict, InterlockError, UsageError
+from interlock.core.values import digest
 from interlock.desk import grants as leave
+from interlock.desk.deeds import deed
 from interlock.desk.finding import find
 from interlock.desk.grants import Wish
 from interlock.desk.judging import Judge
@@ -59,7 +61,7 @@ async def waiting(office: Office) -> int:
 
 
 async def alike(office: Office, ident: str) -> list[View]:
-    """The open questions that may be answered together with one, itself among them, oldest first.
+    """The open questions that may be answered together with one: itself first, then the others, oldest first.
 
     Raises Unknown.
     """
@@ -78,12 +80,15 @@ def _one(tx: Tx, ident: str) -> View:
 
 def _alike(tx: Tx, ident: str) -> list[View]:
     row: Any = approval_store.approval(tx, find(tx, "approval", ident))
-    return [card_of(each) for each in asked.some(tx, asked.alike(tx, row, MOST_ALIKE))]
+    cards = [card_of(each) for each in asked.some(tx, asked.alike(tx, row, MOST_ALIKE))]
+    return sorted(cards, key=lambda card: card["id"] != row.id)
 
 
 def card_of(row: Any) -> View:
     """What a person sees of a question, from its whole row."""
     request = {name: value for name, value in row.request.items() if name not in _PRIVATE}
+    args = row.edited_args if row.edited else request.get("args")
+    is_call = row.kind in ("TOOL_CALL", "UNKNOWN_OUTCOME") and "tool" in request
     rehearsed = row.run_simulated if row.run_simulated is not None else row.mission_simulated
     return view(
         row, "id", "kind", "status", "risk", "rules", "reasons", "project_id", "mission_id", "task_id", "run_id",
@@ -91,7 +96,7 @@ def card_of(row: Any) -> View:
         "answered_at", "alike", "decided_by_name", "goal", "task_title",
         request=request,
         asked_by=row.asker or row.asked_by.removeprefix("system:"), tool=request.get("tool"), args=request.get("args"),
-        summary=request.get("summary"),
+        summary=request.get("summary"), does=deed(request["tool"], args) if is_call else None,
         on_behalf_of=row.on_behalf_of_name or row.on_behalf_of,
         labels=sorted(row.run_labels or ()),
         run_cost_usd=dollars(row.run_cost or 0),
@@ -131,6 +136,26 @@ async def deny(office: Office, person: Person, ident: str, *, reason: str) -> Vi
     """
     words = _reason(reason)
     return await office.store.write(_answer, person, ident, "deny", words, None, None, None, office.clock.now())
+
+
+async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
+    """The ids of the questions that a batch with this mark showed, where all of them are still open.
+
+    Raises Unknown, and Conflict where one of them was answered since.
+    """
+    found = [card["id"] for card in await alike(office, ident)]
+    count = int(mark.partition("-")[0]) if mark.partition("-")[0].isdecimal() else 0
+    shown = found[:count]
+    if not shown or mark_of(shown) != mark:
+        raise Conflict(
+            f"what waits alike has changed since this was shown: `interlock approvals {ident}` shows what waits now"
+        )
+    return shown
+
+
+def mark_of(shown: Sequence[str]) -> str:
+    """What tells a batch from every other: how many they are, and a digest of their ids."""
+    return f"{len(shown)}-{digest(sorted(shown))[:10]}"
 
 
 async def approve_alike(

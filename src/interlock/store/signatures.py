@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.store.schema import ApprovalAnswer, Person, table
+from interlock.store.schema import ApprovalAnswer, Person, Vote, table
 from interlock.store.tx import Tx
 
 ANSWERS, PEOPLE = table(ApprovalAnswer), table(Person)
@@ -19,6 +19,13 @@ _GIVEN = (
     .where(_an.approval_id == b("approval"))
     .order_by(_an.created_at, _an.id)
 )  # fmt: skip
+
+_VOTES = sa.select(table(Vote)).where(table(Vote).c.about == b("about")).order_by(table(Vote).c.seat)
+
+
+def votes(tx: Tx, approval_id: str) -> list[Any]:
+    """What models said of a question before people were asked, in order."""
+    return tx.rows(_VOTES, {"about": f"approval:{approval_id}"})
 
 
 def signatures(tx: Tx, approval_id: str) -> list[Any]:

@@ -50,7 +50,7 @@ async def _form(reception: Reception, action: intake.Payload, place: Place) -> d
     if not str(action["action_id"]).startswith(f"{EDIT}:"):
         return modals.words_form(intake.verb(action), target, place)
     card = await signing.approval(reception.runtime, target)
-    args = card["args"]
+    args = card["edited_args"] if card["edited"] else card["args"]
     if card["status"] != "pending":
         raise NoForm(f"this is {card['status']} already")
     if not isinstance(args, Mapping):

@@ -29,11 +29,13 @@ QUESTIONS = {
 FIELDS = {"deny": "reason", "approve": "note"}
 """Where in a request these words go."""
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?:\s+(.*))?", re.DOTALL)
+_IDENT = "([A-Za-z0-9_-]{1,62}(?::[a-z0-9-]{1,20})?)"
+"""An id, and what is said with it after a colon."""
 _ASKED = {
-    command: re.compile(r"(?:[^\n]{1,200}, )?" + re.escape(said).replace(r"\{ident\}", "([A-Za-z0-9_-]{1,62})"))
+    command: re.compile(r"(?:[^\n]{1,200}, )?" + re.escape(said).replace(r"\{ident\}", _IDENT))
     for command, said in QUESTIONS.items()
 }
-_DATA = re.compile(f"([{APPROVE}{ANSWER}{DENY}]):([A-Za-z0-9_-]{{1,62}})")
+_DATA = re.compile(f"([{APPROVE}{ANSWER}{DENY}]):{_IDENT}")
 
 
 class Poison(ValueError):

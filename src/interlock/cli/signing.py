@@ -1,0 +1,203 @@
+"""The approval queue on the command line: looking, approving, denying, one or many alike; grants."""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.acting import arguments
+from interlock.cli.options import Ident, InMission, Json
+from interlock.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from interlock.desk.cards import Card
+    from interlock.desk.office import Office, Person
+
+View = dict[str, Any]
+Alike = Annotated[bool, typer.Option("--alike", help="Together with all that wait alike, which are shown first.")]
+Yes = Annotated[bool, typer.Option("--yes", help="With --alike: without being asked again.")]
+PAGE = 20
+
+
+def approvals(
+    ident: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this one; an id, or a part of one.")] = None,
+    mission: InMission = None,
+    every: Annotated[bool, typer.Option("--all", help="Answered ones too.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000, help="How many.")] = PAGE,
+    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Those that come after this one.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The questions that wait for a person, oldest first."""
+    from interlock.cli import details, screen
+    from interlock.desk import asking, signing
+
+    async def reading(office: "Office", _: "Person") -> "tuple[list[View], list[Card], int, datetime]":
+        if ident is not None:
+            found = [await signing.approval(office, ident)]
+        else:
+            status = None if every else "pending"
+            found = await signing.approvals(office, status=status, mission=mission, limit=limit, after=after)
+        wanted = [] if as_json or (every and ident is None) else found
+        cards = [await asking.approval_card(office, each["id"], taps=False, at_length=True) for each in wanted]
+        return found, cards, await signing.waiting(office), office.clock.now()
+
+    found, cards, total, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(found[0] if ident is not None else found)
+    if every and ident is None:
+        return details.show_answered(found, now)
+    if not found:
+        return screen.line("nothing waits for you", style="dim")
+    for card in cards:
+        details.show_card(card)
+        screen.line()
+    first, last = found[0]["id"], found[-1]["id"]
+    if found[0]["status"] == "pending":
+        screen.note(f"answer with `interlock approve {first}` or `interlock deny {first} --reason …`")
+    if ident is None and mission is None and total > len(found) and len(found) == limit:
+        screen.note(f"{total:,} wait in all: `interlock approvals --after {last}` shows the next ones")
+    return None
+
+
+def approve(
+    ident: Ident,
+    note: Annotated[str | None, typer.Option("--note", metavar="T", help="For the record and the agent.")] = None,
+    args: Annotated[
+        str | None, typer.Option("--args", metavar="JSON", help="Arguments instead of the agent's.")
+    ] = None,
+    grant: Annotated[
+        str | None,
+        typer.Option("--grant", metavar="SCOPE", help="Allow such calls for the hour, the task or the agent."),
+    ] = None,
+    narrow: Annotated[
+        bool, typer.Option("--narrow", help="With --grant: only for the same recipients, paths and other targets.")
+    ] = False,
+    alike: Alike = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Sign off a held call or another question."""
+    from interlock.desk import signing
+
+    edited = None if args is None else arguments(args)
+    if narrow and grant is None:
+        raise UsageError("`--narrow` is about a grant: give one with `--grant hour`, `task` or `agent`")
+    if alike:
+        if edited is not None or grant is not None:
+            raise UsageError("`--alike` answers questions as they stand: leave `--args` and `--grant` out")
+        return _together(ident, "approve", note, yes=yes, as_json=as_json)
+    _answered(
+        opening.at_desk(lambda o, p: signing.approve(o, p, ident, note=note, args=edited, grant=grant, narrow=narrow)),
+        as_json,
+    )
+    return None
+
+
+def deny(
+    ident: Ident,
+    reason: Annotated[str, typer.Option("--reason", metavar="T", help="What the agent is told.")],
+    alike: Alike = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Refuse a held call or another question; the agent is told why."""
+    from interlock.desk import signing
+
+    if alike:
+        return _together(ident, "deny", reason, yes=yes, as_json=as_json)
+    _answered(opening.at_desk(lambda o, p: signing.deny(o, p, ident, reason=reason)), as_json)
+    return None
+
+
+def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: bool) -> None:
+    """INVARIANT: what is answered is the list that was shown, and none that came later."""
+    from interlock.cli import screen
+    from interlock.desk import signing
+
+    shown = opening.at_desk(lambda office, _: signing.alike(office, ident))
+    if not shown:
+        raise UsageError(f"nothing waits alike: answer `{ident}` by itself")
+    if not as_json:
+        _list(shown)
+    if not yes and sys.stdin.isatty() and not typer.confirm(f"{verb} these {len(shown)}?"):
+        return screen.note("nothing was answered")
+    ids = [card["id"] for card in shown]
+
+    async def answering(office: "Office", person: "Person") -> list[View]:
+        if verb == "deny":
+            return await signing.deny_alike(office, person, ids, reason=words or "")
+        return await signing.approve_alike(office, person, ids, note=words)
+
+    cards = opening.at_desk(answering)
+    if as_json:
+        return screen.data(cards)
+    for card in cards:
+        screen.line(f"{card['id']} {card.get('failed') or card['status']}")
+    return None
+
+
+def _list(cards: Sequence[View]) -> None:
+    from interlock.cli import details, screen
+
+    for card in cards:
+        screen.line(f"{card['id']}  {card['risk']}  {details.headline(card)}")
+        args = card["args"] if isinstance(card["args"], dict) else {}
+        screen.facts([(f"  {name}", details.one_line(value) or '""') for name, value in args.items()])
+
+
+def _answered(card: View, as_json: bool) -> None:
+    from interlock.cli import details, screen
+
+    if as_json:
+        return screen.data(card)
+    if card["asks_anew"]:
+        screen.line(f"with these arguments it is {card['risk']}: {details.headline(card)}")
+        return screen.note(f"look at it with `interlock approvals {card['id']}`, and approve it again as it is now")
+    missing = f", {card['still_needed']} more must approve" if card["still_needed"] else ""
+    screen.line(f"{card['status']}: {details.headline(card)}{missing}")
+    if granted := card["grant"]:
+        screen.note(f"granted until {granted['expires_at']:%Y-%m-%d %H:%M} UTC: `interlock grants` has {granted['id']}")
+    return None
+
+
+def grants(
+    every: Annotated[bool, typer.Option("--all", help="Revoked and expired ones too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """What people have allowed for a while, and ending it."""
+    from interlock.cli import screen
+    from interlock.desk import grants as leave
+
+    async def reading(office: "Office", _: "Person") -> tuple[list[View], datetime]:
+        return await leave.grants(office, every=every), office.clock.now()
+
+    rows, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(rows)
+    return screen.table(
+        ("ID", "STATE", "TOOL", "OF", "FOR", ">USED", "ENDS", "BY", "~NOTE"),
+        [
+            (
+                r["id"], screen.state(r["state"]), r["tool"], r["persona"],
+                (r["task_id"] or r["scope"]) + (", same targets" if r["narrow"] else "")
+                + (", rehearsals" if r["simulated"] else ""),
+                r["uses"], screen.ago(r["expires_at"], now), r["given_by"], r["reason"],
+            )
+            for r in rows
+        ],
+        empty="nothing is granted: every held call is asked about",
+    )  # fmt: skip
+
+
+def revoke(ident: Ident, as_json: Json = False) -> None:
+    """End a grant; such calls are asked about again from the next one on."""
+    from interlock.cli import screen
+    from interlock.desk import grants as leave
+
+    done = opening.at_desk(lambda office, person: leave.revoke(office, person, ident))
+    if as_json:
+        return screen.data(done)
+    return screen.line(f"{done['id']} {'revoked' if done['changed'] else 'was revoked before'}")
