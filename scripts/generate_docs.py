@@ -15,7 +15,7 @@ from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.words import LEADING, NOUNS, VERBS
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
-from scripts import docs_chat, docs_commands, docs_performance
+from scripts import docs_chat, docs_commands, docs_performance, docs_policy
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,6 +82,10 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "base table": base_table,
         "raised by meaning": raised_by_meaning,
         "red words": red_words,
+        "file keys": docs_policy.file_keys,
+        "rule keys": docs_policy.rule_keys,
+        "seen by conditions": docs_policy.seen_by_conditions,
+        "remarks": docs_policy.remarks,
     },
     "docs/commands.md": {
         "commands": docs_commands.commands,

@@ -14,6 +14,16 @@ from interlock.policy.risk import Risk, Trust
 from interlock.policy.rules import Policy, Rule
 from interlock.policy.terms import ALWAYS, Way, is_contradictory, says_no_more, ways
 
+KINDS: Mapping[str, str] = {
+    "unreachable": "it can never match: its condition is never true, or none of its tools is known",
+    "unknown-tool": "one of its tools is not known",
+    "shadowed": "another rule asks for as much wherever it matches, or a denial denies all that it matches",
+    "no-effect": "its tools are at least as high already",
+    "always": "its condition is always true",
+    "consensus": "it asks models to agree, and the settings do not name three (a fault)",
+    "people": "it asks for more people than there are who may answer (told, and no fault)",
+}
+"""What can be wrong with a rule of a file that can be read."""
 VOTERS = 3
 """Models that `consensus` needs. Source: row C8."""
 
@@ -25,7 +35,7 @@ class Remark:
     where: str
     """`file:line`."""
     kind: str
-    """unreachable, shadowed, no-effect, always, unknown-tool, consensus or people."""
+    """One of `KINDS`."""
     rule: str
     problem: str
 

@@ -25,7 +25,7 @@ MOST_PEOPLE = 10
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})(s|m|h|d)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_TOP = ("version", "organisation", "limits", "production", "base", "rules", "deny", "checks", "tests")
+TOP = ("version", "organisation", "limits", "production", "base", "rules", "deny", "checks", "tests")
 _ORGANISATION = ("domains", "addresses")
 _LIMITS = ("amount", "count")
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
@@ -33,8 +33,8 @@ _DOMAIN = re.compile(rf"(?:{_LABEL}\.)+{_LABEL}")
 _MAILBOX = re.compile(rf"[^\s@<>,;:\"\\]{{1,64}}@(?:{_LABEL}\.)+{_LABEL}")
 _SYSTEM = re.compile(r"\S{2,128}")
 _LARGEST = 1_000_000_000
-_DENY = ("id", "tools", "when", "reason")
-_RULE = (*_DENY, "risk", "people", "not_requester", "consensus", "expires")
+DENY_KEYS = ("id", "tools", "when", "reason")
+RULE_KEYS = (*DENY_KEYS, "risk", "people", "not_requester", "consensus", "expires")
 
 
 def policy_from(
@@ -65,7 +65,7 @@ class _Reader(CaseReader):
     ids: dict[str, Path] = field(default_factory=dict)
 
     def policy(self) -> Policy:
-        top = self.mapping((), self.document.data, _TOP, "a policy is a mapping that starts with `version: 1`")
+        top = self.mapping((), self.document.data, TOP, "a policy is a mapping that starts with `version: 1`")
         version = top.get("version")
         if top and (type(version) is not int or version != 1):
             found = f"is `{version}`" if "version" in top else "is missing"
@@ -161,7 +161,7 @@ class _Reader(CaseReader):
         return out
 
     def rule(self, path: Path, data: Any) -> Rule | None:
-        fields = self.mapping(path, data, _RULE, "a rule is a mapping with `id`, `tools`, `when`, `risk`, `reason`")
+        fields = self.mapping(path, data, RULE_KEYS, "a rule is a mapping with `id`, `tools`, `when`, `risk`, `reason`")
         if not fields:
             return None
         if "risk" not in fields:
@@ -181,7 +181,8 @@ class _Reader(CaseReader):
         )
 
     def denial(self, path: Path, data: Any) -> Rule | None:
-        fields = self.mapping(path, data, _DENY, "an entry of `deny` is a mapping with `id`, `tools`, `when`, `reason`")
+        shape = "an entry of `deny` is a mapping with `id`, `tools`, `when`, `reason`"
+        fields = self.mapping(path, data, DENY_KEYS, shape)
         if not fields:
             return None
         if "tools" not in fields and "when" not in fields:
