@@ -28,7 +28,7 @@ test: $(TOOLS) ## Run every test; ARGS="-k approval" narrows
 
 chaos: $(TOOLS) ## Kill, cut off and fill up at every point; half an hour and more
 	@TEST_TIMEOUT_S=14400 $(BIN)/python -m pytest -p no:cacheprovider -o faulthandler_timeout=0 -s \
-		tests/chaos tests/chaos/every_point.py tests/chaos/whole_fleet.py $(ARGS)
+		tests/chaos tests/chaos/doom.py tests/chaos/every_point.py tests/chaos/whole_fleet.py $(ARGS)
 
 lint: $(TOOLS) ## Run every static check and report all faults at once
 	@failed=0; \
