@@ -23,7 +23,7 @@ STEPS = 12
 
 
 def walk(dice: random.Random, seen: Counter[tuple[str, str]]) -> None:
-    """One life from some state on; asserts what must hold of every change that is allowed, and counts those in `seen`."""
+    """One life from some state on: asserts what must hold of every change that is allowed, and counts them."""
     status = dice.choice(BEGINNINGS)
     facts = TaskFacts(
         status=status, assignee_agent_id="a", dependencies_met=True, waiting_path=True,
