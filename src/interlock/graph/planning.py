@@ -11,7 +11,7 @@ from interlock.graph.effects import Effect
 from interlock.graph.fallback import fallback_plan
 from interlock.graph.plan import Plan, PlanLimits, parse_plan
 from interlock.graph.state import State, Step, wait_at
-from interlock.graph.view import MissionView, RunView, derived_id
+from interlock.graph.view import MissionView, Question, RunView, derived_id
 
 MOST_TRIES = 2
 """A plan is asked for again once. Source: row A3."""
@@ -57,14 +57,63 @@ def check(state: State, runtime: Step) -> State:
         return {**begun, "route": "check"}
     outcome = _judged(view, last)
     if isinstance(outcome, Plan):
-        return {**begun, "effects": _adopted(view, outcome, "model", tries, []), "route": "delegate"}
-    if len(tries) < MOST_TRIES and not last.denied_money:
+        return _settled(begun, view, outcome, "model", tries, [])
+    if len(tries) - len(denied(view)) < MOST_TRIES and not last.denied_money:
         inputs = {"run": last.id, "errors": outcome}
         sent_back = effects.decide("plan", "the plan cannot be used and is asked for once more", inputs)
         problems = outcome if last.status == "completed" else []
         return {**begun, "effects": [sent_back], "problems": problems, "route": "plan"}
     found = fallback_plan(view.goal, view.personas)
-    return {**begun, "effects": _adopted(view, found, "fallback", tries, outcome), "route": "delegate"}
+    return _settled(begun, view, found, "fallback", tries, outcome)
+
+
+def denied(view: MissionView) -> list[Question]:
+    """The plans that a person did not want."""
+    return [q for q in view.questions if q.kind == "PLAN" and q.status == "denied"]
+
+
+def _settled(
+    begun: State, view: MissionView, found: Plan, source: str, tries: list[RunView], errors: list[str]
+) -> State:  # fmt: skip
+    """Adopts a plan; where a person is to say so first, asks, waits, or plans anew with what they said."""
+    subject = derived_id("sub", view.id, "PLAN", len(tries))
+    asked = [q for q in view.questions if q.kind == "PLAN" and q.subject == subject]
+    status = asked[-1].status if asked else "none"
+    if status in ("approved", "used") or not view.asks_about_plan:
+        return {**begun, "effects": _adopted(view, found, source, tries, errors), "route": "delegate"}
+    if status == "denied":
+        said = [str(e["note"]) for e in begun.get("batch", []) if e["kind"] == "answered" and e.get("note")]
+        why = f"a person does not want this plan: {'; '.join(said) or 'make another one'}"
+        return {**begun, "effects": [effects.decide("plan", why, {"try": len(tries)})], "problems": [why],
+                "route": "plan"}  # fmt: skip
+    made = _asked(view, found, subject) if status != "pending" else []
+    return {**begun, "effects": made, "route": "check"}
+
+
+def _asked(view: MissionView, found: Plan, subject: str) -> list[Effect]:
+    """Puts a plan before a person; the mission waits for the answer. Source: kind PLAN."""
+    root, budgets = view.root, found.budgets_microusd(_limits(view))
+    number = sum(q.kind == "PLAN" for q in view.questions)
+    approval = derived_id("apr", view.id, root.id, "PLAN", number)
+    shown = [
+        {
+            "key": task.key, "title": task.title, "persona": task.persona, "description": task.description,
+            "budget_microusd": budgets[task.key], "depends_on": list(task.depends_on),
+        }
+        for task in found.tasks
+    ]  # fmt: skip
+    why = "the settings ask for a person's word before work begins"
+    request = {
+        "title": root.title, "summary": f"work by a plan of {len(shown)} tasks: {found.summary}",
+        "question": "Is this the plan to work by?", "plan": shown,
+        "approve": "work begins", "deny": "it is planned anew with your reason",
+    }  # fmt: skip
+    key = f"plan:{root.id}:v{root.version}"
+    return [
+        effects.ask(root, "PLAN", approval, subject, "YELLOW", request, [why]),
+        effects.wait(root, "NEEDS_APPROVAL", why, key, f"approval:{approval}"),
+        effects.decide("plan", why, {"approval": approval, "tasks": len(shown)}),
+    ]
 
 
 def _judged(view: MissionView, run: RunView) -> Plan | list[str]:

@@ -54,13 +54,14 @@ class Driver:
     looks: list[Claim] = field(default_factory=list)
     """The claimed runs of the Learner, for which nothing waits."""
     person: str = ""
+    waits: Waits = field(default_factory=Waits)
     before: Callable[["Driver", Claim], Awaitable[Claim]] | None = None
     """What happens to each step of the coordinator before it is made."""
 
     @property
     def coordinator(self) -> Coordinator:
         """A coordinator with nothing in memory, as after a restart."""
-        return Coordinator(self.store, self.clock, PERSONAS, Waits())
+        return Coordinator(self.store, self.clock, PERSONAS, self.waits)
 
     async def begin(self, goal: str = "Compare the three vendors", key: str = "k") -> str:
         """Launches the mission and lets the coordinator plan."""
