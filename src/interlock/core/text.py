@@ -3,9 +3,10 @@
 Models and tools may send either; what cannot be stored becomes U+FFFD, the replacement character.
 """
 
-import json
 import re
 from typing import Any
+
+from interlock.core.json_text import writer
 
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED = re.compile(
@@ -13,7 +14,7 @@ _ESCAPED = re.compile(
     |\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}""",
     re.VERBOSE,
 )
-_encoded = json.JSONEncoder(allow_nan=False).encode
+_encoded = writer()
 _STEERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"

@@ -1,14 +1,16 @@
 """Small values that several layers share: money, canonical JSON, digests, actors."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Any
 
+from interlock.core.json_text import writer
+
 MICRO = 1_000_000
+_canonical = writer(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def microusd(usd: float | str | Decimal) -> int:
@@ -27,7 +29,7 @@ def canonical_json(value: Any) -> str:
 
     Raises ValueError for NaN and infinities, TypeError for anything that is not JSON.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _canonical(value)
 
 
 def digest(value: Any) -> str:

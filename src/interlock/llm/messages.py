@@ -86,9 +86,9 @@ class Message:
         return tuple(b for b in self.blocks if isinstance(b, ToolUse))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ToolSpec:
-    """A tool as offered to a model; `input_schema` is a JSON Schema of type object."""
+    """A tool as offered to a model, the same only as itself; `input_schema` is a JSON Schema of type object."""
 
     name: str
     description: str

@@ -5,7 +5,9 @@ Exact counts come from the provider with each reply; nothing is settled by an es
 
 import json
 import math
+from weakref import WeakKeyDictionary
 
+from interlock.core.json_text import writer
 from interlock.llm.messages import (
     Block,
     Image,
@@ -30,6 +32,10 @@ TOOL_PROMPT_TOKENS = 500
 IMAGE_TOKENS = 5_000
 """More than the largest picture that providers take without scaling it down."""
 
+_written = writer(ensure_ascii=False)
+_tools: "WeakKeyDictionary[ToolSpec, int]" = WeakKeyDictionary()
+"""What is known of tools: each is offered with every call."""
+
 
 def text_tokens(text: str) -> int:
     """About how many tokens, rather too many than too few."""
@@ -51,7 +57,11 @@ def message_tokens(message: Message) -> int:
 
 
 def _tool_tokens(tool: ToolSpec) -> int:
-    return TOOL_TOKENS + text_tokens(tool.name + tool.description + json.dumps(dict(tool.input_schema)))
+    found = _tools.get(tool)
+    if found is None:
+        text = tool.name + tool.description + json.dumps(dict(tool.input_schema))
+        found = _tools[tool] = TOOL_TOKENS + text_tokens(text)
+    return found
 
 
 def block_tokens(block: Block) -> int:
@@ -62,7 +72,7 @@ def block_tokens(block: Block) -> int:
         case Thinking(text, signature, redacted):
             return text_tokens(text + signature + (redacted or ""))
         case ToolUse(_, name, args, raw):
-            return TOOL_TOKENS + text_tokens(name + (raw if args is None else json.dumps(args, ensure_ascii=False)))
+            return TOOL_TOKENS + text_tokens(name + (raw if args is None else _written(args)))
         case ToolResult(_, content, _):
             return TOOL_TOKENS + text_tokens(content)
         case Image():
