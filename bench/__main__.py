@@ -21,6 +21,7 @@ MODULES = (
     "recovery",
     "command_line",
     "idle",
+    "ledger",
     "mission",
     "outbox",
     "slack_ack",
