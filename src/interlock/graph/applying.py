@@ -14,6 +14,7 @@ from interlock.agents.persona import COORDINATOR, LEARNER
 from interlock.core.errors import Conflict
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.effects import Effect
+from interlock.graph.polling import poll
 from interlock.graph.view import MissionView
 from interlock.memory import lesson_book
 from interlock.memory.facts import Scope
@@ -58,6 +59,10 @@ class Waits:
     loops: Limits = field(default_factory=Loops)
     checks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """What the policy demands of tasks, by type."""
+    models: Sequence[str] = ()
+    """The three that are asked where author and reviewer do not agree; none: a person is."""
+    plan: str = "auto"
+    """ask: a person approves the plan before work begins."""
     estimate_factor: float = 3.0
     """A mission that costs so many times its estimate waits for a person. Source: row D5."""
 
@@ -172,6 +177,10 @@ class Applier:
         agent_id = self._agent(evidence.RUN_KIND, COORDINATOR, {"task": e["task"]})
         self._post(evidence.RUN_KIND, agent_id, e["run_key"], payload, task_id=e["task"])
 
+    def vote(self, e: Effect) -> None:
+        """Asks three models what they say of disputed work."""
+        poll(self.tx, self.view, self.waits.models, e, self.now)
+
     def failed(self, e: Effect) -> None:
         """Counts a failed try."""
         coordination.count_failure(self.tx, e["task"], e["attempt"], e["feedback"], self.now)
@@ -200,7 +209,8 @@ class Applier:
 
     def ask(self, e: Effect) -> None:
         """Puts a question into the queue; one about a deliverable expires, one that a block waits for does not."""
-        expires_at = self.now + timedelta(seconds=self.waits.approval_s) if e["kind"] == "TASK_REVIEW" else None
+        expires = e["kind"] in ("TASK_REVIEW", "PLAN")
+        expires_at = self.now + timedelta(seconds=self.waits.approval_s) if expires else None
         approvals.ask(self.tx, **self._question(e, e["kind"], e["request"], e["reasons"]), expires_at=expires_at)
 
     def approve(self, e: Effect) -> None:
@@ -302,7 +312,7 @@ _DOERS: Mapping[str, Callable[[Applier, Effect], None]] = {
     doer.__name__: doer
     for doer in (
         Applier.move, Applier.take_up, Applier.wait, Applier.create, Applier.assign, Applier.work, Applier.check,
-        Applier.failed, Applier.think, Applier.learn, Applier.decide, Applier.ask, Applier.approve, Applier.hand_in,
-        Applier.count, Applier.alert, Applier.stop, Applier.void, Applier.undepend, Applier.tick,
+        Applier.vote, Applier.failed, Applier.think, Applier.learn, Applier.decide, Applier.ask, Applier.approve,
+        Applier.hand_in, Applier.count, Applier.alert, Applier.stop, Applier.void, Applier.undepend, Applier.tick,
     )
 }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ LOOKS = 5
 LONGEST_BACKOFF_S = 300
 TRIES = 8
 """Of one run whose step fails each time, over some four minutes; then a person is asked."""
-_KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text")
+_KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text", "note")
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +58,8 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
     limits = lesson_book.thresholds(settings.lessons)
     waits = Waits(
         settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops, runtime.policy.checks,
-        estimate_factor=settings.breakers.estimate_factor,
+        plan=settings.approvals.plan, estimate_factor=settings.breakers.estimate_factor,
+        models=settings.consensus.models,
     )  # fmt: skip
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
@@ -104,12 +105,16 @@ class Coordinator:
 
     async def _step(self, claim: Claim) -> None:
         mission_id = claim.run.mission_id
-        loaded = await self.store.read(load, mission_id, self.personas, self.clock.now())
+        loaded = await self._loaded(mission_id)
         if await self._end_loops(claim, loaded):
-            loaded = await self.store.read(load, mission_id, self.personas, self.clock.now())
+            loaded = await self._loaded(mission_id)
         with self.store.telemetry.span("resolve", agent=COORDINATOR, count=len(loaded.events)):
             outcome = await self._look(loaded) if loaded.events else Outcome([])
         await self.store.write(self._commit, claim, loaded, outcome)
+
+    async def _loaded(self, mission_id: str) -> Loaded:
+        now, consensus = self.clock.now(), bool(self.waits.models)
+        return await self.store.read(load, mission_id, self.personas, now, consensus=consensus)
 
     async def _end_loops(self, claim: Claim, loaded: Loaded) -> bool:
         """Blocks the tasks whose last change was one too many, before anything follows from it. Source: row I1."""
@@ -131,7 +136,7 @@ class Coordinator:
         mailbox.finish(tx, claim, "completed", "end_turn", now, result=None, error=None)
 
     async def _look(self, loaded: Loaded) -> Outcome:
-        view = loaded.view
+        view = replace(loaded.view, asks_about_plan=self.waits.plan == "ask")
         if view.version != GRAPH_VERSION:
             return _other_version(view)
         if view.root.status == "BLOCKED" and not view.canceled:
@@ -167,7 +172,7 @@ class Coordinator:
     async def _give_up(self, claim: Claim, error: str) -> None:
         """Asks a person; where not even that can be done by the graph's doors, the run is a dead letter."""
         try:
-            loaded = await self.store.read(load, claim.run.mission_id, self.personas, self.clock.now())
+            loaded = await self._loaded(claim.run.mission_id)
             await self.store.write(self._ask, claim, loaded, error)
         except (LeaseLost, StoreError):
             raise

@@ -74,6 +74,14 @@ def check(task: TaskView, result: Result, number: int) -> Effect:
     }  # fmt: skip
 
 
+def vote(task: TaskView, result: Result, against: Sequence[str], for_it: Sequence[str]) -> Effect:
+    """Asks three models about disputed work, once for its review cycle. Source: row A10."""
+    return {
+        "do": "vote", "task": task.id, "deliverable": result.id, "against": list(against), "for": list(for_it),
+        "cycle": task.review_cycles,
+    }  # fmt: skip
+
+
 def failed(task: TaskView, feedback: str | None) -> Effect:
     """Counts a try that came to nothing, and says what the next one is told."""
     return {"do": "failed", "task": task.id, "attempt": task.attempt, "feedback": feedback}

@@ -10,10 +10,10 @@ from interlock.agents.persona import Persona
 from interlock.core.errors import NotFound
 from interlock.core.values import usd
 from interlock.graph.delegation import Candidate
-from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, highest
+from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, Vote, highest
 from interlock.policy.budgets import day_key
 from interlock.policy.checks import stored
-from interlock.store import checkpoints, coordination, evidence, ledger, looks, missions, squad, tasks
+from interlock.store import checkpoints, coordination, evidence, ledger, looks, missions, squad, tasks, votes
 from interlock.store.tx import Tx
 
 PROVING = frozenset({"REVIEW", "NEEDS_APPROVAL"})
@@ -28,12 +28,14 @@ class Loaded:
     checkpoint_id: str | None
 
 
-def load(tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime) -> Loaded:
-    """Reads a mission. Raises NotFound."""
+def load(
+    tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime, *, consensus: bool = False
+) -> Loaded:  # fmt: skip
+    """Reads a mission; with `consensus`, what models have said of disputed work too. Raises NotFound."""
     mission = missions.mission(tx, mission_id)
     if mission is None:
         raise NotFound("mission", mission_id)
-    seen = _Tables(tx, mission_id)
+    seen = _Tables(tx, mission_id, consensus=consensus)
     rows = tasks.of_mission(tx, mission_id)
     root, *others = [seen.task(row) for row in sorted(rows, key=lambda row: row.parent_id is not None)]
     account = ledger.account(tx, f"mission:{mission_id}")
@@ -61,6 +63,7 @@ def load(tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime
         personas=personas,
         candidates=_candidates(tx, mission.project_id, personas, now),
         texts=_texts(tx, root, others),
+        consensus=consensus,
         looks=frozenset(looks.of_mission(tx, mission_id)),
     )
     return Loaded(view, tuple(missions.pending(tx, mission_id)), checkpoint.id if checkpoint else None)
@@ -69,8 +72,8 @@ def load(tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime
 class _Tables:
     """The rows about a mission's tasks, by task."""
 
-    def __init__(self, tx: Tx, mission_id: str) -> None:
-        self._tx = tx
+    def __init__(self, tx: Tx, mission_id: str, *, consensus: bool) -> None:
+        self._tx, self._consensus = tx, consensus
         self.runs = {
             row.idempotency_key: RunView(
                 id=row.id, key=row.idempotency_key, status=row.status, task_id=row.task_id,
@@ -131,7 +134,16 @@ class _Tables:
             version=row.version,
             demands=tuple(check.name for check in stored(row.checks) if not check.waived),
             proof=_proof(self._tx, row) if row.checks and row.status in PROVING else None,
+            ballots=_ballots(self._tx, row) if self._consensus and row.status == "REVIEW" else (),
         )
+
+
+def _ballots(tx: Tx, row: Any) -> tuple[Vote, ...]:
+    found = votes.about(tx, votes.of_task(row.id, row.review_cycles))
+    return tuple(
+        Vote(seat=each.seat, model=each.model, verdict=each.verdict, reason=each.reason, run_id=each.run_id)
+        for each in found
+    )
 
 
 def _proof(tx: Tx, row: Any) -> Proof | None:

@@ -3,9 +3,11 @@
 Who may answer a question is the approvals' matter.
 """
 
+from functools import partial
+
 from interlock.graph import effects, proving
+from interlock.graph.disputing import dissent, is_disputed, settled
 from interlock.graph.effects import Effect
-from interlock.graph.proving import MOST_CYCLES
 from interlock.graph.view import MissionView, Result, TaskView, derived_id, highest
 
 HANDED_IN = frozenset({"REVIEW", "NEEDS_APPROVAL", "DONE"})
@@ -33,19 +35,8 @@ def _work(view: MissionView, task: TaskView, result: Result) -> list[Effect]:
         "against": [each.result.id for each in against if each.result],
         "for": [each.result.id for each in reviewers if each.result and each not in against],
     }  # fmt: skip
-    if task.review_cycles >= MOST_CYCLES:
-        return [
-            effects.decide("resolution", "author and reviewer do not agree after the third cycle", inputs, task),
-            *effects.escalate(
-                view,
-                task,
-                kind=None,
-                reason=f"the reviewer still objects after {task.review_cycles} cycles: {words}",
-                question="Author and reviewer do not agree. Is the work to be taken as it is, the dissent on record?",
-                approve="take the work as it is",
-                subject=dissent(task, result),
-            ),
-        ]
+    if is_disputed(task, inputs):
+        return settled(view, task, result, words, inputs, partial(signed_off, view, task, result))
     key = f"changes:{task.id}:v{task.version}"
     return [
         effects.move(task, "IN_PROGRESS", "coordinator", "the reviewer asks for changes", key, feedback=words),
@@ -83,22 +74,17 @@ def current(view: MissionView, review: TaskView) -> bool:
     return review.result.about == author.result.id
 
 
-def dissent(task: TaskView, result: Result) -> str:
-    """The subject of the question whether work is taken against its reviewer."""
-    return derived_id("sub", task.id, "DISSENT", result.id)
-
-
-def signed_off(view: MissionView, task: TaskView, result: Result) -> list[Effect]:
-    """Approves a deliverable where the policy may, else asks a person. Source: row B2.
+def signed_off(view: MissionView, task: TaskView, result: Result, because: str | None = None) -> list[Effect]:
+    """Approves a deliverable where the policy may, else asks a person; always where `because` says why. Row B2.
 
     Its risk is the highest of the persona's profile, what it says of itself, and the calls executed for it.
     """
     if (asked := proving.unjudged(view, task)) is not None:
         return asked
-    return _signed_off(view, task, result)
+    return _signed_off(view, task, result, because)
 
 
-def _signed_off(view: MissionView, task: TaskView, result: Result) -> list[Effect]:
+def _signed_off(view: MissionView, task: TaskView, result: Result, because: str | None) -> list[Effect]:
     persona = view.personas.get(task.worker or task.persona or "")
     risk = highest([persona.risk_profile if persona else "RED", result.risk, task.call_risk])
     trust = view.trust(task.worker)
@@ -106,13 +92,13 @@ def _signed_off(view: MissionView, task: TaskView, result: Result) -> list[Effec
     earlier = sum(q.kind == "TASK_REVIEW" and q.task_id == task.id for q in view.questions)
     approval = derived_id("apr", view.id, task.id, "TASK_REVIEW", earlier)
     key = f"sign_off:{task.id}:v{task.version}"
-    if risk == "GREEN" or (risk == "YELLOW" and trust in ("specialist", "lead")):
+    if because is None and (risk == "GREEN" or (risk == "YELLOW" and trust in ("specialist", "lead"))):
         why = "GREEN work needs no person" if risk == "GREEN" else f"YELLOW work of a {trust}"
         return [
             effects.approve(task, approval, subject, risk, why, result),
             effects.move(task, "DONE", "system", f"approved by the policy: {why}", key, approval=approval),
         ]
-    why = f"{risk} work{'' if risk == 'RED' else f' of an {trust}'} is signed off by a person"
+    why = because or f"{risk} work{'' if risk == 'RED' else f' of an {trust}'} is signed off by a person"
     request = {"title": task.title, "question": "Is this deliverable good?", "deliverable": result.id}
     request |= {"result": result.title, "approve": "it is done", "deny": "it goes back with your reason"}
     if shown := proving.evidence_of(task):

@@ -96,6 +96,17 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What one model said of disputed work; `verdict` is yes, no, lost, or None while it is out. Source: row A10."""
+
+    seat: int
+    model: str
+    verdict: str | None = None
+    reason: str = ""
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """An approval, as far as the coordinator cares."""
 
@@ -139,6 +150,8 @@ class TaskView:
     """What it must pass before it counts as done."""
     proof: Proof | None = None
     """Where it has handed in and must pass checks."""
+    ballots: tuple[Vote, ...] = ()
+    """Of the models that were asked about its dispute in this review cycle."""
 
     @property
     def ended(self) -> bool:
@@ -178,6 +191,10 @@ class MissionView:
     personas: Mapping[str, Persona] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+    asks_about_plan: bool = False
+    """Whether a person approves the plan before work begins."""
+    consensus: bool = False
+    """Whether models are asked where author and reviewer do not agree."""
     looks: frozenset[str] = frozenset()
     """Keys of the Learner's runs so far."""
 
