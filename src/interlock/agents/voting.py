@@ -177,11 +177,20 @@ def conclude(tx: Tx, about: str, now: datetime, *, early: bool = False) -> bool:
         if task is not None:
             missions.notify(tx, task.mission_id, "voted", {"task_id": task_id}, now)
         return task is not None
+    consulting.keep_votes(tx, rest, shown(rows))
     told = in_words(rows, outcome)
     if outcome is Outcome.NO:
         why = "; ".join(row.reason for row in rows if row.verdict == ballots.NO)
         return consulting.refuse_by_consensus(tx, rest, f"{told}: {why}", now)
     return consulting.release(tx, rest, now, [told]) is not None
+
+
+def shown(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Votes as people are shown them."""
+    return [
+        {"seat": row.seat, "model": row.model, "verdict": row.verdict, "reason": row.reason, "run": row.run_id}
+        for row in rows
+    ]
 
 
 def in_words(rows: Sequence[Any], outcome: Outcome) -> str:

@@ -49,6 +49,9 @@ def show_task(task: View, now: datetime) -> None:
         rows = [(s["id"], screen.state(s["status"]), s["persona"] or "–", s["title"]) for s in task["subtasks"]]
         screen.table(("ID", "STATE", "WHO", "~TITLE"), rows, empty="")
     _checks(task)
+    if task["votes"]:
+        screen.heading("Votes of models")
+        _votes(task["votes"])
     _history(task, now)
     if task["approvals"]:
         screen.heading("Waits for an answer")
@@ -80,6 +83,13 @@ def _checks(task: View) -> None:
         screen.heading("Not taken as a deliverable")
         for each in task["turned_back"]:
             screen.line(f"{each['name']}: {screen.plain(each['detail'], one_line=True)}")
+
+
+def _votes(votes: Sequence[View]) -> None:
+    """What models said that were asked. Source: rows A10, C8."""
+    for each in votes:
+        said = screen.plain(each["reason"], one_line=True)
+        screen.line(f"model {each['model']}: {each['verdict'] or 'still asked'}" + (f": {said}" if said else ""))
 
 
 def _history(task: View, now: datetime) -> None:

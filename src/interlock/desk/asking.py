@@ -172,7 +172,7 @@ def _passages(found: Asked) -> list[Passage]:
     card = found.card
     if card["tool"] is not None:
         edits = proposal.edits(card["args"], card["edited_args"]) if card["edited"] else []
-        return [*proposal.arguments(card["tool"], _args(card), found.before), *edits]
+        return [*proposal.arguments(card["tool"], _args(card), found.before), *edits, *_votes(card)]
     passages = proposal.other(card["request"])
     ident = card["request"].get("deliverable")
     if found.deliverable is not None:
@@ -180,6 +180,12 @@ def _passages(found: Asked) -> list[Passage]:
     elif ident is not None:
         passages.append(Passage(f"read it with `interlock deliverable {ident}`", "Deliverable"))
     return passages
+
+
+def _votes(card: View) -> list[Passage]:
+    """What the models said that were asked before people. Source: row C8."""
+    said = [f"{each['model']}: {each['verdict'] or 'out'}: {each['reason']}" for each in card["votes"]]
+    return [Passage(words("\n".join(said)), "Votes of models", verbatim=True)] if said else []
 
 
 def _other(card: View) -> list[Passage]:

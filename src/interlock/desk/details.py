@@ -13,7 +13,7 @@ from interlock.desk.listings import money
 from interlock.desk.office import Office
 from interlock.desk.views import View, view, views
 from interlock.settings import Settings
-from interlock.store import approvals, blobs, ledger, squad, traces
+from interlock.store import approvals, blobs, ledger, squad, traces, votes
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.retention import MARK
@@ -60,6 +60,10 @@ def _task(tx: Tx, ident: str, settings: Settings) -> View:
         approvals=approvals.pending_of_task(tx, task_id),
         checks=evidence.shown(tx, row),
         turned_back=evidence.turned_back(tx, task_id),
+        votes=[
+            view(row, "about", "seat", "model", "verdict", "reason", "run_id", "cost_microusd", "given_at")
+            for row in votes.about_task(tx, task_id)
+        ],
     )
 
 

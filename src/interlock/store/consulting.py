@@ -3,7 +3,7 @@
 Who votes and how votes are counted is the oversight layer's; answers of people are `approvals`'.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,8 @@ from interlock.store.tx import Tx
 
 CONSENSUS = "system:consensus"
 """Who has refused what the models refused."""
+VOTES = "votes"
+"""Of a request: what each model said; seat, model, verdict, reason."""
 _a = APPROVALS.c
 _IS_OUT = sa.and_(_a.id == b("approval"), _a.status == CONSULTING)
 _RELEASE = sa.update(APPROVALS).where(_IS_OUT).values(status="pending", reasons=b("why", type_=_a.reasons.type))
@@ -27,6 +29,7 @@ _REFUSE = (
     .where(_IS_OUT)
     .values(status="denied", decided_by=CONSENSUS, note=b("words"), answered_at=b("now", type_=UTCDateTime()))
 )
+_KEEP = sa.update(APPROVALS).where(_a.id == b("approval")).values(request=b("asked", type_=_a.request.type))
 _CONSULTED = sa.select(APPROVALS).where(_a.status == sa.text("'consulting'")).order_by(_a.created_at, _a.id)
 
 
@@ -68,6 +71,13 @@ def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()
         tx, "approval", approvals.about(row.id), now, project_id=row.project_id, mission_id=row.mission_id
     )  # fmt: skip
     return approvals.approval(tx, approval_id)
+
+
+def keep_votes(tx: Tx, approval_id: str, given: Sequence[Mapping[str, Any]]) -> None:
+    """Puts what the models said on the question's card."""
+    row = approvals.approval(tx, approval_id)
+    if row is not None:
+        tx.run(_KEEP, {"approval": approval_id, "asked": {**row.request, VOTES: [dict(each) for each in given]}})
 
 
 def refuse_by_consensus(tx: Tx, approval_id: str, reasons: str, now: datetime) -> bool:

@@ -17,6 +17,7 @@ from interlock.store.tx import Tx
 VOTES, RUNS = table(Vote), table(Run)
 _v, _r = VOTES.c, RUNS.c
 _OF = sa.select(VOTES).where(_v.about == b("subject")).order_by(_v.seat)
+_ON_TASK = sa.select(VOTES).where(_v.about.like(b("subjects"))).order_by(_v.created_at, _v.about, _v.seat)
 _LOCKED = _OF.with_for_update()
 _BY_RUN = sa.select(VOTES).where(_v.run_id == b("run"))
 _GIVE = (
@@ -58,6 +59,11 @@ def ask(tx: Tx, about: str, seat: int, model: str, run_id: str, now: datetime) -
 def about(tx: Tx, subject: str) -> list[Any]:
     """The votes on something, by seat."""
     return tx.rows(_OF, {"subject": subject})
+
+
+def about_task(tx: Tx, task_id: str) -> list[Any]:
+    """All votes on disputes about a task's work, by cycle and seat."""
+    return tx.rows(_ON_TASK, {"subjects": f"task:{task_id}:%"})
 
 
 def lock(tx: Tx, subject: str) -> list[Any]:
