@@ -26,6 +26,7 @@ from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx, small
 from interlock.worker import abilities
+from interlock.worker.pace import Pace
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 
 IDLE_POLL_S = 1.0
@@ -39,6 +40,8 @@ AT_ONCE_S = 1.5
 STORE_RETRY_S = 1.0
 CLAIMED_AT_ONCE = 16
 """Runs that begin in one round of the event loop; many more would keep all others waiting."""
+CROWD = 64
+"""Runs in hand; so many and less may all get on in one round of the event loop."""
 LONGEST_BACKOFF_S = 300.0
 """Between tries of a run whose end the database did not take."""
 TRIES = 8
@@ -77,6 +80,7 @@ class Worker:
         self._runs: dict[str, _Work] = {}
         self._stopping = self._draining = self._at_once = False
         self._drained: list[str] = []
+        self._pace = Pace(lambda: len(self._runs) > CROWD)
         self._lacks = 0
         self._suspect_at = min(mailbox.SUSPECT, runtime.settings.crash_limit)
         self._keeper: Watchkeeper | None = None
@@ -174,7 +178,7 @@ class Worker:
         if self._draining:
             self._drained.append(claim.run.id)
             interrupt.pause(wanted=True)
-        task = asyncio.create_task(self._work(claim, interrupt), name=f"run {claim.run.id}")
+        task = asyncio.create_task(self._pace.keep(self._work(claim, interrupt)), name=f"run {claim.run.id}")
         self._runs[claim.run.id] = _Work(claim.run.kind, task, interrupt)
         task.add_done_callback(lambda ended: self._ended(claim.run.id, ended))
 

@@ -1,0 +1,92 @@
+"""Runs that become ready by the hundred at once get on a few in each round of the event loop: nothing else waits long.
+
+What a run does is not known here.
+"""
+
+import asyncio
+import types
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from time import perf_counter
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+ROUND_S = 0.015
+"""Of a round of the loop; the rest of one is for commits, connections and whatever else is ready."""
+FIRST_STEP_S, WEIGHT = 0.0005, 0.05
+"""What a step of a run is taken to cost at first, and how much each one that follows counts."""
+
+
+class Pace:
+    """How much of this round of the event loop runs have used; it counts only where there is a crowd of them.
+
+    Those that come too late for a round wait in line, in the order in which they became ready.
+    """
+
+    def __init__(
+        self, is_crowded: Callable[[], bool], *, round_s: float = ROUND_S, timer: Callable[[], float] = perf_counter
+    ) -> None:
+        self._is_crowded, self._round_s, self._timer = is_crowded, round_s, timer
+        self._used_s, self._step_s, self._is_counting = 0.0, FIRST_STEP_S, False
+        self._line: deque[asyncio.Future[None]] = deque()
+
+    async def keep(self, work: Coroutine[Any, Any, T]) -> T:
+        """Awaits `work`, which goes on in a later round wherever the present one is used up. It may be cancelled at
+        any point, as if it was awaited directly.
+        """
+        return await self._kept(work)
+
+    @types.coroutine
+    def _kept(self, work: Coroutine[Any, Any, T]) -> Generator[Any, None, T]:
+        thrown: BaseException | None = None
+        while True:
+            try:
+                if thrown is None and (self._line or self._used_s >= self._round_s):
+                    yield from self._turn()
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 (thrown on into the work)
+                thrown = error
+            began = self._timer()
+            try:
+                awaited = work.send(None) if thrown is None else work.throw(thrown)
+            except StopIteration as ended:
+                result: T = ended.value
+                return result
+            finally:
+                self._count(self._timer() - began)
+            thrown = None
+            try:
+                yield awaited
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 (thrown on into the work)
+                thrown = error
+
+    def _turn(self) -> "asyncio.Future[None]":
+        """A place in the line."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        return turn
+
+    def _count(self, seconds: float) -> None:
+        if not self._is_counting and not self._is_crowded():
+            return
+        self._used_s += seconds
+        self._step_s += WEIGHT * (seconds - self._step_s)
+        if not self._is_counting:
+            self._is_counting = True
+            asyncio.get_running_loop().call_soon(self._next_round)
+
+    def _next_round(self) -> None:
+        """Lets as many go on as should fit, whom the next round finds ready."""
+        self._used_s = 0.0
+        for _ in range(min(len(self._line), 1 + int(self._round_s / self._step_s))):
+            turn = self._line.popleft()
+            if not turn.done():
+                turn.set_result(None)
+        self._is_counting = bool(self._line)
+        if self._line:
+            asyncio.get_running_loop().call_soon(self._next_round)
