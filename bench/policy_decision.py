@@ -1,62 +1,124 @@
-"""How long a policy decision takes: 50 rules, of which three with conditions concern the call."""
+"""How long a policy decision takes: 50 rules, of which three with conditions concern the call; beside other engines.
+
+The others decide the same question in environments of their own (`bench.peers`), from rules that are parsed once.
+"""
 
 import gc
 import statistics
 import time
+from dataclasses import dataclass
 from typing import Any
 
+from bench.peers.decision_driver import AGENT, COMMIT, QUESTIONS, RULES, TASK, TOOL
+from bench.peers.environment import PeerFailed, Process, python_of, versions
 from interlock.policy.calls import Call, Caller
 from interlock.policy.decide import decide
 from interlock.policy.policy_file import policy_from
-from interlock.policy.risk import Trust
+from interlock.policy.risk import Effect, Trust
 from interlock.policy.rules import Policy
 
-NAME = "policy decision: 50 rules, 3 conditions evaluated"
-TARGET_US = 30.0
+NAME = "policy decisions, microseconds: 50 rules, and other engines over the same question"
 CONDITIONS = (
     'args.action in ["push", "pull_request"]',
     'agent.trust == "intern" && args.path.startsWith("src/")',
     "task.cost_usd > 2.0 || args.message.contains('hotfix')",
 )
+PEERS = ("casbin", "cedar", "rego")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call, what deciding it shows, and how long it may take."""
+
+    name: str
+    call: Call
+    target_us: float
+
+
+OURS = (
+    Question("no_condition", Call(tool="file_read", args={"path": "notes/plan.md"}, is_builtin=True), 5.0),
+    Question("three_conditions", Call(tool=TOOL, args=COMMIT, description="Keeps a branch"), 25.0),
+    Question(
+        "shell",
+        Call(tool="code_exec", args={"command": "git log --oneline | head -20 && cat notes/plan.md"}, is_builtin=True),
+        200.0,
+    ),
+    Question(
+        "sql",
+        Call(
+            tool="database", args={"sql": "select id, name from notes where project = 'a' order by id"}, is_builtin=True
+        ),
+        200.0,
+    ),
+)
 
 
 def policy() -> Policy:
-    """50 rules: three with conditions for `publish_branch`, 47 with conditions for other tools."""
-    lines = ["version: 1", "base: {publish_branch: YELLOW}", "rules:"]
-    for number in range(47):
+    """50 rules: three with conditions for the tool that is asked about, 47 with conditions for other tools."""
+    lines = ["version: 1", f"base: {{{TOOL}: YELLOW}}", "rules:"]
+    for number in range(RULES - len(CONDITIONS)):
         lines += [f"  - id: other-{number}", f"    tools: [tool_{number}]", "    when: args.size > 10", "    risk: RED"]
     for number, condition in enumerate(CONDITIONS):
-        lines += [f"  - id: own-{number}", "    tools: [publish_branch]", "    when: |", f"      {condition}"]
+        lines += [f"  - id: own-{number}", f"    tools: [{TOOL}]", "    when: |", f"      {condition}"]
         lines += ["    risk: RED", "    reason: leaves the workspace"]
     return policy_from("\n".join(lines), "bench")
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Microseconds a decision: the median and the best of several rounds, and the share of it that CEL is."""
-    rules = policy()
-    who = Caller(agent_name="a1", persona="coder", trust=Trust.SPECIALIST, project="p1", task_type="engineering")
-    call = Call(
-        tool="publish_branch",
-        args={"action": "commit", "path": "src/interlock/app.py", "message": "say why"},
-        description="Keeps a branch",
-        is_builtin=False,
-    )
-    bare = Call(tool="file_read", args={"path": "notes/plan.md"}, is_builtin=True)
-    rounds, each = (5, 1_000) if quick else (25, 5_000)
-    decision = decide(call, who, rules)
-    held = [_round(each, call, who, rules) for _ in range(rounds)]
-    plain = [_round(each, bare, who, rules) for _ in range(rounds)]
-    median = statistics.median(held)
+    """The median and the best of several rounds for each question of ours, and for each peer."""
+    rules, who = policy(), caller(AGENT)
+    for args, agent, wanted in QUESTIONS:
+        held = decide(Call(tool=TOOL, args=args, description="Keeps a branch"), caller(agent), rules).effect
+        if (held is Effect.HOLD) is not wanted:
+            raise SystemExit(f"{args} by {agent['trust']} is {held}")
+    rounds, each = (5, 500) if quick else (25, 4_000)
+    ours: dict[str, Any] = {}
+    for question in OURS:
+        times = [_round(each, question.call, who, rules) for _ in range(rounds)]
+        median = statistics.median(times)
+        ours[question.name] = {
+            "us_median": round(median, 2), "us_best": round(min(times), 2), "target_us": question.target_us,
+            "met": median <= question.target_us,
+        }  # fmt: skip
     return {
-        "rules": len(rules.rules),
+        "rules": RULES,
         "conditions_evaluated": len(CONDITIONS),
-        "decision": f"{decision.risk} {decision.effect}",
-        "decision_us_median": round(median, 2),
-        "decision_us_best": round(min(held), 2),
-        "decision_without_conditions_us_median": round(statistics.median(plain), 2),
-        "target_us": TARGET_US,
-        "met": median <= TARGET_US,
+        "ours": ours,
+        "others": {peer: _peer(peer, quick) for peer in PEERS},
+        "peers": {peer: versions(peer) for peer in PEERS},
     }
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures as lines."""
+    lines = [f"  {'':>18}  {'median':>9}  {'best':>9}  {'target':>7}"]
+    for name, found in figures["ours"].items():
+        lines.append(f"  {name:>18}  {found['us_median']:9.2f}  {found['us_best']:9.2f}  {found['target_us']:7.0f}")
+    for name, found in figures["others"].items():
+        if "left_out" in found:
+            lines.append(f"  {name:>18}  left out: {found['left_out']}")
+        else:
+            lines.append(f"  {name:>18}  {found['us_median']:9.2f}  {found['us_best']:9.2f}")
+    return "\n".join(lines)
+
+
+def caller(agent: dict[str, Any]) -> Caller:
+    """Who asks."""
+    return Caller(
+        agent_name=agent["name"], persona=agent["persona"], trust=Trust(agent["trust"]), project=TASK["project"],
+        task_type=TASK["type"], cost_usd=TASK["cost_usd"],
+    )  # fmt: skip
+
+
+def _peer(name: str, quick: bool) -> dict[str, Any]:
+    try:
+        process = Process([python_of(name), "-m", f"bench.peers.{name}.job"])
+        process.told()
+        found = process.ask("3 100" if quick else "15 1000")
+        process.end()
+    except PeerFailed as error:
+        return {"left_out": str(error)}
+    return found
 
 
 def _round(times: int, call: Call, who: Caller, rules: Policy) -> float:

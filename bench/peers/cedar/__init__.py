@@ -1,0 +1,1 @@
+"""Cedar as a peer of policy decisions, in an environment of its own."""
