@@ -15,29 +15,37 @@ from interlock.policy.folding import fold
 from interlock.policy.rules import Limits
 from interlock.policy.words import words
 
-_SUMS = frozenset("amount amounts price total sum payment cost fee charge value tip budget bid money dollars usd eur".split())
-_MEANS = frozenset(
-    "iban bic swift cvv cvc cardnumber creditcard debitcard paymentmethod paymentmethods paymentmethodid paymentid cardid "
-    "wallet walletaddress payee beneficiary accountnumber routingnumber sortcode bankaccount toaccount fromaccount "
-    "sourceaccount targetaccount destinationaccount fromaccountid toaccountid payer giftcard couponcode paymenttoken "
-    "cardtoken recipientaccount accountto accountfrom paymentsource billingaccount cardholder cardexpiry cardcvv".split()
+_SUMS = frozenset(
+    "amount amounts price total sum payment cost fee charge value tip budget bid money dollars usd eur".split()
 )
-_TRANSFER = frozenset("recipient recipientid payee to toaccount beneficiary currency memo counterparty receiver merchant side symbol ticker".split())
+_MEANS = frozenset(
+    "iban bic swift cvv cvc cardnumber creditcard debitcard paymentmethod paymentmethods paymentmethodid "
+    "paymentid cardid wallet walletaddress payee beneficiary accountnumber routingnumber sortcode "
+    "bankaccount toaccount fromaccount sourceaccount targetaccount destinationaccount fromaccountid "
+    "toaccountid payer giftcard couponcode paymenttoken cardtoken recipientaccount accountto accountfrom "
+    "paymentsource billingaccount cardholder cardexpiry cardcvv".split()
+)
+_TRANSFER = frozenset(
+    "recipient recipientid payee to toaccount beneficiary currency memo counterparty receiver merchant side symbol "
+    "ticker".split()
+)
 _THINGS = frozenset(
-    "ids emails users recipients contacts numbers phones accounts files paths records members attendees participants cc bcc "
-    "to customers orders messages items rows targets hosts channels groups devices keys invitees guests assignees".split()
+    "ids emails users recipients contacts numbers phones accounts files paths records members attendees "
+    "participants cc bcc to customers orders messages items rows targets hosts channels groups devices "
+    "keys invitees guests assignees".split()
 )
 _QUANTITY = frozenset("quantity qty shares units copies numberofitems itemcount tickets seats lots".split())
 _EVERYTHING = frozenset("* all any everyone everybody everything entire @all @everyone @channel @here %".split())
 _HEAVY = frozenset(
-    "permanent permanently harddelete force hard purge wipe overwrite deleteall all everyone ispublic public makepublic "
-    "publicaccess bypass skipconfirmation skipreview skipcheck noconfirm cascade truncate dropexisting autoapprove autoconfirm "
-    "notify notifyall sendnotification sendnotifications sendemail sendinvites sendupdates admin isadmin "
-    "superuser issuperuser sudo root allowall disableauth unsafe autopay confirmpayment unlock unlocked".split()
+    "permanent permanently harddelete force hard purge wipe overwrite deleteall all everyone ispublic "
+    "public makepublic publicaccess bypass skipconfirmation skipreview skipcheck noconfirm cascade "
+    "truncate dropexisting autoapprove autoconfirm notify notifyall sendnotification sendnotifications "
+    "sendemail sendinvites sendupdates admin isadmin superuser issuperuser sudo root allowall disableauth "
+    "unsafe autopay confirmpayment unlock unlocked".split()
 )
 _OPENING_KEYS = frozenset(
-    "role roles permission permissions access accesslevel privilege privileges scope scopes visibility sharing acl policy grant "
-    "accessrole accesstype permissionlevel sharetype".split()
+    "role roles permission permissions access accesslevel privilege privileges scope scopes visibility "
+    "sharing acl policy grant accessrole accesstype permissionlevel sharetype".split()
 )
 _OPEN = re.compile(
     r"(?:^|[\s_:.,-])(?:admin\w*|owner|root|super\w*|write\w*|rw\w*|edit\w*|manage\w*|full\w*|public\w*|anyone\w*|everyone|all|"
@@ -55,7 +63,9 @@ def topics(key: str) -> frozenset[str]:
     out = set()
     if whole in _SUMS or (found and (found[-1] in _SUMS or found[0] in ("amount", "price"))):
         out.add("sum")
-    if whole in _MEANS or any(part in whole for part in ("iban", "cardnumber", "cvv", "walletaddress", "accountnumber")):
+    if whole in _MEANS or any(
+        part in whole for part in ("iban", "cardnumber", "cvv", "walletaddress", "accountnumber")
+    ):
         out.add("means")
     if whole in _TRANSFER:
         out.add("transfer")
@@ -107,7 +117,9 @@ def judge(args: Mapping[str, Any], limits: Limits) -> list[Raised]:
             found.append(kinds.BULK)
         if "quantity" in topic and (number(value) or 0) > limits.count:
             found.append(kinds.BULK)
-        if "heavy" in topic and (value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "all", "1"))):
+        if "heavy" in topic and (
+            value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "all", "1"))
+        ):
             found.append(kinds.ACTS)
         if "opening" in topic and any(_OPEN.search(fold(each)[:200]) for each in _strings(value)):
             found.append(kinds.ACCESS)
@@ -118,7 +130,9 @@ def _money(args: Mapping[str, Any], about: Mapping[str, frozenset[str]], limits:
     sums = [number(args[key]) for key, topic in about.items() if "sum" in topic]
     large = [each for each in sums if each is not None and each > limits.amount]
     means = any("means" in topic and args[key] not in (None, "", [], {}) for key, topic in about.items())
-    other = any("transfer" in topic and "sum" not in topic and args[key] not in (None, "") for key, topic in about.items())
+    other = any(
+        "transfer" in topic and "sum" not in topic and args[key] not in (None, "") for key, topic in about.items()
+    )
     if means and (large or not any(each is not None for each in sums)):
         return [kinds.PAYS, *([kinds.AMOUNT] if large and limits.amount else [])]
     if other and large:

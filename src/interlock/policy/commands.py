@@ -4,72 +4,71 @@ How text becomes commands is `shell`'s, which program does what is `programs`'.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import lru_cache
 
-from interlock.policy import git, kinds, paths, programs, python_code, shell
+from interlock.policy import kinds, particular, paths, programs, python_code, shell
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import by
+from interlock.policy.report import Report, said
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command, Unreadable
-from interlock.policy.verbs import asks_for_act
 
 DEEPEST = 5
 _STANDARD = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/", "/usr/games/")
 _DANGEROUS_VARIABLES = frozenset(
-    "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV IFS PYTHONSTARTUP PYTHONINSPECT PERL5OPT "
-    "RUBYOPT NODE_OPTIONS JAVA_TOOL_OPTIONS SHELLOPTS BASHOPTS PS4 LESSOPEN LESSCLOSE GIT_EXEC_PATH GIT_CONFIG_GLOBAL "
-    "GCONV_PATH".split()
+    "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV IFS PYTHONSTARTUP "
+    "PYTHONINSPECT PERL5OPT RUBYOPT NODE_OPTIONS JAVA_TOOL_OPTIONS SHELLOPTS BASHOPTS PS4 LESSOPEN "
+    "LESSCLOSE GIT_EXEC_PATH GIT_CONFIG_GLOBAL GCONV_PATH".split()
 )
-_PROGRAM_VARIABLES = re.compile(r"(?:GIT_\w*(?:COMMAND|EDITOR|DIFF|SSH|ASKPASS)|\w*PAGER|EDITOR|VISUAL|PROMPT_COMMAND|BROWSER)")
-_ASKS = frozenset("--version -version --help -help help version -V".split())
+_PROGRAM_VARIABLES = re.compile(
+    r"GIT_\w*(?:COMMAND|EDITOR|DIFF|SSH|ASKPASS)|\w*PAGER|EDITOR|VISUAL|PROMPT_COMMAND|BROWSER"
+)
 _RISKY_CODE = re.compile(
     r"system|exec|`|open|unlink|socket|require|import|eval|spawn|fork|popen|process|child|fetch|http|file|\bio\b|rmdir|"
     r"mkdir|rename|kill|chmod|chown|send|net|%x|const_|instance_|function|constructor|globalthis|qx|<>|\buse\b|load|dir\b|"
     r"\$env|getenv|\bENV\b|passthru|proc_|curl|write|syscall|::",
     re.IGNORECASE,
 )
-_AWK = re.compile(r"system\s*\(|getline|\|\s*&?\s*[\"'$a-z]|/inet|>\s*[\"$a-z]|@load|@include|ENVIRON", re.IGNORECASE)
-_SED = re.compile(r"(?:^|[;\n{}])\s*[0-9$,/~+]*\s*[erwRW]\b\s*\S|/[gpimI0-9]*[ew]\w*\s*(?:$|[;\n}]|\s\S)")
+_VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
 _MODULES = frozenset(
-    "pytest unittest doctest venv virtualenv json.tool timeit compileall py_compile cprofile profile trace dis tokenize ast "
-    "ensurepip calendar this black mypy ruff flake8 isort pylint build sphinx coverage site platform sysconfig "
-    "zipfile tarfile gzip base64 inspect pydoc tabnanny pip".split()
+    "pytest unittest doctest venv virtualenv json.tool timeit compileall py_compile cprofile profile trace "
+    "dis tokenize ast ensurepip calendar this black mypy ruff flake8 isort pylint build sphinx coverage "
+    "site platform sysconfig zipfile tarfile gzip base64 inspect pydoc tabnanny pip".split()
 )
 _BAD_MODULES = frozenset(
-    "http http.server smtpd smtplib ftplib telnetlib socketserver webbrowser twine socket ssl urllib asyncio xmlrpc aiosmtpd "
-    "pyftpdlib imaplib poplib nntplib awscli antigravity".split()
+    "http http.server smtpd smtplib ftplib telnetlib socketserver webbrowser twine socket ssl urllib "
+    "asyncio xmlrpc aiosmtpd pyftpdlib imaplib poplib nntplib awscli antigravity".split()
 )
 _WORLD = re.compile(r"0?[0-7]?[0-7]{0,2}[2367]|0?[4-7][0-7]{3}|(?:[ugoa,]*[oa]?[+=][rwxX]*)")
-_TARGET_WORDS = re.compile(r"[\w][\w:./-]{0,80}")
-_REMOTE = re.compile(r"^(?:[\w.-]+@)?[\w.-]{2,}:(?!//)|^[a-z][a-z0-9+.-]*://")
-_SOME_VALUE = "a1b2" * 5
 _SUSPECT_GLOB = re.compile(r"[*?\[{]")
 
 
-@dataclass(slots=True)
-class Report:
-    """What was found in a script, each kind once."""
+class Script(Report):
+    """A script on its way through its commands."""
 
-    found: dict[str, Raised] = field(default_factory=dict)
-    functions: frozenset[str] = frozenset()
-    """Names of the script's own functions, whose bodies are judged where they stand."""
-    written: dict[str, str | None] = field(default_factory=dict)
-    """Files that the script writes, and their content where the script says it."""
-    away: bool = False
-    """Whether it has gone to a place that is not the workspace."""
+    def script(self, text: str, depth: int) -> None:
+        """Judges what a shell would be given."""
+        _script(text, self, depth)
 
-    def add(self, *found: Raised) -> None:
-        for each in found:
-            self.found.setdefault(each.rule, each)
+    def run(self, command: Command, words: Sequence[str], depth: int) -> None:
+        """Judges a program and its arguments that a command starts."""
+        _run(command, words, self, depth)
+
+    def own_script(self, path: str, depth: int) -> None:
+        """Judges the running of a file."""
+        _own_script(path, self, depth)
+
+    def fed(self, command: Command) -> str | None:
+        """The text that a command reads; None, with a finding, where it cannot be told."""
+        return _fed(command, self)
 
 
 @lru_cache(maxsize=512)
 def judge(text: str) -> tuple[Raised, ...]:
     """What raises a shell script; empty for harmless work in the workspace. Total."""
-    report = Report()
+    report = Script()
     plain = fold(text) if not text.isascii() else text
     for reading in dict.fromkeys((text, plain)):
         _script(reading, report, 0)
@@ -83,13 +82,13 @@ def judge_other(code: str) -> tuple[Raised, ...]:
 
 def judge_words(words: Sequence[str]) -> tuple[Raised, ...]:
     """The same for a program and its arguments that no shell will read."""
-    report = Report()
+    report = Script()
     plain = tuple(fold(word) for word in words)
     _run(Command(plain), plain, report, 0)
     return tuple(report.found.values())
 
 
-def _script(text: str, report: Report, depth: int) -> None:
+def _script(text: str, report: "Script", depth: int) -> None:
     if depth > DEEPEST or UNKNOWN in text:
         report.add(kinds.HIDDEN)
         if depth > DEEPEST:
@@ -103,14 +102,14 @@ def _script(text: str, report: Report, depth: int) -> None:
         report.add(kinds.UNREADABLE)
 
 
-def _command(command: Command, report: Report, depth: int) -> None:
+def _command(command: Command, report: "Script", depth: int) -> None:
     for name, value in command.assigned:
         _variable(name, value, report, depth)
     for operator, target in command.redirects:
-        _redirect(command, operator, target, report)
+        report.redirect(command, operator, target)
     if command.inner or command.words[:1] not in (("echo",), ("printf",)):
-        _paths(command.words, report)
-    if any(names_secret(name, _SOME_VALUE) for name in command.reads):
+        report.touches(command.words)
+    if any(names_secret(name, particular.SOME_VALUE) for name in command.reads):
         report.add(kinds.READS_SECRETS)
     if "IFS" in command.reads:
         report.add(kinds.HIDDEN)
@@ -121,7 +120,7 @@ def _command(command: Command, report: Report, depth: int) -> None:
         _run(command, command.words, report, depth)
 
 
-def _variable(name: str, value: str, report: Report, depth: int) -> None:
+def _variable(name: str, value: str, report: "Script", depth: int) -> None:
     if name in _DANGEROUS_VARIABLES:
         report.add(kinds.HIDDEN)
     elif _PROGRAM_VARIABLES.fullmatch(name):
@@ -130,56 +129,17 @@ def _variable(name: str, value: str, report: Report, depth: int) -> None:
         report.add(kinds.READS_SECRETS)
 
 
-def _redirect(command: Command, operator: str, target: str, report: Report) -> None:
-    where = target.lower()
-    if where.startswith(("/dev/tcp", "/dev/udp")):
-        report.add(kinds.LEAVES)
-    if target.isdigit() or where == "-":
-        return
-    if paths.touches_secret(target):
-        report.add(kinds.READS_SECRETS)
-    if operator.startswith("<"):
-        return
-    _writes(target, report)
-    report.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else _said(command)
-
-
-def _said(command: Command) -> str | None:
-    """What a command prints, where its words say it."""
-    words = command.words
-    if words[:1] not in (("echo",), ("printf",)) or any(UNKNOWN in word for word in words):
-        return None
-    return " ".join(word for word in words[1:] if word not in ("-n", "-e", "-ne"))
-
-
-def _writes(target: str, report: Report) -> None:
-    if paths.is_outside(target) or (report.away and not target.startswith("/dev/")):
-        report.add(kinds.OUTSIDE_WORKSPACE)
-    report.add(*paths.written(target))
-
-
-def _paths(words: Sequence[str], report: Report) -> None:
-    for word in words[1:]:
-        if len(word) > 512 or "\n" in word or word.count(" ") > 3:
-            continue
-        for part in dict.fromkeys((word, word.partition("=")[2], word.partition(":")[2], word[2:] if word[:1] == "-" else "")):
-            if part and paths.touches_secret(part.lstrip("@")):
-                report.add(kinds.READS_SECRETS)
-                return
-            if part and paths.reads_system(part):
-                report.add(kinds.OUTSIDE_WORKSPACE)
-
-
 def _name_of(word: str) -> tuple[str, bool]:
     """The bare name of a program, and whether it is one of the system's own, called by its name."""
     text = fold(word).strip()
     low = text.lower().replace("\\", "/")
     name = low.rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
-    name = re.sub(r"(?<=[a-z])-?\d+(?:\.\d+)*$", "", name) if re.match(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d", name) else name
+    if _VERSIONED.match(name):
+        name = re.sub(r"(?<=[a-z])-?\d+(?:\.\d+)*$", "", name)
     return name, "/" not in low or low.startswith(_STANDARD)
 
 
-def _run(command: Command, words: Sequence[str], report: Report, depth: int) -> None:
+def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -> None:
     """Judges a program and its arguments; wrappers are taken off until the program itself is left."""
     for _ in range(12):
         if not words:
@@ -200,7 +160,7 @@ def _run(command: Command, words: Sequence[str], report: Report, depth: int) -> 
     _program(name, standard, words, command, report, depth)
 
 
-def _inside(name: str, words: Sequence[str], report: Report, depth: int) -> Sequence[str]:
+def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
     """What a wrapper starts."""
     takes, rest = programs.WRAPPERS[name], list(words)
     skip = name in programs.SKIPS
@@ -220,7 +180,15 @@ def _inside(name: str, words: Sequence[str], report: Report, depth: int) -> Sequ
                 break
             if not word.startswith("--") and word[-1] in takes and len(word) == 2 and rest:
                 rest.pop(0)
-            elif word in ("--max-args", "--max-procs", "--delimiter", "--replace", "--adjustment", "--package", "--signal"):
+            elif word in (
+                "--max-args",
+                "--max-procs",
+                "--delimiter",
+                "--replace",
+                "--adjustment",
+                "--package",
+                "--signal",
+            ):
                 del rest[:1]
             if name == "npx" and word in ("-c", "--call"):
                 report.add(kinds.HIDDEN)
@@ -243,13 +211,13 @@ def _inside(name: str, words: Sequence[str], report: Report, depth: int) -> Sequ
     return rest
 
 
-def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: Report, depth: int) -> None:
+def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     args = words[1:]
-    if (special := _SPECIAL.get(name)) is not None:
+    if (special := particular.SPECIAL.get(name)) is not None:
         special(args, command, report, depth)
         return
     if (sure := programs.SURE.get(name)) is not None:
-        if len(args) == 1 and args[0] in _ASKS:
+        if len(args) == 1 and args[0] in particular.ASKS:
             return
         report.add(by(sure, name))
     elif name in programs.SHELLS:
@@ -257,11 +225,11 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
     elif name in programs.INTERPRETERS:
         _interpreter(name, args, command, report, depth)
     elif name in programs.SUBCOMMANDS:
-        _subcommands(name, args, command, report, depth)
+        particular.subcommands(name, args, command, report, depth)
     elif name in programs.RUNS_TARGETS:
-        _targets(args, report)
+        particular.targets(args, report)
     elif name in programs.HARMLESS:
-        _harmless(name, args, command, report)
+        particular.harmless(name, args, command, report)
     elif words[0] in report.functions:
         return
     elif not standard:
@@ -272,61 +240,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
         report.add(kinds.UNKNOWN_PROGRAM)
 
 
-def _harmless(name: str, args: Sequence[str], command: Command, report: Report) -> None:
-    if name == "cd" or name == "pushd":
-        report.away = (bool(args) and paths.is_outside(args[0])) or (report.away and not (args and args[0] == "-"))
-    elif name in ("export", "declare", "set", "typeset", "readonly") and not command.assigned and (
-        not args or list(args) == ["-p"]
-    ):
-        report.add(by(kinds.READS_SECRETS, name))
-    elif name == "history" and any(arg.startswith("-c") or arg.startswith("-d") for arg in args):
-        report.add(by(kinds.DESTROYS, name))
-    elif name in programs.WRITERS:
-        _file_writer(name, args, report)
-    elif (name == "hostname" and args and not args[0].startswith("-")) or (name == "date" and "-s" in args):
-        report.add(by(kinds.ACCESS, name))
-    elif name in ("sort", "yq") or name in programs.HARMLESS:
-        for number, arg in enumerate(args):
-            if arg in ("-o", "-O", "--output") and number + 1 < len(args):
-                _writes(args[number + 1], report)
-            elif arg.startswith(("--output=", "--out=", "--compress-program", "--pre=", "--pre", "--hook")):
-                _writes(arg.partition("=")[2], report)
-                if not arg.startswith("--out"):
-                    report.add(kinds.HIDDEN)
-
-
-def _file_writer(name: str, args: Sequence[str], report: Report) -> None:
-    named = [arg for arg in args if not arg.startswith("-")]
-    options = [arg for arg in args if arg.startswith("-")]
-    if any(arg.startswith(("--to-command", "--checkpoint-action", "--use-compress", "--rsh", "-TT", "--unzip-command")) for arg in options):
-        report.add(kinds.HIDDEN)
-    if name in ("tar", "unzip", "7z", "gzip", "patch"):
-        for number, arg in enumerate(args):
-            if arg in ("-C", "-d", "--directory", "-I", "-F") and number + 1 < len(args):
-                report.add(kinds.HIDDEN) if arg in ("-I", "-F") and name == "tar" else _writes(args[number + 1], report)
-            elif arg.startswith(("--directory=", "-C")):
-                _writes(arg.partition("=")[2] or arg[2:], report)
-        return
-    if name == "rsync":
-        if any(_REMOTE.match(arg) for arg in named) or "-e" in options:
-            report.add(by(kinds.LEAVES, name))
-        if any(arg.startswith("--del") or arg == "--remove-source-files" for arg in options):
-            report.add(by(kinds.DESTROYS, name))
-    if name == "ln" and any(paths.is_outside(arg) for arg in named):
-        report.add(kinds.OUTSIDE_WORKSPACE)
-    targets = named[-1:] if name in ("cp", "install", "rsync", "ln") else named
-    for number, arg in enumerate(args):
-        if arg == "-t" and number + 1 < len(args):
-            targets = [*targets, args[number + 1]]
-        elif arg.startswith("--target-directory="):
-            targets = [*targets, arg.partition("=")[2]]
-    for target in targets:
-        _writes(target, report)
-    if name == "mv" and len(named) > 1 and named[-1] == "/dev/null":
-        report.add(by(kinds.DESTROYS, name))
-
-
-def _own_script(path: str, report: Report, depth: int, *, python: bool = False) -> None:
+def _own_script(path: str, report: "Script", depth: int, *, python: bool = False) -> None:
     """Running a file: one of the workspace is the workspace's own work, unless this script has just written it."""
     if UNKNOWN in path or "*" in path:
         report.add(kinds.HIDDEN)
@@ -344,7 +258,7 @@ def _own_script(path: str, report: Report, depth: int, *, python: bool = False) 
             _script(text, report, depth + 1)
 
 
-def _shell(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
+def _shell(args: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     rest = list(args)
     while rest and rest[0].startswith(("-", "+")) and rest[0] not in ("-", "--"):
         option = rest.pop(0)
@@ -368,7 +282,7 @@ def _shell(args: Sequence[str], command: Command, report: Report, depth: int) ->
         _script(text, report, depth + 1)
 
 
-def _fed(command: Command, report: Report) -> str | None:
+def _fed(command: Command, report: "Script") -> str | None:
     """The text that an interpreter reads; None (with a finding) where it cannot be told."""
     if command.text_in is not None:
         return command.text_in
@@ -381,12 +295,12 @@ def _fed(command: Command, report: Report) -> str | None:
         return None
     if source.words[:1] == ("cat",) and source.text_in is not None:
         return source.text_in
-    if (said := _said(source)) is None:
+    if (text := said(source)) is None:
         report.add(kinds.HIDDEN)
-    return said
+    return text
 
 
-def _interpreter(name: str, args: Sequence[str], command: Command, report: Report, depth: int) -> None:
+def _interpreter(name: str, args: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     takes, rest = programs.INTERPRETERS[name], list(args)
     python = name in ("python", "pypy")
     while rest and rest[0].startswith("-") and rest[0] != "-":
@@ -413,7 +327,7 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: Repor
         if not rest:
             return
     if rest and rest[0] not in ("-", "/dev/stdin"):
-        if _REMOTE.match(rest[0]):
+        if particular.REMOTE.match(rest[0]):
             report.add(kinds.LEAVES)
         _own_script(rest[0], report, depth, python=python)
         return
@@ -429,168 +343,11 @@ def _code(python: bool, code: str) -> tuple[Raised, ...]:
     return (kinds.HIDDEN,) if len(code) > 400 or _RISKY_CODE.search(code) else ()
 
 
-def _module(module: str, rest: Sequence[str], command: Command, report: Report, depth: int) -> None:
+def _module(module: str, rest: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     name = module.lower()
     if name == "pip":
-        _subcommands("pip", rest, command, report, depth)
+        particular.subcommands("pip", rest, command, report, depth)
     elif name in _BAD_MODULES or name.partition(".")[0] in _BAD_MODULES:
         report.add(kinds.LEAVES)
     elif UNKNOWN in name or (report.away and name not in _MODULES):
         report.add(kinds.HIDDEN)
-
-
-def _subcommands(name: str, args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    harmless, otherwise = programs.SUBCOMMANDS[name]
-    rest = [arg for arg in args if not arg.startswith("-")] or list(args)
-    if not rest:
-        if name in ("docker", "ip") or not harmless:
-            report.add(*(() if harmless else (by(otherwise, name),)))
-        return
-    first = rest[0].lower()
-    if first == "compose" and name in ("docker", "podman", "nerdctl"):
-        _subcommands("docker-compose", rest[1:], command, report, depth)
-        return
-    if first in _ASKS or (len(args) == 1 and args[0] in _ASKS):
-        return
-    if first in programs.INNER.get(name, ()):
-        at = args.index(rest[0]) + 1
-        after = args[at:]
-        while after and after[0].startswith("-"):
-            after = after[2:] if after[0] in ("--with", "--python", "-p", "-n", "--extra", "--group") else after[1:]
-        _run(command, after, report, depth + 1)
-        return
-    if first not in harmless or (name in ("ip", "route") and any(a in ("add", "del", "set", "flush", "change") for a in rest)):
-        report.add(by(otherwise, name))
-        return
-    if name in programs.RUNS_TARGETS and first in ("run", "run-script", "run-task", "dev"):
-        _targets(rest[1:], report)
-    if first in programs.FETCHES.get(name, ()):
-        report.add(by(kinds.INSTALLS, name))
-        if any(_REMOTE.match(arg.partition("=")[2] or arg) or arg.startswith(("-i", "--index", "--extra-index", "--registry", "git+")) for arg in args):
-            report.add(by(kinds.LEAVES, name))
-    if name == "journalctl" and any(arg.startswith("--vacuum") or arg == "--rotate" for arg in args):
-        report.add(by(otherwise, name))
-
-
-def _targets(args: Sequence[str], report: Report) -> None:
-    """Names of a project's own recipes: `make test` is work, `make deploy` is what it says."""
-    for number, arg in enumerate(args):
-        if arg in ("-C", "-f", "--file", "--directory") and number + 1 < len(args) and paths.is_outside(args[number + 1]):
-            report.add(kinds.OUTSIDE_WORKSPACE)
-        if arg.startswith(("--eval", "SHELL=")):
-            report.add(kinds.HIDDEN)
-        if not arg.startswith("-") and (not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or asks_for_act(arg.partition("=")[0])):
-            report.add(kinds.ACTS if asks_for_act(arg) else kinds.HIDDEN)
-
-
-def _find(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    for number, arg in enumerate(args):
-        if arg == "-delete":
-            report.add(by(kinds.DESTROYS, "find"))
-        elif arg.startswith(("-fprint", "-fls")) and number + 1 < len(args):
-            _writes(args[number + 1], report)
-        elif arg in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
-            inner = list(args[number + 1 :])
-            end = next((at for at, word in enumerate(inner) if word in (";", "+")), len(inner))
-            _run(command, [word for word in inner[:end] if word != "{}"] or [UNKNOWN], report, depth + 1)
-            _paths(args, report)
-
-
-def _eval(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    _script(" ".join(args), report, depth + 1)
-
-
-def _trap(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    if args and args[0] not in ("-", "-l", "-p"):
-        _script(args[0], report, depth + 1)
-
-
-def _alias(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    for arg in args:
-        _script(arg.partition("=")[2], report, depth + 1)
-
-
-def _source(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    if args:
-        _own_script(args[0], report, depth)
-
-
-def _git(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    found, programs_run = git.judge(args)
-    report.add(*found)
-    for each in programs_run:
-        _script(each, report, depth + 1)
-
-
-def _awk(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    if any(_AWK.search(arg) for arg in args) or any(UNKNOWN in arg for arg in args[:1]):
-        report.add(kinds.HIDDEN)
-
-
-def _sed(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    scripts = [arg for arg in args if not arg.startswith("-")]
-    if any(_SED.search(arg) for arg in scripts[:1]) or any(_SED.search(b) for a, b in zip(args, args[1:], strict=False) if a == "-e"):
-        report.add(kinds.HIDDEN)
-    if any(arg.startswith("-i") or arg.startswith("--in-place") or re.match(r"-[nErsuz]*i", arg) for arg in args):
-        for target in scripts[1:] or scripts:
-            if "/" in target and not target.startswith("s/"):
-                _writes(target, report)
-
-
-def _chmod(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    named = [arg for arg in args if not arg.startswith("-") or re.fullmatch(r"-[rwxst]+", arg)]
-    mode = named[0] if named else ""
-    digits = mode.isdigit()
-    opens = digits and (int(mode[-1]) & 2 or (len(mode) > 3 and mode[-4] in "2467"))
-    opens = opens or (not digits and re.search(r"(?:^|,)[ugoa]*[+=][rxX]*[st]|(?:^|,)(?:[ug]*[oa][ugoa]*|)[+=][rxXst]*w", mode))
-    if opens or UNKNOWN in mode or not mode:
-        report.add(by(kinds.ACCESS, "chmod"))
-    for target in named[1:]:
-        if paths.is_outside(target) or target in ("/", "~", "*"):
-            report.add(by(kinds.ACCESS, "chmod"))
-
-
-def _database(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    from interlock.policy import sql
-
-    statements = [b for a, b in zip(args, args[1:], strict=False) if a in ("-c", "-e", "--command", "--execute", "-cmd")]
-    statements += [arg.partition("=")[2] for arg in args if arg.startswith(("--command=", "--execute="))]
-    named = [arg for arg in args if not arg.startswith("-") and arg not in statements]
-    statements += [arg for number, arg in enumerate(named) if " " in arg or (number and arg.startswith("."))]
-    if any(arg.startswith(("-h", "--host", "-U")) or _REMOTE.match(arg) for arg in args if arg not in ("-header", "--help", "-html")):
-        report.add(kinds.LEAVES)
-    if not statements and (text := _fed(command, report)) is not None:
-        statements = [text]
-    for statement in statements:
-        if UNKNOWN in statement or re.match(r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)", statement):
-            report.add(kinds.HIDDEN)
-        elif not re.match(r"\s*[.\\]\w+", statement):
-            report.add(*sql.judge(statement))
-
-
-def _crontab(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    if list(args) != ["-l"]:
-        report.add(by(kinds.ACCESS, "crontab"))
-
-
-def _printenv(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    if not args or any(names_secret(arg, _SOME_VALUE) or UNKNOWN in arg for arg in args):
-        report.add(by(kinds.READS_SECRETS, "printenv"))
-
-
-def _editor(args: Sequence[str], command: Command, report: Report, depth: int) -> None:
-    if any(arg.startswith(("-c", "+", "-s", "-S", "--cmd", "--eval", "--batch", "-e", "-l", "-f")) for arg in args):
-        report.add(kinds.HIDDEN)
-    for arg in args:
-        if not arg.startswith("-"):
-            _writes(arg, report)
-
-
-_Special = Callable[[Sequence[str], Command, Report, int], None]
-_SPECIAL: dict[str, _Special] = {
-    "find": _find, "fd": _find, "fdfind": _find, "eval": _eval, "trap": _trap, "alias": _alias, "source": _source, ".": _source,
-    "git": _git, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "sed": _sed, "gsed": _sed, "chmod": _chmod,
-    "psql": _database, "mysql": _database, "mariadb": _database, "sqlite3": _database, "duckdb": _database, "sqlite": _database,
-    "crontab": _crontab, "printenv": _printenv,
-    **dict.fromkeys(("vi", "vim", "nvim", "emacs", "nano", "pico", "micro", "helix", "code", "subl"), _editor),
-}  # fmt: skip

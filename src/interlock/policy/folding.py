@@ -31,8 +31,9 @@ _LOOK_ALIKES = str.maketrans(
     )
 )  # fmt: skip
 _SIGNS = frozenset('%&\\=[{"')
-_LONG_RUN = re.compile(r"[A-Za-z0-9+]{14}|(?:[0-9A-Fa-f]{2}[\s:]){8}")
-_SINGLES = re.compile(r"(?<![^\W_])[^\W_](?:[^\w]|_){1,3}[^\W_](?![^\W_])")
+_LONG_RUN = re.compile(r"[A-Za-z0-9+]{14}")
+_SINGLES = re.compile(r"[ ._/|-][^\W_][ ._/|-]{1,3}[^\W_](?![^\W_])")
+_GAP_SIGNS = (" ", ".", "-", "_", "/", "|")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONFUSED = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET".split())
 _MARKS = frozenset(("Mn", "Me", "Cf", "Cs", "Co", "Cn", "Lm"))
@@ -61,11 +62,10 @@ def is_odd(text: str) -> bool:
         return True
     if len(text) < 7:
         return not text.isprintable()
-    if len(text) >= 16 and _LONG_RUN.search(text) is not None:
+    if len(text) >= 16 and max(map(len, text.split()), default=0) >= 14 and _LONG_RUN.search(text) is not None:
         return True
-    if text.count(" ") + text.count(".") + text.count("-") + text.count("_") + text.count("/") + text.count("|") > 2:
-        if _SINGLES.search(text) is not None:
-            return True
+    if sum(map(text.count, _GAP_SIGNS)) > 2 and _SINGLES.search(text) is not None:
+        return True
     return not text.isprintable() and _CONTROL.search(text) is not None
 
 
@@ -91,7 +91,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def looks_latin(word: str) -> bool:
-    """Whether a word is Latin to the eye only: letters of another script among Latin ones, or all of them look-alikes."""
+    """Whether a word is Latin to the eye only: look-alikes of another script, or its letters among Latin ones."""
     if word.isascii():
         return False
     scripts = {unicodedata.name(c, "?").split(" ", 1)[0] for c in word if c.isalpha()}

@@ -3,6 +3,7 @@
 Shell commands in general are judged elsewhere; `action` arguments of a git tool are judged here too.
 """
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -13,11 +14,12 @@ from interlock.policy.kinds import by
 LOCAL = frozenset("status log diff show blame add commit branch checkout switch restore init stash tag".split())
 """Actions of a git tool that stay in the workspace. Source: numbers, "Risk and trust"."""
 _HARMLESS = LOCAL | frozenset(
-    "rev-parse rev-list ls-files ls-tree cat-file grep describe shortlog reflog merge rebase cherry-pick revert mv rm "
-    "merge-base name-rev show-ref symbolic-ref for-each-ref diff-tree diff-index whatchanged annotate bisect notes "
-    "worktree config remote apply am format-patch archive count-objects fsck check-ignore check-attr cherry range-diff "
-    "help version sparse-checkout hash-object var verify-commit diff-files show-branch stripspace mergetool "
-    "difftool clean reset gc prune repack maintenance update-index read-tree write-tree submodule lfs".split()
+    "rev-parse rev-list ls-files ls-tree cat-file grep describe shortlog reflog merge rebase cherry-pick "
+    "revert mv rm merge-base name-rev show-ref symbolic-ref for-each-ref diff-tree diff-index whatchanged "
+    "annotate bisect notes worktree config remote apply am format-patch archive count-objects fsck "
+    "check-ignore check-attr cherry range-diff help version sparse-checkout hash-object var verify-commit "
+    "diff-files show-branch stripspace mergetool difftool clean reset gc prune repack maintenance "
+    "update-index read-tree write-tree submodule lfs".split()
 )
 _BRINGS_IN = frozenset("fetch pull clone ls-remote".split())
 _VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env".split())
@@ -40,7 +42,13 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
             continue
         value = rest.pop(0) if option in _VALUED and rest else option.partition("=")[2]
         if option in ("-c", "--config-env") or option.startswith("--exec-path="):
-            if _RUNS.match(value.partition("=")[0]) and value.partition("=")[2] not in ("cat", "less", "", "false", "true"):
+            if _RUNS.match(value.partition("=")[0]) and value.partition("=")[2] not in (
+                "cat",
+                "less",
+                "",
+                "false",
+                "true",
+            ):
                 found.append(kinds.HIDDEN)
         elif option == "-C" and paths.is_outside(value):
             found.append(kinds.OUTSIDE_WORKSPACE)
@@ -53,7 +61,17 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
             found.append(kinds.HIDDEN)
         return found, runs
     if command not in _HARMLESS:
-        known = command in ("push", "send-email", "credential", "daemon", "instaweb", "svn", "p4", "request-pull", "send-pack")
+        known = command in (
+            "push",
+            "send-email",
+            "credential",
+            "daemon",
+            "instaweb",
+            "svn",
+            "p4",
+            "request-pull",
+            "send-pack",
+        )
         found.append(by(kinds.LEAVES, "git push") if known else kinds.UNKNOWN_PROGRAM)
         return found, runs
     if _loses(command, rest):
@@ -61,7 +79,9 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
     if command == "remote" and rest and rest[0] not in ("-v", "--verbose", "show", "get-url"):
         found.append(by(kinds.LEAVES, "git remote"))
     if command in ("submodule", "lfs") and rest and rest[0] not in ("status", "summary", "ls-files", "env", "track"):
-        found.append(by(kinds.INSTALLS if command == "submodule" and rest[0] in ("update", "init") else kinds.LEAVES, "git"))
+        found.append(
+            by(kinds.INSTALLS if command == "submodule" and rest[0] in ("update", "init") else kinds.LEAVES, "git")
+        )
     if command == "config":
         found += _config(rest)
     if command in ("bisect", "rebase", "submodule", "difftool", "mergetool"):
@@ -78,7 +98,14 @@ def _loses(command: str, rest: Sequence[str]) -> bool:
     if command == "reset":
         return "--hard" in options or "--merge" in options
     if command == "branch":
-        return "D" in short or "d" in short or "--delete" in options or "f" in short or "--force" in options or "M" in short
+        return (
+            "D" in short
+            or "d" in short
+            or "--delete" in options
+            or "f" in short
+            or "--force" in options
+            or "M" in short
+        )
     if command == "tag":
         return "d" in short or "--delete" in options or "f" in short
     if command == "stash":
@@ -112,7 +139,7 @@ def _programs(command: str, rest: Sequence[str]) -> list[str]:
     if command == "submodule" and rest and rest[0] == "foreach":
         return [" ".join(rest[1:])]
     out = [arg.partition("=")[2] for arg in rest if arg.startswith(("--exec=", "--extcmd="))]
-    return out + [b for a, b in zip(rest, rest[1:], strict=False) if a in ("-x", "--exec", "--extcmd")]
+    return out + [b for a, b in itertools.pairwise(rest) if a in ("-x", "--exec", "--extcmd")]
 
 
 def judge_action(args: Mapping[str, object]) -> list[Raised]:

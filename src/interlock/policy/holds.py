@@ -3,7 +3,6 @@
 What a value then means is the business of the module of its topic.
 """
 
-from enum import IntFlag
 from functools import lru_cache
 
 from interlock.policy import amounts, recipients, verbs
@@ -12,8 +11,8 @@ from interlock.policy.targets import is_prose_key
 from interlock.policy.words import words
 
 
-class Holds(IntFlag):
-    """What an argument may hold; several may be true."""
+class Holds:
+    """What an argument may hold, as bits: several may be set. Plain numbers, for they are asked for at every call."""
 
     NOTHING = 0
     COMMAND = 1
@@ -32,8 +31,8 @@ class Holds(IntFlag):
     HEADERS = 8192
 
 
-class Kind(IntFlag):
-    """What a tool is, by its name."""
+class Kind:
+    """What a tool is by its name, as bits."""
 
     PLAIN = 0
     READS = 1
@@ -44,31 +43,40 @@ class Kind(IntFlag):
     WRITES_FILES = 32
 
 
-_COMMAND = frozenset("command commands cmd cmds shell bash argv exec cmdline commandline powershell shellcommand terminal".split())
+_COMMAND = frozenset(
+    "command commands cmd cmds shell bash argv exec cmdline commandline powershell shellcommand terminal".split()
+)
 _CODE = frozenset("code script scripts program source snippet python expression".split())
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
-_URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl address src hostname host page".split())
+_URL = frozenset(
+    "url urls uri uris link links href endpoint site website webpage baseurl address src hostname host page".split()
+)
 _PATH = frozenset(
-    "path paths file files filename filenames filepath filepaths folder directory dir dest destination source src attachments "
-    "attachment output cwd workdir root archive location target input".split()
+    "path paths file files filename filenames filepath filepaths folder directory dir dest destination "
+    "source src attachments attachment output cwd workdir root archive location target input".split()
 )
 _METHOD = frozenset("method httpmethod requestmethod verb httpverb requesttype".split())
-_BODY = frozenset("body data json form files payload formdata postdata upload fields rawbody requestbody jsonbody".split())
+_BODY = frozenset(
+    "body data json form files payload formdata postdata upload fields rawbody requestbody jsonbody".split()
+)
 _HOOK = frozenset("webhook callback hook hooks webhooks webhookurl callbackurl".split())
-_SHELL_TOOLS = frozenset("bash shell terminal sh exec cmd powershell console subprocess zsh ssh command commands execute".split())
+_SHELL_TOOLS = frozenset(
+    "bash shell terminal sh exec cmd powershell console subprocess zsh ssh command commands execute".split()
+)
 _PYTHON_TOOLS = frozenset("python ipython jupyter notebook interpreter repl code".split())
 _DATABASE_TOOLS = frozenset(
-    "sql database db postgres postgresql mysql sqlite mariadb bigquery snowflake redshift duckdb clickhouse mssql oracle".split()
+    "sql database db postgres postgresql mysql sqlite mariadb bigquery snowflake redshift duckdb "
+    "clickhouse mssql oracle".split()
 )
 _HTTP_TOOLS = frozenset("http https request requests fetch curl rest api webhook graphql browser".split())
 _FILE_WRITES = frozenset(
-    "write edit save create append delete move copy put upload replace update patch insert modify rename remove download "
-    "export store make mkdir touch add set overwrite extract unzip install apply new".split()
+    "write edit save create append delete move copy put upload replace update patch insert modify rename "
+    "remove download export store make mkdir touch add set overwrite extract unzip install apply new".split()
 )
 
 
 @lru_cache(maxsize=4096)
-def of(key: str) -> Holds:
+def of(key: str) -> int:
     """What an argument of that name may hold."""
     found = words(fold(key)[:80])
     whole, last = "".join(found), found[-1] if found else ""
@@ -99,7 +107,7 @@ def of(key: str) -> Holds:
 
 
 @lru_cache(maxsize=4096)
-def kind_of(tool: str) -> Kind:
+def kind_of(tool: str) -> int:
     """What a tool of that name is."""
     found = set(words(fold(tool)[:200]))
     out = Kind.READS if verbs.only_reads(tool) else Kind.PLAIN

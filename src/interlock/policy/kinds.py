@@ -35,7 +35,9 @@ BROWSER_ACTS = _red("browser-acts", "it acts on a page: submits, uploads, runs c
 DATABASE_WRITE = _yellow("database-write", "it is not plainly a read")
 DATABASE_SCHEMA = _red("database-schema", "it changes the schema or who may do what")
 DATABASE_DELETE = _red("database-delete", "it deletes what has no version")
-DATABASE_LEAVES = _red("database-leaves", "it reaches beyond the database: files, programs, other servers, its settings")
+DATABASE_LEAVES = _red(
+    "database-leaves", "it reaches beyond the database: files, programs, other servers, its settings"
+)
 DATABASE_UNREADABLE = _red("database-unreadable", "it is not one statement that can be read for sure")
 RECIPIENT = _red("recipient", "somebody it is addressed to is not known to be inside the organisation")
 AMOUNT = _red("amount", "it moves more than the policy's limit")

@@ -14,19 +14,20 @@ from interlock.policy.kinds import BOOTSTRAP_FILE, OUTSIDE_WORKSPACE, READS_SECR
 LONGEST = 4096
 _SECRET_FOLDERS = tuple(
     f"/{folder}/"
-    for folder in ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud .config/gh "
-    ".mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets "
-    "etc/ssl/private etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d".split()
+    for folder in ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud "
+    ".config/gh .mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets etc/ssl/private "
+    "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d".split()
 )
 _SECRET_NAMES = frozenset(
-    ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .vault-token .s3cfg .boto .dockercfg "
-    "shadow shadow- gshadow gshadow- sudoers master.passwd opasswd authorized_keys id_rsa id_dsa id_ecdsa id_ed25519 "
-    "identity.pfx wallet.dat key4.db key3.db logins.json cookies.sqlite ntds.dit credentials credentials.json "
-    "credentials.yaml credentials.yml credentials.csv credentials.xml credentials.ini client_secret.json "
-    "service-account.json secrets.json secrets.yaml secrets.yml secrets.toml secrets.env secrets.txt secrets.ini "
-    "secret.json secret.yaml secret.yml secret.txt passwords.txt passwords.csv password.txt passwords.json tokens.json "
-    "terraform.tfstate kubeconfig .bash_history .zsh_history .mysql_history .psql_history .python_history "
-    ".sh_history .fish_history .rediscli_history kcore .terraformrc .condarc .claude.json".split()
+    ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .vault-token .s3cfg .boto "
+    ".dockercfg shadow shadow- gshadow gshadow- sudoers master.passwd opasswd authorized_keys id_rsa "
+    "id_dsa id_ecdsa id_ed25519 identity.pfx wallet.dat key4.db key3.db logins.json cookies.sqlite "
+    "ntds.dit credentials credentials.json credentials.yaml credentials.yml credentials.csv "
+    "credentials.xml credentials.ini client_secret.json service-account.json secrets.json secrets.yaml "
+    "secrets.yml secrets.toml secrets.env secrets.txt secrets.ini secret.json secret.yaml secret.yml "
+    "secret.txt passwords.txt passwords.csv password.txt passwords.json tokens.json terraform.tfstate "
+    "kubeconfig .bash_history .zsh_history .mysql_history .psql_history .python_history .sh_history "
+    ".fish_history .rediscli_history kcore .terraformrc .condarc .claude.json".split()
 )
 _SECRET_WHOLE = frozenset("/etc/passwd /etc/group /etc/passwd- /proc/kcore /dev/mem /dev/kmem /etc/krb5.keytab".split())
 _SECRET_END = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|keytab|agekey)$")

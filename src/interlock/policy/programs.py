@@ -10,82 +10,86 @@ from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, PAYS, READS
 
 HARMLESS = frozenset(
     """
-    ls dir vdir tree pwd cd pushd popd dirs cat tac head tail less more nl wc sort uniq cut paste join comm column fold fmt
-    expand unexpand tr rev grep egrep fgrep rg ag ack fd fdfind locate basename dirname realpath readlink stat file du df
-    free uptime uname hostname whoami id groups who w date cal ncal time sleep true false test [ [[ : echo printf seq yes
-    factor bc dc expr let type which whereis hash man info help apropos whatis tldr diff diff3 cmp sdiff colordiff patch
-    md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum base64 base32 basenc xxd od hexdump
-    hd strings iconv dos2unix unix2dos jq yq xmllint xsltproc csvcut csvlook csvgrep csvsort csvstat csvjson mlr pandoc
-    touch mkdir mktemp cp mv ln install tee split csplit rmdir rename tar gzip gunzip zcat zgrep zless bzip2 bunzip2 bzcat
-    xz unxz xzcat zstd unzstd zstdcat lz4 zip unzip zipinfo 7z 7za ar cpio pr ptx tsort shuf numfmt nproc arch tty
-    clear reset tput stty ps pgrep pidof pstree top htop jobs wait fg bg lscpu lsblk lsmem lsof vmstat iostat mpstat
-    sar dmesg locale localectl timedatectl getconf ulimit umask read mapfile readarray shift return exit break continue
-    local declare typeset readonly export unset set shopt unalias times caller getopts getopt logout disown complete
-    compgen history bind builtin pytest py.test tox nox coverage mypy ruff black isort flake8 pylint pyright bandit
-    pre-commit autopep8 yapf pydocstyle vulture radon pyflakes pycodestyle hypothesis sphinx-build mkdocs pdoc jupyter
-    ipython gcc g++ cc c++ clang clang++ clang-format clang-tidy ld as nm objdump readelf ldd size cmake ninja meson
-    autoconf automake ctest cpack gdb valgrind rustc rustfmt javac java jar javap kotlinc kotlin scalac ghc stack gofmt
-    golangci-lint tsc eslint prettier jest vitest mocha webpack vite rollup esbuild babel parcel standard tslint stylelint
-    ava nyc c8 next nuxt astro svelte-check ng vue-cli-service turbo nx lerna swc biome shellcheck shfmt hadolint
-    actionlint yamllint markdownlint codespell aspell hunspell vale proselint awk-lint dot graphviz plantuml mmdc
-    gnuplot convert identify magick mogrify ffmpeg ffprobe sox exiftool optipng pngquant pdftotext pdfinfo pdftoppm qpdf
-    ghostscript gs pdflatex latex xelatex lualatex bibtex latexmk tesseract wkhtmltopdf octave rscript r julia
-    phpunit phpstan rspec rubocop mix dart swift swiftc msbuild cloc tokei scc sloccount
-    wdiff dwdiff delta bat exa eza lsd ncdu dust duf hyperfine entr watch tig ctags etags cscope indent uncrustify protoc
-    thrift flatc buf sqlformat sqlfluff jsonlint ajv xq tomlq envsubst cowsay figlet fortune lolcat banner neofetch
-    screenfetch sqlite3_analyzer pg_dump mysqldump interlock msgfmt xgettext gperf flex bison yacc lex m4
-    findmnt blkid lspci lsusb lshw getent last lastlog uuidgen cksfv pathchk sync nice
-    get-childitem gci get-content gc get-location select-string where-object select-object measure-object get-date
-    get-process write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
+    ls dir vdir tree pwd cd pushd popd dirs cat tac head tail less more nl wc sort uniq cut paste join comm column
+    fold fmt expand unexpand tr rev grep egrep fgrep rg ag ack fd fdfind locate basename dirname realpath readlink
+    stat file du df free uptime uname hostname whoami id groups who w date cal ncal time sleep true false test [ [[ :
+    echo printf seq yes factor bc dc expr let type which whereis hash man info help apropos whatis tldr diff diff3 cmp
+    sdiff colordiff patch md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum base64 base32
+    basenc xxd od hexdump hd strings iconv dos2unix unix2dos jq yq xmllint xsltproc csvcut csvlook csvgrep csvsort
+    csvstat csvjson mlr pandoc touch mkdir mktemp cp mv ln install tee split csplit rmdir rename tar gzip gunzip zcat
+    zgrep zless bzip2 bunzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 zip unzip zipinfo 7z 7za ar cpio pr ptx
+    tsort shuf numfmt nproc arch tty clear reset tput stty ps pgrep pidof pstree top htop jobs wait fg bg lscpu lsblk
+    lsmem lsof vmstat iostat mpstat sar dmesg locale localectl timedatectl getconf ulimit umask read mapfile readarray
+    shift return exit break continue local declare typeset readonly export unset set shopt unalias times caller
+    getopts getopt logout disown complete compgen history bind builtin pytest py.test tox nox coverage mypy ruff black
+    isort flake8 pylint pyright bandit pre-commit autopep8 yapf pydocstyle vulture radon pyflakes pycodestyle
+    hypothesis sphinx-build mkdocs pdoc jupyter ipython gcc g++ cc c++ clang clang++ clang-format clang-tidy ld as nm
+    objdump readelf ldd size cmake ninja meson autoconf automake ctest cpack gdb valgrind rustc rustfmt javac java jar
+    javap kotlinc kotlin scalac ghc stack gofmt golangci-lint tsc eslint prettier jest vitest mocha webpack vite
+    rollup esbuild babel parcel standard tslint stylelint ava nyc c8 next nuxt astro svelte-check ng vue-cli-service
+    turbo nx lerna swc biome shellcheck shfmt hadolint actionlint yamllint markdownlint codespell aspell hunspell vale
+    proselint awk-lint dot graphviz plantuml mmdc gnuplot convert identify magick mogrify ffmpeg ffprobe sox exiftool
+    optipng pngquant pdftotext pdfinfo pdftoppm qpdf ghostscript gs pdflatex latex xelatex lualatex bibtex latexmk
+    tesseract wkhtmltopdf octave rscript r julia phpunit phpstan rspec rubocop mix dart swift swiftc msbuild cloc
+    tokei scc sloccount wdiff dwdiff delta bat exa eza lsd ncdu dust duf hyperfine entr watch tig ctags etags cscope
+    indent uncrustify protoc thrift flatc buf sqlformat sqlfluff jsonlint ajv xq tomlq envsubst cowsay figlet fortune
+    lolcat banner neofetch screenfetch sqlite3_analyzer pg_dump mysqldump interlock msgfmt xgettext gperf flex bison
+    yacc lex m4 findmnt blkid lspci lsusb lshw getent last lastlog uuidgen cksfv pathchk sync nice get-childitem gci
+    get-content gc get-location select-string where-object select-object measure-object get-date get-process
+    write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
     """.split()
 )
 """Programs that look, compute, or change files that their arguments name."""
 
 SURE: Mapping[str, Raised] = {
     **dict.fromkeys(
-        "curl wget wget2 aria2c axel http https httpie xh curlie lynx w3m links elinks ssh scp sftp mosh autossh sshfs "
-        "telnet ftp lftp ncftp tftp nc ncat netcat socat cryptcat smbclient rclone croc wormhole magic-wormhole ngrok "
-        "cloudflared localtunnel lt bore frpc chisel mail mailx mutt neomutt sendmail msmtp swaks ssmtp exim postfix gh glab "
-        "hub aws gcloud gsutil az doctl heroku fly flyctl vercel netlify wrangler firebase supabase railway eb cdk sls "
-        "serverless pulumi s3cmd s5cmd mc azcopy kubectl oc helm k9s argocd flux istioctl minikube kind "
-        "skaffold nomad consul boundary ansible ansible-playbook salt puppet chef knife cap fab twine skopeo crane oras "
-        "cosign slack-cli telegram-send twurl t tweet ping ping6 hping3 fping traceroute tracepath mtr dig "
-        "nslookup host whois drill nmap masscan zmap nikto sqlmap hydra medusa gobuster ffuf dirb wfuzz wpscan "
-        "msfconsole metasploit tcpdump tshark wireshark ettercap bettercap arpspoof aircrack-ng responder "
-        "redis-cli mongo mongosh mongodump cqlsh influx clickhouse-client etcdctl kafka-console-producer "
-        "kafka-console-consumer kcat rabbitmqadmin mosquitto_pub mosquitto_sub nats wscat websocat grpcurl grpcui "
-        "ipfs transmission-cli qbittorrent youtube-dl yt-dlp gallery-dl xdg-open xdg-email open start firefox chromium "
-        "google-chrome chrome puppeteer invoke-webrequest iwr invoke-restmethod irm start-bitstransfer "
-        "certutil bitsadmin new-object send-mailmessage test-netconnection ldapsearch rpcclient snmpwalk rdesktop xfreerdp "
-        "vncviewer openvpn wg wg-quick tailscale zerotier-cli tor torsocks proxychains proxychains4 curlftpfs davfs2 "
-        "mount.cifs wall write talk finger rsh rlogin rexec rcp".split(),
+        "curl wget wget2 aria2c axel http https httpie xh curlie lynx w3m links elinks ssh scp sftp mosh "
+        "autossh sshfs telnet ftp lftp ncftp tftp nc ncat netcat socat cryptcat smbclient rclone croc "
+        "wormhole magic-wormhole ngrok cloudflared localtunnel lt bore frpc chisel mail mailx mutt "
+        "neomutt sendmail msmtp swaks ssmtp exim postfix gh glab hub aws gcloud gsutil az doctl heroku "
+        "fly flyctl vercel netlify wrangler firebase supabase railway eb cdk sls serverless pulumi s3cmd "
+        "s5cmd mc azcopy kubectl oc helm k9s argocd flux istioctl minikube kind skaffold nomad consul "
+        "boundary ansible ansible-playbook salt puppet chef knife cap fab twine skopeo crane oras cosign "
+        "slack-cli telegram-send twurl t tweet ping ping6 hping3 fping traceroute tracepath mtr dig "
+        "nslookup host whois drill nmap masscan zmap nikto sqlmap hydra medusa gobuster ffuf dirb wfuzz "
+        "wpscan msfconsole metasploit tcpdump tshark wireshark ettercap bettercap arpspoof aircrack-ng "
+        "responder redis-cli mongo mongosh mongodump cqlsh influx clickhouse-client etcdctl "
+        "kafka-console-producer kafka-console-consumer kcat rabbitmqadmin mosquitto_pub mosquitto_sub "
+        "nats wscat websocat grpcurl grpcui ipfs transmission-cli qbittorrent youtube-dl yt-dlp "
+        "gallery-dl xdg-open xdg-email open start firefox chromium google-chrome chrome puppeteer "
+        "invoke-webrequest iwr invoke-restmethod irm start-bitstransfer certutil bitsadmin new-object "
+        "send-mailmessage test-netconnection ldapsearch rpcclient snmpwalk rdesktop xfreerdp vncviewer "
+        "openvpn wg wg-quick tailscale zerotier-cli tor torsocks proxychains proxychains4 curlftpfs "
+        "davfs2 mount.cifs wall write talk finger rsh rlogin rexec rcp".split(),
         LEAVES,
     ),
     **dict.fromkeys(
-        "rm unlink dd mkfs shred srm wipe wipefs truncate fdisk sfdisk gdisk cfdisk sgdisk parted mkswap swapoff "
-        "mke2fs debugfs hdparm blkdiscard fsck lvremove vgremove pvremove mdadm cryptsetup zpool zfs btrfs format "
-        "reboot shutdown halt poweroff init telinit kill pkill killall killall5 xkill skill dropdb mysqladmin fallocate "
-        "trash trash-put rimraf del erase rd deltree remove-item ri clear-content clear-disk format-volume "
-        "diskpart cipher vssadmin wbadmin bcdedit stop-process stop-computer restart-computer taskkill stress "
-        "stress-ng fork bleachbit fstrim logrotate logsave dkms stop-service clear-eventlog wevtutil badblocks".split(),
+        "rm unlink dd mkfs shred srm wipe wipefs truncate fdisk sfdisk gdisk cfdisk sgdisk parted mkswap "
+        "swapoff mke2fs debugfs hdparm blkdiscard fsck lvremove vgremove pvremove mdadm cryptsetup zpool "
+        "zfs btrfs format reboot shutdown halt poweroff init telinit kill pkill killall killall5 xkill "
+        "skill dropdb mysqladmin fallocate trash trash-put rimraf del erase rd deltree remove-item ri "
+        "clear-content clear-disk format-volume diskpart cipher vssadmin wbadmin bcdedit stop-process "
+        "stop-computer restart-computer taskkill stress stress-ng fork bleachbit fstrim logrotate logsave "
+        "dkms stop-service clear-eventlog wevtutil badblocks".split(),
         DESTROYS,
     ),
     **dict.fromkeys(
-        "chown chgrp useradd userdel usermod adduser deluser addgroup delgroup groupadd groupdel groupmod passwd "
-        "chpasswd chsh chfn chage gpasswd newgrp newusers vipw vigr visudo crontab at batch atrm anacron iptables ip6tables "
-        "nft ufw firewall-cmd ebtables setfacl chattr setcap capsh setenforce semanage chcon restorecon setsebool insmod "
-        "modprobe rmmod depmod sysctl mount umount losetup swapon chroot nsenter unshare runuser su pkexec runas machinectl "
-        "update-rc.d chkconfig rc-update launchctl loginctl hostnamectl update-alternatives alternatives ldconfig "
-        "visudoers ssh-keygen ssh-copy-id ssh-add ssh-agent createuser dropuser htpasswd dscl ntfsfix auditctl "
-        "icacls cacls takeown net netsh reg regedit schtasks sc wmic set-executionpolicy new-localuser add-localgroupmember "
-        "set-acl set-service new-service enable-psremoting gpedit dseditgroup kadmin ktutil realm adcli pam-auth-update "
-        "ptrace gcore ld.so screen tmux dtach".split(),
+        "chown chgrp useradd userdel usermod adduser deluser addgroup delgroup groupadd groupdel groupmod "
+        "passwd chpasswd chsh chfn chage gpasswd newgrp newusers vipw vigr visudo crontab at batch atrm "
+        "anacron iptables ip6tables nft ufw firewall-cmd ebtables setfacl chattr setcap capsh setenforce "
+        "semanage chcon restorecon setsebool insmod modprobe rmmod depmod sysctl mount umount losetup "
+        "swapon chroot nsenter unshare runuser su pkexec runas machinectl update-rc.d chkconfig rc-update "
+        "launchctl loginctl hostnamectl update-alternatives alternatives ldconfig visudoers ssh-keygen "
+        "ssh-copy-id ssh-add ssh-agent createuser dropuser htpasswd dscl ntfsfix auditctl icacls cacls "
+        "takeown net netsh reg regedit schtasks sc wmic set-executionpolicy new-localuser "
+        "add-localgroupmember set-acl set-service new-service enable-psremoting gpedit dseditgroup kadmin "
+        "ktutil realm adcli pam-auth-update ptrace gcore ld.so screen tmux dtach".split(),
         ACCESS,
     ),
     **dict.fromkeys(
-        "printenv gpg gpg2 gpg-agent pass gopass op bw lpass vault secret-tool security keyring mimikatz john hashcat "
-        "pwdump secretsdump.py unshadow chntpw samdump2 age rage sops ansible-vault get-credential cmdkey "
-        "keepassxc-cli credential xclip xsel pbpaste pbcopy".split(),
+        "printenv gpg gpg2 gpg-agent pass gopass op bw lpass vault secret-tool security keyring mimikatz "
+        "john hashcat pwdump secretsdump.py unshadow chntpw samdump2 age rage sops ansible-vault "
+        "get-credential cmdkey keepassxc-cli credential xclip xsel pbpaste pbcopy".split(),
         READS_SECRETS,
     ),
     **dict.fromkeys(
@@ -93,9 +97,9 @@ SURE: Mapping[str, Raised] = {
         PAYS,
     ),
     **dict.fromkeys(
-        "iex invoke-expression start-process invoke-command icm add-type powershell pwsh cmd rundll32 regsvr32 mshta "
-        "cscript wscript osascript expect script tclsh wish ed ex qemu-system-x86_64 gimp-console xterm "
-        "gnome-terminal konsole openrc systemd-run enable fc bpftrace systemtap".split(),
+        "iex invoke-expression start-process invoke-command icm add-type powershell pwsh cmd rundll32 "
+        "regsvr32 mshta cscript wscript osascript expect script tclsh wish ed ex qemu-system-x86_64 "
+        "gimp-console xterm gnome-terminal konsole openrc systemd-run enable fc bpftrace systemtap".split(),
         HIDDEN,
     ),
 }
@@ -122,21 +126,45 @@ INTERPRETERS: Mapping[str, str] = {
 """Interpreters, with the letters of the options that take code."""
 
 SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
-    "npm": (frozenset("test t run run-script start build ls list outdated view info init pack lint audit ci install i "
-                      "add update prune dedupe explain why version root prefix bin fund doctor help".split()), LEAVES),
-    "yarn": (frozenset("test run start build list outdated info init install add lint why version remove upgrade workspaces "
-                       "dev format".split()), LEAVES),
-    "pnpm": (frozenset("test run start build ls list outdated init install i add lint why remove update dev -r".split()), LEAVES),
-    "pip": (frozenset("install list show freeze check download uninstall inspect debug help wheel hash cache".split()), LEAVES),
+    "npm": (
+        frozenset(
+            "test t run run-script start build ls list outdated view info init pack lint audit ci install "
+            "i add update prune dedupe explain why version root prefix bin fund doctor help".split()
+        ),
+        LEAVES,
+    ),
+    "yarn": (
+        frozenset(
+            "test run start build list outdated info init install add lint why version remove upgrade "
+            "workspaces dev format".split()
+        ),
+        LEAVES,
+    ),
+    "pnpm": (
+        frozenset("test run start build ls list outdated init install i add lint why remove update dev -r".split()),
+        LEAVES,
+    ),
+    "pip": (
+        frozenset("install list show freeze check download uninstall inspect debug help wheel hash cache".split()),
+        LEAVES,
+    ),
     "pipx": (frozenset("list install run".split()), LEAVES),
     "uv": (frozenset("run pip sync lock venv add remove tree python tool build init version export".split()), LEAVES),
     "poetry": (frozenset("install run add build lock show check update remove init version env new".split()), LEAVES),
     "pdm": (frozenset("install run add build lock list update remove sync".split()), LEAVES),
     "hatch": (frozenset("run build env test fmt version new shell".split()), LEAVES),
     "conda": (frozenset("list info env install create activate run search".split()), LEAVES),
-    "cargo": (frozenset("build check test run fmt clippy doc bench tree metadata new init add clean update fetch vendor "
-                        "install nextest expand version".split()), LEAVES),
-    "go": (frozenset("build test run vet fmt mod list env version doc generate install get tool clean work".split()), LEAVES),
+    "cargo": (
+        frozenset(
+            "build check test run fmt clippy doc bench tree metadata new init add clean update fetch "
+            "vendor install nextest expand version".split()
+        ),
+        LEAVES,
+    ),
+    "go": (
+        frozenset("build test run vet fmt mod list env version doc generate install get tool clean work".split()),
+        LEAVES,
+    ),
     "gem": (frozenset("list install build search info outdated env".split()), LEAVES),
     "bundle": (frozenset("install exec list check update show outdated".split()), LEAVES),
     "composer": (frozenset("install require update show validate test dump-autoload".split()), LEAVES),
@@ -167,7 +195,10 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "tofu": (frozenset("fmt validate version show output graph".split()), LEAVES),
     "terragrunt": (frozenset("hclfmt validate".split()), LEAVES),
     "vagrant": (frozenset("status".split()), ACCESS),
-    "systemctl": (frozenset("status list-units list-unit-files is-active is-enabled is-failed show cat --version".split()), ACCESS),
+    "systemctl": (
+        frozenset("status list-units list-unit-files is-active is-enabled is-failed show cat --version".split()),
+        ACCESS,
+    ),
     "service": (frozenset("--status-all".split()), ACCESS),
     "journalctl": (frozenset("-u -n -f -xe -b --no-pager --since -k -p".split()), DESTROYS),
     "ip": (frozenset("a addr address link l r route neigh -br -4 -6 -s -c".split()), ACCESS),
@@ -176,14 +207,17 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "ss": (frozenset("-tulpn -an -a -t -u -l -n -p -tln -tlnp -s".split()), LEAVES),
     "svn": (frozenset("status diff log info update up checkout co cat list blame add".split()), LEAVES),
     "hg": (frozenset("status diff log add commit update id summary cat annotate branch".split()), LEAVES),
-    "openssl": (frozenset("version dgst enc rand x509 verify sha256 md5 base64 passwd genrsa req asn1parse".split()), LEAVES),
+    "openssl": (
+        frozenset("version dgst enc rand x509 verify sha256 md5 base64 passwd genrsa req asn1parse".split()),
+        LEAVES,
+    ),
     "rustup": (frozenset("show toolchain".split()), LEAVES),
     "nvm": (frozenset("ls list use current".split()), LEAVES),
     "asdf": (frozenset("list current where".split()), LEAVES),
     "alembic": (frozenset("history current heads show branches".split()), DESTROYS),
     "prisma": (frozenset("format validate generate".split()), DESTROYS),
     "rails": (frozenset("test routes stats".split()), HIDDEN),
-}  # fmt: skip
+}
 """Programs of many commands: the harmless commands, and what every other is."""
 
 FETCHES: Mapping[str, frozenset[str]] = {
@@ -204,11 +238,16 @@ FETCHES: Mapping[str, frozenset[str]] = {
 }
 """Commands that bring in what others wrote."""
 INNER: Mapping[str, frozenset[str]] = {
-    "uv": frozenset(("run", "pip")), "poetry": frozenset(("run",)), "pdm": frozenset(("run",)), "hatch": frozenset(("run",)),
+    "uv": frozenset(("run", "pip")), "poetry": frozenset(("run",)), "pdm": frozenset(("run",)),
+    "hatch": frozenset(("run",)),
     "bundle": frozenset(("exec",)), "conda": frozenset(("run",)), "pipx": frozenset(("run",)),
 }  # fmt: skip
 """Commands that start the program that follows."""
-RUNS_TARGETS = frozenset("make gmake just task rake invoke inv gradle gradlew ant bazel npm yarn pnpm nox mage mvn".split())
+RUNS_TARGETS = frozenset(
+    "make gmake just task rake invoke inv gradle gradlew ant bazel npm yarn pnpm nox mage mvn".split()
+)
 """Programs whose arguments name pieces of the project's own recipes: the names are read as words."""
-WRITERS = frozenset("cp mv ln tee touch mkdir install rmdir split csplit patch tar unzip 7z rsync rename mktemp gzip".split())
+WRITERS = frozenset(
+    "cp mv ln tee touch mkdir install rmdir split csplit patch tar unzip 7z rsync rename mktemp gzip".split()
+)
 """Programs that write where their arguments say."""

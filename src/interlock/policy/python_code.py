@@ -4,92 +4,17 @@ Nothing is run, and no other language is read here.
 """
 
 import ast
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from interlock.policy import kinds, paths
+from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.secrets import names_secret
 
 LONGEST = 40_000
 MOST_NODES = 20_000
-_NETWORK = frozenset(
-    "socket ssl requests httpx httpx2 aiohttp urllib3 http urllib smtplib aiosmtplib ftplib telnetlib imaplib poplib nntplib "
-    "xmlrpc socketserver websocket websockets paramiko fabric asyncssh pexpect boto3 botocore aiobotocore google azure "
-    "slack_sdk slack_bolt telegram discord tweepy twilio sendgrid mailgun stripe paypalrestsdk openai anthropic kafka pika "
-    "redis pymongo psycopg psycopg2 pymysql mysql asyncpg cassandra elasticsearch webbrowser selenium playwright mechanize "
-    "scapy impacket nmap shodan dns ldap3 paho pysftp scp web3 ccxt kubernetes docker github gitlab jira notion_client "
-    "pyftpdlib flask_mail yagmail exchangelib praw facebook instagrapi pycurl tornado twisted gevent grpc zmq "
-    "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
-)
-_PURE_PARTS = frozenset("urllib.parse urllib.error http.HTTPStatus http.cookies google.protobuf requests.exceptions".split())
-_HIDING = frozenset(
-    "jsonpickle ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb gc winreg _winreg "
-    "win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb builtins zipimport "
-    "pkgutil crypt".split()
-)
-_ACCESS = frozenset("crontab spwd pam ptrace".split())
-_CALLS: Mapping[str, Raised] = {
-    **dict.fromkeys(
-        "os.remove os.unlink os.rmdir os.removedirs shutil.rmtree os.truncate os.kill os.killpg signal.pthread_kill "
-        "send2trash.send2trash os.abort os.forkpty".split(),
-        kinds.DESTROYS,
-    ),
-    **dict.fromkeys(
-        "os.chmod os.chown os.lchown os.lchmod os.fchmod os.fchown os.setuid os.setgid os.seteuid os.setgroups os.setegid "
-        "os.chroot shutil.chown os.mknod os.fork os.setresuid".split(),
-        kinds.ACCESS,
-    ),
-    **dict.fromkeys(
-        "os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.execlpe os.spawnv os.spawnl os.spawnvp "
-        "os.spawnlp os.spawnve os.spawnle os.posix_spawn os.posix_spawnp os.startfile pty.spawn sys.settrace sys.setprofile "
-        "types.CodeType types.FunctionType pandas.read_pickle pd.read_pickle torch.load joblib.load "
-        " yaml.unsafe_load sys._getframe".split(),
-        kinds.HIDDEN,
-    ),
-    **dict.fromkeys(
-        "pandas.read_html pd.read_html torch.hub.load nltk.download asyncio.open_connection asyncio.start_server "
-        "asyncio.create_connection asyncio.open_unix_connection".split(),
-        kinds.LEAVES,
-    ),
-}
-_PROGRAMS = frozenset(
-    "os.system os.popen subprocess.run subprocess.call subprocess.Popen subprocess.check_call subprocess.check_output "
-    "subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell "
-    "asyncio.create_subprocess_exec sh.bash get_ipython.system get_ipython.run_line_magic".split()
-)
-_RISKY = frozenset(
-    "system popen execv execve execl execlp execvp spawnv spawnl fork unlink rmtree rmdir removedirs kill killpg chmod chown "
-    "Popen check_output check_call getoutput urlopen sendmail eval exec __import__ import_module".split()
-)
-"""Names of attributes that harm whatever they are taken from."""
-_EXECUTES = frozenset(("eval", "exec", "compile", "__import__", "execfile", "globals", "vars", "breakpoint"))
-_INNARDS = frozenset(
-    "__subclasses__ __globals__ __builtins__ __bases__ __base__ __mro__ __code__ __closure__ __getattribute__ __loader__ "
-    "__import__ __reduce__ __reduce_ex__ f_globals f_locals f_builtins gi_frame tb_frame func_globals".split()
-)
-_DESTROYING = frozenset("unlink rmdir rmtree remove_file delete_file kill".split())
-_SENDING = frozenset("urlopen urlretrieve sendmail send_message create_connection getaddrinfo gethostbyname sendto".split())
-_SOME_VALUE = "a1b2" * 5
-_WRITE_MODE = re.compile(r"[wax+]")
-_PATH_CALLS = frozenset(
-    "open io.open codecs.open os.open pathlib.Path Path PurePath pathlib.PurePath os.listdir os.scandir os.walk os.stat "
-    "glob.glob glob.iglob shutil.copy shutil.copyfile shutil.copy2 shutil.copytree shutil.move os.rename os.replace "
-    "os.makedirs os.mkdir os.symlink os.link os.chdir zipfile.ZipFile tarfile.open sqlite3.connect np.loadtxt "
-    "pd.read_csv shutil.make_archive shutil.unpack_archive os.path.join os.path.expanduser linecache.getlines fileinput.input "
-    "file_path read_text shutil.disk_usage os.path.getsize".split()
-)
-_WRITING = frozenset(
-    "shutil.copy shutil.copyfile shutil.copy2 shutil.copytree shutil.move os.rename os.replace os.makedirs os.mkdir os.symlink "
-    "os.link shutil.unpack_archive".split()
-)
-_ENVIRONMENT = frozenset(("os.environ", "os.environb"))
-_ASKS_ENVIRONMENT = frozenset(("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "os.getenvb"))
-_URL = re.compile(r"^(?:https?|ftp|sftp|s3|gs|git|ssh|tcp|udp|wss?|ldap|smb)://", re.IGNORECASE)
-_MAGIC = re.compile(r"^\s*(?:!{1,2}|%%?(?:bash|sh|system|sx|script|run|load|pip|writefile)\b)", re.MULTILINE)
 
 
 @lru_cache(maxsize=512)
@@ -104,7 +29,7 @@ def judge(code: str) -> tuple[Raised, ...]:
 
 def parsed(code: str) -> ast.AST | None:
     """The syntax tree; None where it is not Python, or too large to judge."""
-    if len(code) > LONGEST or "\x00" in code or _MAGIC.search(code):
+    if len(code) > LONGEST or "\x00" in code or t.MAGIC.search(code):
         return None
     try:
         text = fold(code) if not code.isascii() and not code.isprintable() else code
@@ -172,13 +97,13 @@ class _Reader:
     def _module(self, whole: str) -> None:
         top = whole.partition(".")[0]
         two = ".".join(whole.split(".")[:2])
-        if two in _PURE_PARTS:
+        if two in t.PURE_PARTS:
             return
-        if top in _NETWORK:
+        if top in t.NETWORK:
             self.add(kinds.LEAVES)
-        elif top in _HIDING:
+        elif top in t.HIDING:
             self.add(kinds.HIDDEN)
-        elif top in _ACCESS:
+        elif top in t.ACCESS:
             self.add(kinds.ACCESS)
 
     def _remember(self, node: ast.Assign) -> None:
@@ -195,7 +120,9 @@ class _Reader:
             parts.append(node.attr)
             node = node.value
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
-            imports = node.func.id == "__import__" if isinstance(node.func, ast.Name) else node.func.attr == "import_module"
+            imports = (
+                node.func.id == "__import__" if isinstance(node.func, ast.Name) else node.func.attr == "import_module"
+            )
             if imports and (module := self._constant(node.args[0])) is not None:
                 parts.append(module)
                 return ".".join(reversed(parts))
@@ -216,9 +143,16 @@ class _Reader:
             left, right = self._constant(node.left, depth + 1), self._constant(node.right, depth + 1)
             return None if left is None or right is None else left + right
         if isinstance(node, ast.JoinedStr):
-            parts = [self._constant(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values]
+            parts = [
+                self._constant(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values
+            ]
             return None if None in parts else "".join(part for part in parts if part is not None)
-        if isinstance(node, ast.Call) and self._dotted(node.func) in ("os.path.expanduser", "pathlib.Path", "Path", "str"):
+        if isinstance(node, ast.Call) and self._dotted(node.func) in (
+            "os.path.expanduser",
+            "pathlib.Path",
+            "Path",
+            "str",
+        ):
             return self._constant(node.args[0], depth + 1) if node.args else None
         if isinstance(node, ast.Call) and (self._dotted(node.func) or "").endswith("path.join"):
             joined = [self._constant(each, depth + 1) for each in node.args]
@@ -228,25 +162,25 @@ class _Reader:
     def _call(self, node: ast.Call) -> None:
         name = self._dotted(node.func)
         last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
-        if name in _EXECUTES:
+        if name in t.EXECUTES:
             self._execution(name, node)
         elif name in ("getattr", "setattr", "delattr") and len(node.args) > 1:
             self._attribute(self._constant(node.args[1]), self._dotted(node.args[0]))
-        elif name in _PROGRAMS:
+        elif name in t.PROGRAMS:
             self._program(node)
-        elif name is not None and (kind := _CALLS.get(name)) is not None:
+        elif name is not None and (kind := t.CALLS.get(name)) is not None:
             self._known(name, kind, node)
-        elif name is None and last in _RISKY:
+        elif name is None and last in t.RISKY:
             self.add(kinds.HIDDEN)
-        if name in _ASKS_ENVIRONMENT:
+        if name in t.ASKS_ENVIRONMENT:
             if isinstance(node.func, ast.Attribute):
                 self.settled.add(id(node.func.value))
             key = self._constant(node.args[0]) if node.args else None
-            if key is None or names_secret(key, _SOME_VALUE):
+            if key is None or names_secret(key, t.SOME_VALUE):
                 self.add(kinds.READS_SECRETS)
-        if last in _DESTROYING and isinstance(node.func, ast.Attribute) and name not in _CALLS:
+        if last in t.DESTROYING and isinstance(node.func, ast.Attribute) and name not in t.CALLS:
             self.add(kinds.DESTROYS)
-        if last in _SENDING:
+        if last in t.SENDING:
             self.add(kinds.LEAVES)
         if last in ("extractall",) and any(paths.is_outside(text) for text in self._texts_of(node)):
             self.add(kinds.OUTSIDE_WORKSPACE)
@@ -272,9 +206,16 @@ class _Reader:
 
     def _attribute(self, name: str | None, owner: str | None) -> None:
         if name is None:
-            if owner is None or owner.partition(".")[0] in ("os", "sys", "subprocess", "shutil", "builtins", "__builtins__"):
+            if owner is None or owner.partition(".")[0] in (
+                "os",
+                "sys",
+                "subprocess",
+                "shutil",
+                "builtins",
+                "__builtins__",
+            ):
                 self.add(kinds.HIDDEN)
-        elif name in _INNARDS or name in _RISKY:
+        elif name in t.INNARDS or name in t.RISKY:
             self.add(kinds.HIDDEN)
 
     def _program(self, node: ast.Call) -> None:
@@ -303,18 +244,30 @@ class _Reader:
 
     def _files(self, name: str | None, last: str, node: ast.Call) -> None:
         texts = self._texts_of(node)
-        if name in _PATH_CALLS or last in ("open", "Path", "to_csv", "to_json", "to_excel", "to_pickle", "savefig", "save", "write_text"):
+        if name in t.PATH_CALLS or last in (
+            "open",
+            "Path",
+            "to_csv",
+            "to_json",
+            "to_excel",
+            "to_pickle",
+            "savefig",
+            "save",
+            "write_text",
+        ):
             for text in texts:
                 if paths.touches_secret(text):
                     self.add(kinds.READS_SECRETS)
                 if "\n" not in text and paths.reads_system(text):
                     self.add(kinds.OUTSIDE_WORKSPACE)
-        writes = name in _WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
-        targets = texts[:2] if name in _WRITING else texts[:1]
+        writes = name in t.WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
+        targets = texts[:2] if name in t.WRITING else texts[:1]
         if last == "open" and name != "os.open":
-            mode = self._mode(node, 0 if isinstance(node.func, ast.Attribute) and name not in _PATH_CALLS else 1)
-            writes = mode is None or _WRITE_MODE.search(mode) is not None
-        elif last in ("write_text", "write_bytes", "touch", "mkdir", "symlink_to", "rename", "replace") and isinstance(node.func, ast.Attribute):
+            mode = self._mode(node, 0 if isinstance(node.func, ast.Attribute) and name not in t.PATH_CALLS else 1)
+            writes = mode is None or t.WRITE_MODE.search(mode) is not None
+        elif last in ("write_text", "write_bytes", "touch", "mkdir", "symlink_to", "rename", "replace") and isinstance(
+            node.func, ast.Attribute
+        ):
             writes = True
             owner = self._constant(node.func.value)
             targets = [owner] if owner is not None else []
@@ -332,28 +285,41 @@ class _Reader:
 
     def _named(self, node: ast.Attribute | ast.Name) -> None:
         name = node.attr if isinstance(node, ast.Attribute) else node.id
-        if name in _INNARDS:
+        if name in t.INNARDS:
             self.add(kinds.HIDDEN)
             return
-        if id(node) not in self.settled and self._dotted(node) in _ENVIRONMENT:
+        if id(node) not in self.settled and self._dotted(node) in t.ENVIRONMENT:
             self.add(kinds.READS_SECRETS)
 
     def _subscript(self, node: ast.Subscript) -> None:
         owner = self._dotted(node.value)
         key = self._constant(node.slice)
-        if owner in _ENVIRONMENT:
+        if owner in t.ENVIRONMENT:
             self.settled.add(id(node.value))
-            if isinstance(node.ctx, ast.Load) and (key is None or names_secret(key, _SOME_VALUE)):
+            if isinstance(node.ctx, ast.Load) and (key is None or names_secret(key, t.SOME_VALUE)):
                 self.add(kinds.READS_SECRETS)
-        if owner in ("sys.modules", "globals", "locals", "__builtins__") or (
-            isinstance(node.value, ast.Call) and self._dotted(node.value.func) in ("globals", "locals", "vars")
+        if (
+            owner in ("sys.modules", "globals", "locals", "__builtins__")
+            or (isinstance(node.value, ast.Call) and self._dotted(node.value.func) in ("globals", "locals", "vars"))
+        ) and (
+            key is None
+            or key
+            in (
+                "os",
+                "subprocess",
+                "socket",
+                "eval",
+                "exec",
+                "__builtins__",
+                "sys",
+                "__import__",
+            )
         ):
-            if key is None or key in ("os", "subprocess", "socket", "eval", "exec", "__builtins__", "sys", "__import__"):
-                self.add(kinds.HIDDEN)
+            self.add(kinds.HIDDEN)
 
     def _text(self, text: str) -> None:
         if len(text) < 300 and "\n" not in text:
-            if _URL.match(text.strip()) and self.found.get(kinds.LEAVES.rule) is None and self._fetches_anyway(text):
+            if t.URL.match(text.strip()) and self.found.get(kinds.LEAVES.rule) is None and self._fetches_anyway(text):
                 self.add(kinds.LEAVES)
             if ("/" in text or text.startswith(".")) and " " not in text and paths.touches_secret(text):
                 self.add(kinds.READS_SECRETS)
@@ -361,4 +327,3 @@ class _Reader:
     def _fetches_anyway(self, text: str) -> bool:
         """Whether an address is given to a library that opens addresses like files."""
         return bool({"pandas", "pd", "polars", "dask", "cv2", "fsspec", "xarray", "pyarrow"} & set(self.names))
-

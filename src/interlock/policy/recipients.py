@@ -14,22 +14,25 @@ from interlock.policy.words import words
 
 MOST_TEXT = 20_000
 _SURELY = frozenset(
-    "recipient recipients cc bcc attendee attendees participant participants invitee invitees guest guests sharewith "
-    "sharedwith payee beneficiary receiver receivers replyto forwardto sendto mailto assignees collaborators collaborator "
-    "addressee addressees toaddress toaddresses toemail toemails torecipients recipientemail recipientemails inviteemail "
-    "inviteemails emailto tonumber tophone followers subscribers grantee grantees destinationemail toaddrs".split()
+    "recipient recipients cc bcc attendee attendees participant participants invitee invitees guest guests "
+    "sharewith sharedwith payee beneficiary receiver receivers replyto forwardto sendto mailto assignees "
+    "collaborators collaborator addressee addressees toaddress toaddresses toemail toemails torecipients "
+    "recipientemail recipientemails inviteemail inviteemails emailto tonumber tophone followers "
+    "subscribers grantee grantees destinationemail toaddrs".split()
 )
 """Names of arguments that only ever hold recipients: whoever they name and is not known to be inside is outside."""
 _PERHAPS = frozenset(
-    "to email emails mail address addresses user users username contact contacts phone phones number numbers phonenumber "
-    "mobile whom who person people member members target targets owner handle channel destination dest peer callee "
-    "delegate editors viewers invite share".split()
+    "to email emails mail address addresses user users username contact contacts phone phones number "
+    "numbers phonenumber mobile whom who person people member members target targets owner handle channel "
+    "destination dest peer callee delegate editors viewers invite share".split()
 )
 """Names of arguments that hold recipients where they hold addresses."""
 _MAIL = re.compile(r"[^\s<>,;()\[\]{}\"'|]+@[^\s<>,;()\[\]{}\"'|]+")
 _PHONE = re.compile(r"\+?\(?\d[\d\s().-]{6,20}\d")
 _IBAN = re.compile(r"[A-Za-z]{2}\d{2}(?:\s?[A-Za-z0-9]){11,30}")
-_WALLET = re.compile(r"0x[0-9a-fA-F]{40}|(?:bc1|tb1|ltc1)[a-z0-9]{20,80}|[13][1-9A-HJ-NP-Za-km-z]{25,34}|[1-9A-HJ-NP-Za-km-z]{43,44}|4[0-9AB][1-9A-HJ-NP-Za-km-z]{93}")
+_WALLET = re.compile(
+    r"0x[0-9a-fA-F]{40}|(?:bc1|tb1|ltc1)[a-z0-9]{20,80}|[13][1-9A-HJ-NP-Za-km-z]{25,34}|[1-9A-HJ-NP-Za-km-z]{43,44}|4[0-9AB][1-9A-HJ-NP-Za-km-z]{93}"
+)
 _HANDLE = re.compile(r"@[\w.-]{2,40}")
 _ROUTED = re.compile(r"[%!:\\]|^@|\.\.|^\.|\.$")
 
@@ -118,4 +121,3 @@ def count(value: Any) -> int:
     if isinstance(value, str):
         return max(1, len(_MAIL.findall(value[:MOST_TEXT])))
     return 1 if value else 0
-

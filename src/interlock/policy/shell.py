@@ -103,7 +103,15 @@ class _Reader:
             if self.nodes > MOST_NODES:
                 raise Unreadable("too large")
             kind = node.type
-            if kind in ("comment", "word", "string_content", "raw_string", "number", "heredoc_content", "variable_name"):
+            if kind in (
+                "comment",
+                "word",
+                "string_content",
+                "raw_string",
+                "number",
+                "heredoc_content",
+                "variable_name",
+            ):
                 continue
             children = node.named_children
             if kind in ("command", "declaration_command", "unset_command", "test_command"):

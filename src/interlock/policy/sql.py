@@ -25,22 +25,25 @@ DEEPEST = 100
 _READS = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN PRAGMA USE".split())
 _BRACKETS = frozenset("BEGIN COMMIT ROLLBACK START SAVEPOINT RELEASE END ABORT".split())
 _FIRST: Mapping[str, Raised] = {
-    **dict.fromkeys("INSERT UPDATE MERGE REPLACE UPSERT LOCK NOTIFY LISTEN UNLISTEN COMMENT ANALYZE".split(), kinds.DATABASE_WRITE),
     **dict.fromkeys(
-        "CREATE ALTER DROP TRUNCATE GRANT REVOKE REINDEX VACUUM RENAME REASSIGN CLUSTER REFRESH SECURITY DENY IMPORT "
-        "CHECKPOINT DISCARD OPTIMIZE REPAIR UNDROP".split(),
+        "INSERT UPDATE MERGE REPLACE UPSERT LOCK NOTIFY LISTEN UNLISTEN COMMENT ANALYZE".split(), kinds.DATABASE_WRITE
+    ),
+    **dict.fromkeys(
+        "CREATE ALTER DROP TRUNCATE GRANT REVOKE REINDEX VACUUM RENAME REASSIGN CLUSTER REFRESH SECURITY "
+        "DENY IMPORT CHECKPOINT DISCARD OPTIMIZE REPAIR UNDROP".split(),
         kinds.DATABASE_SCHEMA,
     ),
     **dict.fromkeys("DELETE PURGE".split(), kinds.DATABASE_DELETE),
     **dict.fromkeys(
-        "COPY ATTACH DETACH LOAD INSTALL SET RESET EXPORT UNLOAD PUT GET SHUTDOWN KILL BACKUP RESTORE HANDLER FLUSH".split(),
+        "COPY ATTACH DETACH LOAD INSTALL SET RESET EXPORT UNLOAD PUT GET SHUTDOWN KILL BACKUP RESTORE "
+        "HANDLER FLUSH".split(),
         kinds.DATABASE_LEAVES,
     ),
 }
 """What a statement does by its first word; any other is not readable."""
 _SUSPECT = frozenset(
-    "INSERT UPDATE DELETE MERGE REPLACE INTO CREATE ALTER DROP TRUNCATE GRANT REVOKE COPY CALL EXEC EXECUTE DO ATTACH "
-    "OUTFILE DUMPFILE OPENROWSET OPENQUERY OPENDATASOURCE".split()
+    "INSERT UPDATE DELETE MERGE REPLACE INTO CREATE ALTER DROP TRUNCATE GRANT REVOKE COPY CALL EXEC "
+    "EXECUTE DO ATTACH OUTFILE DUMPFILE OPENROWSET OPENQUERY OPENDATASOURCE".split()
 )
 _REACHING = re.compile(
     r"pg_(?:read|ls|stat_file|file|terminate|cancel|reload|rotate|switch|create|drop|logical|replication|backup|start|stop|"
@@ -52,11 +55,13 @@ _REACHING = re.compile(
     r"system|exec\w*|plpy\w*|net|curl\w*|inputs?|waitfor|master_key\w*|aes_decrypt|decrypt\w*"
 )
 _FINE = frozenset("truncate replace share order insert overlay position extract cast release".split())
-_SECRET_TABLES = frozenset("pg_shadow pg_authid pg_user_mapping pg_user_mappings pg_hba_file_rules sql_logins syslogins".split())
+_SECRET_TABLES = frozenset(
+    "pg_shadow pg_authid pg_user_mapping pg_user_mappings pg_hba_file_rules sql_logins syslogins".split()
+)
 _READING_PRAGMAS = frozenset(
-    "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list database_list user_version "
-    "schema_version page_count page_size integrity_check quick_check compile_options function_list collation_list "
-    "encoding freelist_count journal_mode foreign_keys application_id".split()
+    "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list database_list "
+    "user_version schema_version page_count page_size integrity_check quick_check compile_options "
+    "function_list collation_list encoding freelist_count journal_mode foreign_keys application_id".split()
 )
 _START = re.compile(
     r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(?:select\b[\s(*'\"`\[\d+:@-]|with\s+(?:recursive\s+)?[\w\"`]+\s*(?:\([^)]*\)\s*)?as\b|"
@@ -69,7 +74,9 @@ _START = re.compile(
     r"call\s+[\w.]+\s*\(|vacuum\b|do\s+\$|declare\s+@|show\s+(?:tables|databases|columns|index|create|grants|processlist)\b|values\s*\()",
     re.IGNORECASE | re.DOTALL,
 )
-_OPTIONS = re.compile(r"\s*(?:\([^()]*\)|(?:(?:analy[sz]e|verbose|extended|partitions|query\s+plan)\b\s*)+)", re.IGNORECASE)
+_OPTIONS = re.compile(
+    r"\s*(?:\([^()]*\)|(?:(?:analy[sz]e|verbose|extended|partitions|query\s+plan)\b\s*)+)", re.IGNORECASE
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NESTED = re.compile(r"/\*(?:(?!\*/).)*?/\*", re.DOTALL)
 
@@ -99,7 +106,7 @@ def _judge(text: str) -> Sequence[Raised]:
         dialect = _dialect(name)
         try:
             tokens = dialect.tokenize(text)
-        except Exception:  # noqa: BLE001, S112 - where a dialect cannot read it, another has to
+        except Exception:  # noqa: BLE001 - where a dialect cannot read it, another has to
             continue
         read += 1
         found += _statements(tokens, text, dialect)
@@ -182,8 +189,18 @@ def _pragma(tokens: "list[Token]") -> list[Raised]:
     names = [token.text.lower() for token in tokens]
     changes = any(token.token_type.name == "EQ" for token in tokens)
     name = names[2] if len(names) > 2 and names[1] == "." else (names[0] if names else "")
-    alone = len(names) <= 4 and name not in ("journal_mode", "foreign_keys", "user_version", "application_id", "schema_version")
-    return [] if name in _READING_PRAGMAS and not changes and (alone or len(names) == 1 or "(" not in names) else [kinds.DATABASE_SCHEMA]
+    alone = len(names) <= 4 and name not in (
+        "journal_mode",
+        "foreign_keys",
+        "user_version",
+        "application_id",
+        "schema_version",
+    )
+    return (
+        []
+        if name in _READING_PRAGMAS and not changes and (alone or len(names) == 1 or "(" not in names)
+        else [kinds.DATABASE_SCHEMA]
+    )
 
 
 def _reached(tokens: "list[Token]") -> list[Raised]:
@@ -209,9 +226,9 @@ def _is_suspect(tokens: "list[Token]") -> bool:
     before = ""
     for token in tokens:
         kind, text = token.token_type.name, token.text.upper()
-        if text in _SUSPECT and kind not in ("STRING", "IDENTIFIER"):
-            if not (text == "UPDATE" and before in ("FOR", "KEY")) and before not in (".", "AS"):
-                return True
+        named = kind in ("STRING", "IDENTIFIER") or before in (".", "AS")
+        if text in _SUSPECT and not named and not (text == "UPDATE" and before in ("FOR", "KEY")):
+            return True
         before = text
     return False
 

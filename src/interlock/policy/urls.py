@@ -23,19 +23,22 @@ _HOST_PORT = re.compile(r"^(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?(?:[/?#]|$)|^\[")
 _PUBLIC_SCHEMES = frozenset(("http", "https"))
 _PRIVATE_NAMES = (
     "localhost", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "local", "host", "consul",
-    "home.arpa", "onion", "i2p", "cluster", "svc", "docker", "invalid", "test", "kubernetes", "in-addr.arpa", "ip6.arpa",
+    "home.arpa", "onion", "i2p", "cluster", "svc", "docker", "invalid", "test", "kubernetes", "in-addr.arpa",
+    "ip6.arpa",
 )  # fmt: skip
 _PRIVATE_SERVICES = (
-    "nip.io", "sslip.io", "xip.io", "localtest.me", "lvh.me", "vcap.me", "lacolhost.com", "fbi.com.localhost", "yoogle.com",
-    "traefik.me", "local.gd", "readme.localtest.me", "1u.ms", "rbndr.us", "rebind.network", "ip6.name", "xip.name",
+    "nip.io", "sslip.io", "xip.io", "localtest.me", "lvh.me", "vcap.me", "lacolhost.com", "fbi.com.localhost",
+    "yoogle.com", "traefik.me", "local.gd", "readme.localtest.me", "1u.ms", "rbndr.us", "rebind.network", "ip6.name",
+    "xip.name",
 )  # fmt: skip
 """Public names that lead to private addresses."""
 _COLLECTORS = (
-    "webhook.site", "requestbin.com", "requestbin.net", "pipedream.net", "requestcatcher.com", "beeceptor.com", "hookbin.com",
-    "burpcollaborator.net", "oastify.com", "interact.sh", "oast.fun", "oast.pro", "oast.live", "oast.site", "oast.online", "oast.me",
-    "dnslog.cn", "ceye.io", "canarytokens.com", "ngrok.io", "ngrok-free.app", "ngrok.app", "trycloudflare.com", "loca.lt",
-    "localtunnel.me", "serveo.net", "transfer.sh", "file.io", "0x0.st", "termbin.com", "ix.io", "bashupload.com", "ptsv2.com", "ptsv3.com",
-    "mockbin.org", "postb.in", "typedwebhook.tools", "webhookinbox.com",
+    "webhook.site", "requestbin.com", "requestbin.net", "pipedream.net", "requestcatcher.com", "beeceptor.com",
+    "hookbin.com", "burpcollaborator.net", "oastify.com", "interact.sh", "oast.fun", "oast.pro", "oast.live",
+    "oast.site", "oast.online", "oast.me", "dnslog.cn", "ceye.io", "canarytokens.com", "ngrok.io", "ngrok-free.app",
+    "ngrok.app", "trycloudflare.com", "loca.lt", "localtunnel.me", "serveo.net", "transfer.sh", "file.io", "0x0.st",
+    "termbin.com", "ix.io", "bashupload.com", "ptsv2.com", "ptsv3.com", "mockbin.org", "postb.in",
+    "typedwebhook.tools", "webhookinbox.com",
 )  # fmt: skip
 """Places whose use is to take in what is sent to them."""
 _FALSE_DOTS = str.maketrans({"。": ".", "．": ".", "｡": ".", "․": "."})
@@ -68,9 +71,7 @@ def parse(text: str) -> Address | None:
     match = _SCHEME.match(plain)
     if match is not None and not re.match(r"^[\w.-]+:\d{1,5}(?:[/?#]|$)", plain):
         scheme, after = match[1].lower(), plain[match.end() :]
-    elif plain.startswith(("//", "\\\\")):
-        scheme, after = "http", plain
-    elif _HOST_PORT.match(fold(plain)) or "@" in plain or "://" in plain:
+    elif plain.startswith(("//", "\\\\")) or _HOST_PORT.match(fold(plain)) or "@" in plain or "://" in plain:
         scheme, after = "http", plain
     else:
         return None
@@ -169,7 +170,20 @@ def is_public(address: Address) -> bool:
 def leads_inside(address: Address) -> bool:
     """Whether an address leads to a machine that is not public, or is of a scheme that is not the web's."""
     if address.scheme not in _PUBLIC_SCHEMES:
-        return address.scheme not in ("mailto", "tel", "urn", "doi", "isbn", "about", "ws", "wss", "git", "ssh", "s3", "gs")
+        return address.scheme not in (
+            "mailto",
+            "tel",
+            "urn",
+            "doi",
+            "isbn",
+            "about",
+            "ws",
+            "wss",
+            "git",
+            "ssh",
+            "s3",
+            "gs",
+        )
     return _is_private(address.host) or (address.host != "?" and not is_public(address) and not _is_ip(address.host))
 
 
@@ -201,9 +215,11 @@ def carries_out(address: Address) -> bool:
     decoded = unquote_plus(query)
     if len(decoded) > MOST_QUERY or any(len(value) > MOST_VALUE for value in re.split(r"[&;]", decoded)):
         return True
-    if "\n" in decoded or "@" in decoded and re.search(r"[\w.+-]+@[\w-]+\.\w", decoded):
+    if "\n" in decoded or ("@" in decoded and re.search(r"[\w.+-]+@[\w-]+\.\w", decoded)):
         return True
-    return len(path) > 1500 or any(_is_coded(part) for part in (*re.split(r"[&;=]", unquote(query)), *unquote(path).split("/")))
+    return len(path) > 1500 or any(
+        _is_coded(part) for part in (*re.split(r"[&;=]", unquote(query)), *unquote(path).split("/"))
+    )
 
 
 def _is_coded(part: str) -> bool:
@@ -218,15 +234,13 @@ def _is_coded(part: str) -> bool:
 
 
 def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
-    """What raises a call with an address: for our own tools whatever is no public page, for others what leads inside."""
+    """What raises a call with an address: of our own tools all but a public page, of others what leads inside."""
     address = parse(text)
     if address is None:
         return (kinds.NOT_PUBLIC,) if ours else ()
     found: list[Raised] = []
     explicit = re.match(r"\s*https?:[/\\]{2}", text, re.IGNORECASE) is not None
-    if not (is_public(address) and explicit) if ours else leads_inside(address):
-        found.append(kinds.NOT_PUBLIC)
-    elif address.disguised:
+    if (not (is_public(address) and explicit) if ours else leads_inside(address)) or address.disguised:
         found.append(kinds.NOT_PUBLIC)
     if carries_out(address):
         found.append(kinds.CARRIES_OUT)

@@ -10,24 +10,27 @@ from interlock.policy.names import Says, read_name
 from interlock.policy.words import words
 
 READS = frozenset(
-    "get list search find read look lookup show view fetch query count check describe browse retrieve inspect load "
-    "calculate compute convert estimate translate compare summarize summarise analyze analyse validate verify explain "
-    "preview detect classify extract parse track monitor scan recall head tail cat ls grep stat status whoami history "
-    "info details see select filter sort recommend predict forecast evaluate diff log suggest measure identify query "
-    "think solve simulate plot peek download export exists has is".split()
+    "get list search find read look lookup show view fetch query count check describe browse retrieve "
+    "inspect load calculate compute convert estimate translate compare summarize summarise analyze analyse "
+    "validate verify explain preview detect classify extract parse track monitor scan recall head tail cat "
+    "ls grep stat status whoami history info details see select filter sort recommend predict forecast "
+    "evaluate diff log suggest measure identify think solve simulate plot peek download export exists has "
+    "is".split()
 )
 """Words of names of tools that look, compute or compare."""
 _CHANGES = frozenset(
-    "create add update set modify edit write insert append put patch change replace rename move copy upload save store "
-    "enable disable start stop restart run execute exec invoke trigger apply install post reply forward email mail message "
-    "sms dm call text fax submit order merge push release announce schedule reschedule cancel clear reset kill unlink rm "
-    "unlock lock approve reject accept decline assign close open connect join leave follow unfollow like block mute subscribe "
-    "register unregister sign login confirm make place return exchange upgrade archive restore import sync turn control "
-    "play move drive".split()
+    "create add update set modify edit write insert append put patch change replace rename move copy "
+    "upload save store enable disable start stop restart run execute exec invoke trigger apply install "
+    "post reply forward email mail message sms dm call text fax submit order merge push release announce "
+    "schedule reschedule cancel clear reset kill unlink rm unlock lock approve reject accept decline "
+    "assign close open connect join leave follow unfollow like block mute subscribe register unregister "
+    "sign login confirm make place return exchange upgrade archive restore import sync turn control play "
+    "drive".split()
 )
 _ASKS = frozenset(
-    "push transfer drop invite post upload merge release order book pay email mail reply forward call share wire kill unlink "
-    "cancel buy sell trade grant revoke ban kick deploy purge wipe erase reset overwrite checkout submit tweet announce".split()
+    "push transfer drop invite post upload merge release order book pay email mail reply forward call "
+    "share wire kill unlink cancel buy sell trade grant revoke ban kick deploy purge wipe erase reset "
+    "overwrite checkout submit tweet announce".split()
 )
 _ACT_KEYS = frozenset(
     "action actions operation operations op verb act intent event_type operationtype command commands cmd task".split()

@@ -1,0 +1,133 @@
+"""What the arguments of our own tools mean, each in its own way: fetch, browser, database, files, git.
+
+Namesakes of others are judged by it too; what holds for every tool is `meaning`'s.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from interlock.policy import git, holds, kinds, paths, sql, urls
+from interlock.policy.calls import Raised
+from interlock.policy.folding import fold
+from interlock.policy.holds import Holds
+
+_READ_METHODS = frozenset("GET HEAD OPTIONS QUERY".split())
+_PRESSES = re.compile(
+    r"\b(?:buy|pay|order|checkout|check out|purchase|send|submit|post|publish|delete|remove|confirm|accept|agree|"
+    r"subscribe|sign up|register|book|reserve|transfer|donate|share|invite|save|apply|unsubscribe|cancel|approve|place|"
+    r"download|install|grant|allow|authori[sz]e|log ?in|sign ?in|log ?out)\b",
+    re.IGNORECASE,
+)
+_BROWSER_READS = frozenset(
+    "open goto navigate visit get read snapshot screenshot scroll back forward reload refresh wait extract "
+    "text html content find search hover close title url links view list tabs newtab switchtab zoom "
+    "console print pdf status observe".split()
+)
+_BROWSER_TOUCHES = frozenset(
+    "click type fill select focus tap check uncheck clear dblclick doubleclick choose press input key keypress".split()
+)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """The texts in a list."""
+    return tuple(each for each in value[:1000] if isinstance(each, str)) if isinstance(value, (list, tuple)) else ()
+
+
+def overrides(value: Any) -> bool:
+    """Whether headers name another method than the request does."""
+    return "override" in str(list(value) if isinstance(value, dict) else value).lower()[:2000]
+
+
+def _fetch(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
+    found: list[Raised] = []
+    for key, value in args.items():
+        what = holds.of(key)
+        if (
+            (what & Holds.METHOD and (not isinstance(value, str) or fold(value).strip().upper() not in _READ_METHODS))
+            or what & Holds.BODY
+            or key in ("body", "data", "json")
+            or (what & Holds.HEADERS and overrides(value))
+        ):
+            found.append(kinds.HTTP_WRITE)
+        elif what & Holds.URL:
+            for each in (value,) if isinstance(value, str) else texts(value):
+                found += urls.judge(each, ours=True)
+    return found
+
+
+def _browser(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
+    found: list[Raised] = []
+    for key, value in args.items():
+        if holds.of(key) & Holds.URL and isinstance(value, str):
+            found += urls.judge(value, ours=True)
+    action = next((args[key] for key in ("action", "command", "operation", "op") if key in args), None)
+    if isinstance(action, str):
+        name = re.sub(r"[\s_-]", "", fold(action).lower())
+        told = " ".join(
+            fold(value)[:300] for key, value in args.items() if isinstance(value, str) and not holds.of(key) & Holds.URL
+        )
+        pressed = bool(_PRESSES.search(re.sub(r"[_#.\[\]=\"'-]", " ", told)))
+        sends = args.get("submit") is True or "enter" in told.lower() or "\n" in str(args.get("text", ""))
+        if name in _BROWSER_TOUCHES:
+            if pressed or sends:
+                found.append(kinds.BROWSER_ACTS)
+        elif name not in _BROWSER_READS:
+            found.append(kinds.BROWSER_ACTS)
+    elif action is not None or {"script", "javascript", "code", "expression", "function"} & {
+        key.lower() for key in args
+    }:
+        found.append(kinds.BROWSER_ACTS)
+    return found
+
+
+def _database(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
+    found: list[Raised] = []
+    statements = [
+        each for key, value in args.items() if holds.of(key) & (Holds.SQL | Holds.MAYBE_SQL | Holds.COMMAND)
+        for each in ((value,) if isinstance(value, str) else texts(value))
+    ]  # fmt: skip
+    for text in statements:
+        found += sql.judge(text)
+    if len(statements) > 1:
+        found.append(kinds.DATABASE_WRITE)
+    action = args.get("action") if isinstance(args.get("action"), str) else ""
+    name = fold(str(action)).strip().lower()
+    if re.search(r"create|alter|drop|truncate|migrat|grant|revoke|rename|vacuum|attach", name):
+        found.append(kinds.DATABASE_SCHEMA)
+    if re.search(r"delete|remove|purge|erase|wipe|clear", name):
+        found.append(kinds.DATABASE_DELETE)
+    reading = name in ("read", "select", "query", "get", "list", "count", "describe", "tables", "schema", "explain")
+    if not reading and (name or not statements):
+        found.append(kinds.DATABASE_WRITE)
+    return found
+
+
+def _file(args: Mapping[str, Any], is_builtin: bool, *, writes: bool) -> Iterable[Raised]:
+    found: list[Raised] = []
+    for key, value in args.items():
+        if holds.of(key) & Holds.PATH:
+            for each in (value,) if isinstance(value, str) else texts(value):
+                found += paths.judge(each, writes=writes, closed=is_builtin)
+    return found
+
+
+def _read(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
+    return _file(args, is_builtin, writes=False)
+
+
+def _write(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
+    return _file(args, is_builtin, writes=True)
+
+
+def _git(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
+    return git.judge_action(args)
+
+
+OWN: Mapping[str, Callable[[Mapping[str, Any], bool], Iterable[Raised]]] = {
+    "fetch": _fetch, "browser": _browser, "database": _database, "file_read": _read, "file_list": _read,
+    "file_write": _write, "file_edit": _write, "git_ops": _git,
+}  # fmt: skip
+"""The built-in tools whose arguments have a meaning of their own; namesakes of others are judged by it too."""
+SETTLED = frozenset(("file_read", "file_list", "file_write", "file_edit", "git_ops", "database", "fetch"))
+"""Those of them of whose arguments nothing more is to be said."""

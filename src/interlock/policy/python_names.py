@@ -1,0 +1,94 @@
+"""Names of Python by what they do: modules that reach out, hide or open up, calls that harm, places of files.
+
+How code is read is not known here.
+"""
+
+import re
+from collections.abc import Mapping
+
+from interlock.policy import kinds
+from interlock.policy.calls import Raised
+
+NETWORK = frozenset(
+    "socket ssl requests httpx httpx2 aiohttp urllib3 http urllib smtplib aiosmtplib ftplib telnetlib "
+    "imaplib poplib nntplib xmlrpc socketserver websocket websockets paramiko fabric asyncssh pexpect "
+    "boto3 botocore aiobotocore google azure slack_sdk slack_bolt telegram discord tweepy twilio sendgrid "
+    "mailgun stripe paypalrestsdk openai anthropic kafka pika redis pymongo psycopg psycopg2 pymysql mysql "
+    "asyncpg cassandra elasticsearch webbrowser selenium playwright mechanize scapy impacket nmap shodan "
+    "dns ldap3 paho pysftp scp web3 ccxt kubernetes docker github gitlab jira notion_client pyftpdlib "
+    "flask_mail yagmail exchangelib praw facebook instagrapi pycurl tornado twisted gevent grpc zmq "
+    "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
+)
+PURE_PARTS = frozenset(
+    "urllib.parse urllib.error http.HTTPStatus http.cookies google.protobuf requests.exceptions".split()
+)
+HIDING = frozenset(
+    "jsonpickle ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb "
+    "gc winreg _winreg win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb "
+    "builtins zipimport pkgutil crypt".split()
+)
+ACCESS = frozenset("crontab spwd pam ptrace".split())
+CALLS: Mapping[str, Raised] = {
+    **dict.fromkeys(
+        "os.remove os.unlink os.rmdir os.removedirs shutil.rmtree os.truncate os.kill os.killpg "
+        "signal.pthread_kill send2trash.send2trash os.abort os.forkpty".split(),
+        kinds.DESTROYS,
+    ),
+    **dict.fromkeys(
+        "os.chmod os.chown os.lchown os.lchmod os.fchmod os.fchown os.setuid os.setgid os.seteuid "
+        "os.setgroups os.setegid os.chroot shutil.chown os.mknod os.fork os.setresuid".split(),
+        kinds.ACCESS,
+    ),
+    **dict.fromkeys(
+        "os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.execlpe os.spawnv "
+        "os.spawnl os.spawnvp os.spawnlp os.spawnve os.spawnle os.posix_spawn os.posix_spawnp "
+        "os.startfile pty.spawn sys.settrace sys.setprofile types.CodeType types.FunctionType "
+        "pandas.read_pickle pd.read_pickle torch.load joblib.load yaml.unsafe_load sys._getframe".split(),
+        kinds.HIDDEN,
+    ),
+    **dict.fromkeys(
+        "pandas.read_html pd.read_html torch.hub.load nltk.download asyncio.open_connection "
+        "asyncio.start_server asyncio.create_connection asyncio.open_unix_connection".split(),
+        kinds.LEAVES,
+    ),
+}
+PROGRAMS = frozenset(
+    "os.system os.popen subprocess.run subprocess.call subprocess.Popen subprocess.check_call "
+    "subprocess.check_output subprocess.getoutput subprocess.getstatusoutput commands.getoutput "
+    "asyncio.create_subprocess_shell asyncio.create_subprocess_exec sh.bash get_ipython.system "
+    "get_ipython.run_line_magic".split()
+)
+RISKY = frozenset(
+    "system popen execv execve execl execlp execvp spawnv spawnl fork unlink rmtree rmdir removedirs kill "
+    "killpg chmod chown Popen check_output check_call getoutput urlopen sendmail eval exec __import__ "
+    "import_module".split()
+)
+"""Names of attributes that harm whatever they are taken from."""
+EXECUTES = frozenset(("eval", "exec", "compile", "__import__", "execfile", "globals", "vars", "breakpoint"))
+INNARDS = frozenset(
+    "__subclasses__ __globals__ __builtins__ __bases__ __base__ __mro__ __code__ __closure__ "
+    "__getattribute__ __loader__ __import__ __reduce__ __reduce_ex__ f_globals f_locals f_builtins "
+    "gi_frame tb_frame func_globals".split()
+)
+DESTROYING = frozenset("unlink rmdir rmtree remove_file delete_file kill".split())
+SENDING = frozenset(
+    "urlopen urlretrieve sendmail send_message create_connection getaddrinfo gethostbyname sendto".split()
+)
+SOME_VALUE = "a1b2" * 5
+WRITE_MODE = re.compile(r"[wax+]")
+PATH_CALLS = frozenset(
+    "open io.open codecs.open os.open pathlib.Path Path PurePath pathlib.PurePath os.listdir os.scandir "
+    "os.walk os.stat glob.glob glob.iglob shutil.copy shutil.copyfile shutil.copy2 shutil.copytree "
+    "shutil.move os.rename os.replace os.makedirs os.mkdir os.symlink os.link os.chdir zipfile.ZipFile "
+    "tarfile.open sqlite3.connect np.loadtxt pd.read_csv shutil.make_archive shutil.unpack_archive "
+    "os.path.join os.path.expanduser linecache.getlines fileinput.input file_path read_text "
+    "shutil.disk_usage os.path.getsize".split()
+)
+WRITING = frozenset(
+    "shutil.copy shutil.copyfile shutil.copy2 shutil.copytree shutil.move os.rename os.replace os.makedirs "
+    "os.mkdir os.symlink os.link shutil.unpack_archive".split()
+)
+ENVIRONMENT = frozenset(("os.environ", "os.environb"))
+ASKS_ENVIRONMENT = frozenset(("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "os.getenvb"))
+URL = re.compile(r"^(?:https?|ftp|sftp|s3|gs|git|ssh|tcp|udp|wss?|ldap|smb)://", re.IGNORECASE)
+MAGIC = re.compile(r"^\s*(?:!{1,2}|%%?(?:bash|sh|system|sx|script|run|load|pip|writefile)\b)", re.MULTILINE)

@@ -1,0 +1,71 @@
+"""What was found in a shell script so far, and what of it concerns files.
+
+Which program does what is not known here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from interlock.policy import kinds, paths
+from interlock.policy.calls import Raised
+from interlock.policy.shell import UNKNOWN, Command
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found in a script, each kind once."""
+
+    found: dict[str, Raised] = field(default_factory=dict)
+    functions: frozenset[str] = frozenset()
+    """Names of the script's own functions, whose bodies are judged where they stand."""
+    written: dict[str, str | None] = field(default_factory=dict)
+    """Files that the script writes, and their content where the script says it."""
+    away: bool = False
+    """Whether it has gone to a place that is not the workspace."""
+
+    def add(self, *found: Raised) -> None:
+        """Notes findings, each rule once."""
+        for each in found:
+            self.found.setdefault(each.rule, each)
+
+    def redirect(self, command: Command, operator: str, target: str) -> None:
+        """Notes where the output of a command goes, or its input comes from."""
+        where = target.lower()
+        if where.startswith(("/dev/tcp", "/dev/udp")):
+            self.add(kinds.LEAVES)
+        if target.isdigit() or where == "-":
+            return
+        if paths.touches_secret(target):
+            self.add(kinds.READS_SECRETS)
+        if operator.startswith("<"):
+            return
+        self.writes(target)
+        self.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else said(command)
+
+    def writes(self, target: str) -> None:
+        """Notes that a file is written."""
+        if paths.is_outside(target) or (self.away and not target.startswith("/dev/")):
+            self.add(kinds.OUTSIDE_WORKSPACE)
+        self.add(*paths.written(target))
+
+    def touches(self, words: Sequence[str]) -> None:
+        """Notes what the words of a command point at."""
+        for word in words[1:]:
+            if len(word) > 512 or "\n" in word or word.count(" ") > 3:
+                continue
+            for part in dict.fromkeys(
+                (word, word.partition("=")[2], word.partition(":")[2], word[2:] if word[:1] == "-" else "")
+            ):
+                if part and paths.touches_secret(part.lstrip("@")):
+                    self.add(kinds.READS_SECRETS)
+                    return
+                if part and paths.reads_system(part):
+                    self.add(kinds.OUTSIDE_WORKSPACE)
+
+
+def said(command: Command) -> str | None:
+    """What a command prints, where its words say it."""
+    words = command.words
+    if words[:1] not in (("echo",), ("printf",)) or any(UNKNOWN in word for word in words):
+        return None
+    return " ".join(word for word in words[1:] if word not in ("-n", "-e", "-ne"))
