@@ -11,7 +11,7 @@ from interlock.store import ledger, squad
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
-KINDS = ("account", "mission", "task", "run", "agent")
+KINDS = ("mission", "task", "run", "agent")
 
 
 def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | None = None) -> str:
@@ -28,10 +28,10 @@ def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | Non
             return _opened(tx, *today)
     try:
         kind, ident = find_any(tx, KINDS if kinds is None else kinds, wanted)
-    except Unknown as error:
-        raise Unknown(kinds[0] if kinds else "account", wanted, (), "budget --all") from error
-    if kind == "account":
-        return ident
+    except Unknown:
+        if kinds is not None:
+            raise
+        return find(tx, "account", wanted)
     if kind == "agent":
         agent: Any = squad.agent(tx, ident)
         return _opened(tx, f"agent_day:{agent.member_id}:{_day(tx, office, agent.project_id)}", agent.persona)
