@@ -140,10 +140,11 @@ class Store:
             self._room.release()
             raise StoreUnavailable("the store is closed")
         if not self.telemetry.listens:
-            done = self._writer.submit((unit, args, kwargs))
-            done.add_done_callback(self._release)
-            result: T = await asyncio.shield(done)
-            return result
+            try:
+                found: T = await self._writer.submit((unit, args, kwargs))
+                return found
+            finally:
+                self._room.release()
         begun = monotonic()
         done = self._writer.submit((Observed(unit, self.telemetry.place()), args, kwargs))
         done.add_done_callback(self._release)
