@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.agents.context import Runtime
+from interlock.app.discretion import discreet
 from interlock.app.handles import Ends, Handle
 from interlock.app.local import local_person, open_store
 from interlock.app.outlets import deliverer, senders
@@ -89,20 +90,21 @@ class Interlock:
         parts = await asyncio.to_thread(load_parts, settings, tools)
         async with open_store(settings) as store:
             runtime = parts.runtime(settings, clock or SystemClock(), store)
-            try:
-                person = await local_person(settings, store, runtime.clock, surface)
-                await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
-                box = cls(runtime, person)
-                watching = asyncio.create_task(PolicyWatch(runtime).run(), name="policy watch")
+            with discreet(runtime.vault.scrub):
                 try:
-                    yield box
+                    person = await local_person(settings, store, runtime.clock, surface)
+                    await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
+                    box = cls(runtime, person)
+                    watching = asyncio.create_task(PolicyWatch(runtime).run(), name="policy watch")
+                    try:
+                        yield box
+                    finally:
+                        watching.cancel()
+                        await asyncio.gather(watching, return_exceptions=True)
+                        await box._ends.close()
+                        await box.stop()
                 finally:
-                    watching.cancel()
-                    await asyncio.gather(watching, return_exceptions=True)
-                    await box._ends.close()
-                    await box.stop()
-            finally:
-                await runtime.models.close()
+                    await runtime.models.close()
 
     async def start(self) -> bool:
         """Begins to execute here, unless another process executes this home; says whether this one does."""

@@ -154,11 +154,22 @@ def _write_down(error: Exception) -> str:
     from interlock.policy.secrets import scrub
 
     path = Path(os.environ.get("INTERLOCK_HOME") or ".interlock") / "errors.log"
-    details = scrub("".join(traceback.format_exception(error)))
+    details = scrub(_without_values("".join(traceback.format_exception(error))))
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as log:
             log.write(f"$ interlock {' '.join(sys.argv[1:2])}\n{details}\n")
     except OSError:
-        return scrub(str(error))
+        return scrub(_without_values(str(error)))
     return f"the details are in {path}, please report them"
+
+
+def _without_values(text: str) -> str:
+    """A text without the values of the secrets that the settings name, as far as they can be read."""
+    from interlock.settings import load_settings
+    from interlock.tools.secrets import Vault
+
+    try:
+        return Vault.of(load_settings(Path.cwd(), os.environ, {})).scrub(text)
+    except (InterlockError, OSError):
+        return text

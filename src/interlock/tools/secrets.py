@@ -4,22 +4,18 @@ INVARIANT: a value leaves this module only into the call of a tool that the sett
 approved, prompted, traced and stored has the placeholder. What looks like a secret is masked by `policy.secrets`.
 """
 
-import base64
-import html
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import urlsplit
 
 from interlock.core.errors import InterlockError
 from interlock.policy.placeholders import PLACEHOLDER, in_names, names, texts
 from interlock.settings import SecretSettings, Settings
+from interlock.tools.masks import SHORTEST, Masks
 
-SHORTEST = 8
-"""Characters below which a value could not be told from ordinary text, so that it is not used as a secret."""
 LARGEST = 64 * 1024
 ANYWHERE = "*"
 KEPT_BY = frozenset({"send_email"})
@@ -52,13 +48,10 @@ class Vault:
         self, secrets: Mapping[str, SecretSettings] | None = None, known: Mapping[str, str] | None = None
     ) -> None:
         self.secrets = dict(secrets or {})
-        self._forms: dict[str, str] = {}
-        self._values: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-        self._raw: re.Pattern[bytes] | None = None
+        self._masks = Masks()
         for name, value in (known or {}).items():
             if _is_telling(value):
-                self._learn(name, value)
+                self._masks.learn(name, value)
         for name in self.secrets:
             self._look(name)
 
@@ -88,7 +81,7 @@ class Vault:
             raise SecretProblem(
                 f"the secret `{name}` is too short to be kept out of results: it needs {SHORTEST} characters"
             )
-        self._learn(name, value)
+        self._masks.learn(name, value)
         return value
 
     def offered(self, who: Who) -> tuple[str, ...]:
@@ -154,32 +147,19 @@ class Vault:
 
     def scrub(self, text: str) -> str:
         """The text with every known value masked, also where it is encoded as base64, hex, URL, JSON or HTML."""
-        if self._pattern is None or not any(form in text for form in self._forms):
-            return text
-        return self._pattern.sub(lambda match: f"[secret: {self._forms[match[0]]}]", text)
+        return self._masks.scrub(text)
 
     def scrub_bytes(self, data: bytes) -> bytes:
         """The same of the bytes of a file."""
-        if self._raw is None or self._raw.search(data) is None:
-            return data
-        return self._raw.sub(lambda match: f"[secret: {self._forms[match[0].decode()]}]".encode(), data)
+        text = data.decode("utf-8", "surrogateescape")
+        masked = self._masks.scrub(text)
+        return data if masked is text else masked.encode("utf-8", "surrogateescape")
 
     def scrub_value(self, value: Any) -> Any:
         """The same of JSON, keys too; what holds none comes back as it is."""
-        if self._pattern is None or not any(self._pattern.search(text) for text in texts(value)):
+        if all(self._masks.scrub(text) is text for text in texts(value)):
             return value
-        return _mapped(value, self.scrub)
-
-    def _learn(self, name: str, value: str) -> None:
-        if value in self._values:
-            return
-        self._values.add(value)
-        for line in {value, *(each for each in value.splitlines() if len(each.strip()) >= 16)}:
-            for form in _forms_of(line.strip() if line != value else line):
-                self._forms.setdefault(form, name)
-        ordered = sorted(self._forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered)))
-        self._raw = re.compile(b"|".join(re.escape(form.encode()) for form in ordered))
+        return _mapped(value, self._masks.scrub)
 
 
 def known_values(settings: Settings) -> Iterable[tuple[str, str]]:
@@ -251,27 +231,3 @@ def _mapped(value: Any, change: Callable[[str], str], *, keys: bool = True) -> A
     if isinstance(value, (list, tuple)):
         return [_mapped(item, change, keys=keys) for item in value]
     return value
-
-
-def _forms_of(value: str) -> set[str]:
-    """A value as it may stand in a text: as it is, and encoded in the usual ways, in the middle of something too."""
-    data = value.encode()
-    forms = {
-        value, quote(value, safe=""), quote(value), quote(value, safe="!'()*~"), quote_plus(value),
-        json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], html.escape(value),
-        html.escape(value, quote=False), data.hex(), data.hex().upper(), repr(value)[1:-1],
-    }  # fmt: skip
-    forms |= {form.replace("%", "%25") for form in (quote(value, safe=""), quote(value)) if "%" in form}
-    lower = {re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in forms if "%" in form}
-    return {form for form in forms | lower | _base64_of(data) if len(form) >= SHORTEST}
-
-
-def _base64_of(data: bytes) -> set[str]:
-    """What is the same in base64 whatever stands before and after, at each of the three places where it may begin."""
-    forms = set()
-    for offset, lead in ((0, 0), (1, 2), (2, 3)):
-        whole = base64.b64encode(b"\0" * offset + data).decode()
-        left_over = (offset + len(data)) % 3
-        core = whole[lead : len(whole) - (0, 3, 2)[left_over]]
-        forms |= {core, core.replace("+", "-").replace("/", "_")}
-    return {form for form in forms if len(form) >= SHORTEST}

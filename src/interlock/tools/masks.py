@@ -1,0 +1,116 @@
+"""Masking known values in texts, however they are spelt there; where the values come from is not known here.
+
+Found are a value itself, its base64 (in the middle of something too), its hex, and each mix of URL, JSON, HTML and
+backslash escapes of its characters. Not found is what is encrypted, compressed, cut in pieces or spelt backwards.
+"""
+
+import base64
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import unquote
+
+SHORTEST = 8
+"""Characters below which a value could not be told from ordinary text."""
+LEAST_LINE = 16
+_SIGNS = ("%", "\\", "&", "+")
+"""Without one of these no character is escaped."""
+_ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([^ux]))")
+_SLASHES = r"\\{1,8}"
+_NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
+_SHORT = {"\n": "n", "\r": "r", "\t": "t"}
+
+
+class Masks:
+    """The values that must not be told, by name."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self._forms: dict[str, str] = {}
+        self._literal: re.Pattern[str] | None = None
+        self._spelt: dict[str, re.Pattern[str]] = {}
+
+    def learn(self, name: str, value: str) -> None:
+        """From now on a value is masked; and each line of it that is long enough to be one by itself."""
+        if value in self._values:
+            return
+        for each in (value, *(line.strip() for line in value.splitlines())):
+            if each == value or len(each) >= LEAST_LINE:
+                self._values.setdefault(each, name)
+                self._spelt.setdefault(each, re.compile("".join(map(_spellings, each))))
+                for form in _forms(each):
+                    self._forms.setdefault(form, name)
+        longest_first = sorted(self._forms, key=len, reverse=True)
+        self._literal = re.compile("|".join(map(re.escape, longest_first)))
+
+    def scrub(self, text: str) -> str:
+        """The text with `[secret: NAME]` in place of each value; the very same text where there is none."""
+        if self._literal is None:
+            return text
+        if any(form in text for form in self._forms):
+            text = self._literal.sub(lambda match: f"[secret: {self._forms[match[0]]}]", text)
+        if any(sign in text for sign in _SIGNS):
+            plain = list(_readings(text))
+            for value, name in self._values.items():
+                if any(value in reading for reading in plain):
+                    text = self._spelt[value].sub(f"[secret: {name}]", text)
+        return text
+
+
+def _forms(value: str) -> set[str]:
+    """What to look for as it is."""
+    data = value.encode("utf-8", "surrogatepass")
+    forms = {value, data.hex(), data.hex().upper(), *_base64_of(data)}
+    return {form for form in forms if len(form) >= SHORTEST}
+
+
+def _base64_of(data: bytes) -> Iterator[str]:
+    """What is the same in base64 whatever stands before and after, at each of the three places where it may begin."""
+    for offset, lead in ((0, 0), (1, 2), (2, 3)):
+        whole = base64.b64encode(b"\0" * offset + data).decode()
+        left_over = (offset + len(data)) % 3
+        core = whole[lead : len(whole) - (0, 3, 2)[left_over]]
+        yield core
+        yield core.replace("+", "-").replace("/", "_")
+
+
+def _readings(text: str) -> Iterable[str]:
+    """What a text says once its escapes are undone, in each order in which they may have been put."""
+    steps: tuple[Callable[[str], str], ...] = (unquote, html.unescape, _unescaped)
+    once = {step(text) for step in steps}
+    twice = {step(each) for each in once for step in steps}
+    spaced = {each.replace("+", " ") for each in (text, *once) if "+" in each}
+    return once | twice | spaced | {unquote(each) for each in spaced}
+
+
+def _unescaped(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        code = match[1] or match[2]
+        if code:
+            return chr(int(code, 16))
+        return {"n": "\n", "r": "\r", "t": "\t"}.get(match[3], match[3])
+
+    out = _ESCAPED.sub(plain, text)
+    return out.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _spellings(char: str) -> str:
+    """Each way in which one character of a value may be written."""
+    octets = char.encode("utf-8", "surrogatepass")
+    units = char.encode("utf-16-be", "surrogatepass")
+    code = ord(char)
+    ways = [
+        re.escape(char),
+        "(?i:" + "".join(f"%(?:25)?{octet:02x}" for octet in octets) + ")",
+        "(?i:" + "".join(f"{_SLASHES}u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)) + ")",
+        "(?i:" + "".join(f"{_SLASHES}x{octet:02x}" for octet in octets) + ")",
+        f"(?i:&(?:amp;)?\\#0{{0,8}}{code};|&(?:amp;)?\\#x0{{0,8}}{code:x};)",
+        f"{_SLASHES}{re.escape(_SHORT.get(char, char))}",
+    ]
+    if code < 256:
+        ways.append(f"(?i:{_SLASHES}x{code:02x})")
+    if char in _NAMED:
+        ways.append(f"(?i:&(?:amp;)?{_NAMED[char]};)")
+    if char == " ":
+        ways.append(r"\+")
+    return f"(?:{'|'.join(ways)})"
