@@ -4,6 +4,7 @@ Making schemas is the business of whoever declares a tool.
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ MOST_ERRORS = 10
 DEEPEST = 32
 _NOTHING_REMOTE: Registry[Any] = Registry()
 _MESSAGE_HEAD, _MESSAGE_TAIL = 80, 160
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class ArgumentCheck:
@@ -59,7 +61,7 @@ def _unfit(value: object, path: str, depth: int) -> Iterator[str]:
     elif isinstance(value, str):
         if "\x00" in value:
             yield _located(path, "contains a NUL character")
-        if any("\ud800" <= c <= "\udfff" for c in value):
+        if not value.isascii() and _HALF.search(value):
             yield _located(path, "contains half of a surrogate pair")
     elif isinstance(value, float) and not math.isfinite(value):
         yield _located(path, "is not a finite number")
