@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 from interlock.app import fleet, parts
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
+from interlock.desk import audit
 from interlock.llm.providers import Models
 from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
 from interlock.store import migrate
+from interlock.tools.secrets import Vault
 from interlock.worker.home import HomeLock
 
 MIB = 1024 * 1024
@@ -52,6 +54,8 @@ async def examine() -> list[Finding]:
         _slack,
         _telegram,
         _telemetry,
+        _audit,
+        _secrets,
         _clock,
         _executing,
     ):
@@ -179,6 +183,17 @@ def _telegram(settings: Settings) -> Iterator[Finding]:
 
 def _room(channel: str | None, setting: str) -> str:
     return f", alerts go to {channel}" if channel else f"; alerts go nowhere without `{setting}`"
+
+
+def _audit(settings: Settings) -> Iterator[Finding]:
+    can_be, told = audit.standing(settings)
+    yield Finding("audit", "ok" if can_be else "error", told)
+
+
+def _secrets(settings: Settings) -> Iterator[Finding]:
+    for each in Vault(settings.secrets).standing():
+        told = each["problem"] or f"{each['name']} from {each['source']}, for {', '.join(each['tools']) or 'no tool'}"
+        yield Finding("secret", "ok" if each["problem"] is None else "error", told)
 
 
 def _clock(settings: Settings) -> Iterator[Finding]:

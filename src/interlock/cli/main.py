@@ -12,6 +12,7 @@ import typer
 
 from interlock.cli import (
     acting,
+    auditing,
     checking,
     database,
     emergency,
@@ -25,6 +26,7 @@ from interlock.cli import (
     running,
     schedules,
     scheduling,
+    secrets,
     serving,
     signing,
     starting,
@@ -97,6 +99,8 @@ def build() -> typer.Typer:
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(database.database(), name="db", rich_help_panel="Start")
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
+    app.add_typer(auditing.audit(), name="audit", rich_help_panel="Money and rules")
+    app.add_typer(secrets.secrets(), name="secrets", rich_help_panel="Money and rules")
     app.add_typer(policy.policy(), name="policy", rich_help_panel="Money and rules")
     app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")
     return app

@@ -29,10 +29,33 @@ from interlock.store import seals
 from interlock.store.chain import Keyring
 from interlock.store.tx import Tx
 
-__all__ = ["Report", "activities", "anew", "export", "heads", "seal", "verify", "verify_export"]
+__all__ = ["Report", "activities", "anew", "export", "heads", "seal", "standing", "verify", "verify_export"]
 MOST = 100
 _AGO = re.compile(r"(\d{1,6})\s*([smhdw])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+def standing(settings: Settings) -> tuple[bool, str]:
+    """Whether the log can be sealed, and with which key; in words for people. Blocks."""
+    try:
+        keys = audit_keys.keyring(settings)
+    except AuditKeyError as error:
+        return False, str(error)
+    home = audit_keys.home_file(settings)
+    if settings.audit.key_file is not None:
+        told = f"sealed with key {_id(keys)} of {settings.audit.key_file}"
+    elif settings.audit.key is not None:
+        told = f"sealed with key {_id(keys)} of the settings"
+    elif keys.current is not None:
+        told = f"sealed with key {_id(keys)}, which was made in {home}: keep a copy, or set `audit.key_file`"
+    else:
+        told = f"a key is made in {home} at the first start, unless `audit.key_file` names one"
+    published = settings.audit.heads_file
+    return True, f"{told}; heads {f'go to {published}' if published else 'are not published: set `audit.heads_file`'}"
+
+
+def _id(keys: Keyring) -> str:
+    return keys.current.id if keys.current is not None else "none"
 
 
 async def activities(

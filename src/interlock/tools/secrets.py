@@ -84,6 +84,27 @@ class Vault:
         self._masks.learn(name, value)
         return value
 
+    def standing(self) -> list[dict[str, Any]]:
+        """Each secret without its value: name, source, problem (None where it is there), tools, personas, domains."""
+        out = []
+        for name, given in sorted(self.secrets.items()):
+            problem = None
+            try:
+                self.value(name)
+            except SecretProblem as error:
+                problem = str(error)
+            kept = sorted(KEPT_BY & set(given.tools))
+            if problem is None and kept:
+                problem = f"`{kept[0]}` stores what it is given, so that it gets no secret: take it off the list"
+            source = f"variable {given.env}" if given.env is not None else f"file {given.file}"
+            out.append(
+                {
+                    "name": name, "source": source, "problem": problem, "tools": list(given.tools),
+                    "personas": list(given.personas), "domains": list(given.domains),
+                }
+            )  # fmt: skip
+        return out
+
     def offered(self, who: Who) -> tuple[str, ...]:
         """The names of the secrets that a call of this tool by this persona may be given."""
         if not who.outside or who.tool in KEPT_BY:

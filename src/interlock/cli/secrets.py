@@ -1,0 +1,41 @@
+"""`interlock secrets`: the named secrets there are, where each is and who may have it; never a value."""
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+
+def secrets() -> typer.Typer:
+    """The commands under `secrets`."""
+    group = typer.Typer(help="Show the named secrets: where they are and which tools may be given them.")
+    group.callback()(_nothing)
+    group.command("list")(listed)
+    return group
+
+
+def _nothing() -> None:
+    """Makes `list` a command of its own."""
+
+
+def listed(as_json: Json = False) -> None:
+    """The named secrets: where each is, whether it is there, which tools may be given it and where it may go."""
+    from interlock.cli import screen
+    from interlock.tools.secrets import Vault
+
+    rows = Vault(opening.settings().secrets).standing()
+    if as_json:
+        return screen.data(rows)
+    screen.table(
+        ("NAME", "STATE", "FROM", "TOOLS", "PERSONAS", "~GOES TO"),
+        [
+            (
+                r["name"], screen.state("ok" if r["problem"] is None else "error"), r["source"],
+                ", ".join(r["tools"]) or "none", ", ".join(r["personas"]) or "all",
+                r["problem"] or ", ".join(r["domains"]) or "wherever a person approves",
+            )
+            for r in rows
+        ],
+        empty="no secrets: name them under `secrets` in interlock.yaml, with `env: NAME` or `file: PATH`",
+    )  # fmt: skip
+    return None
