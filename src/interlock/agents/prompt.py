@@ -6,6 +6,7 @@ Nothing is fetched here; the message that states the work is task_messages'.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from interlock.agents.behaviour import rules_for
@@ -201,6 +202,7 @@ def _runtime(data: PromptData) -> str:
     return "# Runtime\n" + "\n".join(lines)
 
 
+@lru_cache(maxsize=1024)
 def _first_line(description: str) -> str:
     return one_line(description.strip().split("\n", 1)[0], limit=300)
 
