@@ -26,6 +26,8 @@ class Inspection:
     secrets: tuple[Finding, ...]
     production: tuple[str, ...]
     """Paths that name a production system."""
+    has_braces: bool = False
+    """Whether a text or a name has `{{` in it, as a named secret would."""
 
 
 _NOTHING = Inspection(None, (), ())
@@ -39,6 +41,7 @@ def inspect(args: Any) -> Inspection:
     production: list[str] = []
     rest: list[tuple[Any, tuple[Any, ...] | None, str, int]] = [(args, None, "", 0)]
     seen = characters = 0
+    has_braces = False
     while rest:
         value, path, key, depth = rest.pop()
         seen += 1
@@ -49,6 +52,7 @@ def inspect(args: Any) -> Inspection:
             characters += len(value)
             if characters > MOST_CHARACTERS:
                 return _unfit(f"arguments have more than {MOST_CHARACTERS:,} characters")
+            has_braces = has_braces or "{{" in value
             if may_hold_secret(value) and (secret := first_secret(value)):
                 secrets.append(Finding(secret, _shown(path)))
             if "prod" in value.lower() and names_production(value, prose=is_prose_key(key)):
@@ -64,6 +68,7 @@ def inspect(args: Any) -> Inspection:
                 if type(name) is not str:
                     return _unfit("arguments have a key that is not text")
                 here = (path, name)
+                has_braces = has_braces or "{{" in name
                 if _key_matters(name):
                     _look_at_key(name, item, _shown(here), secrets, production)
                 rest.append((item, here, name, depth + 1))
@@ -76,9 +81,9 @@ def inspect(args: Any) -> Inspection:
                 return _unfit("arguments have a number that is not finite")
         elif value is not None and kind is not int and kind is not bool:
             return _unfit(f"arguments have a {kind.__name__}, which is not JSON")
-    if not secrets and not production:
+    if not secrets and not production and not has_braces:
         return _NOTHING
-    return Inspection(None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)))
+    return Inspection(None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)), has_braces)
 
 
 @lru_cache(maxsize=4096)

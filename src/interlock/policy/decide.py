@@ -46,7 +46,8 @@ def decide(
     a grant lifts a YELLOW call that is held for nothing but its agent's trust. Source: rows C1, C2, C4, C7, C9, C10.
     """
     try:
-        return _decide(call, who, policy, _Terms(approval, grants, people_for_red))
+        alone = approval is None and not grants and people_for_red == 1
+        return _decide(call, who, policy, _ALONE if alone else _Terms(approval, grants, people_for_red))
     except Exception as error:  # noqa: BLE001 - fail closed
         why = f"the decision failed ({type(error).__name__}): a person has to look at it"
         return Decision(
@@ -127,15 +128,17 @@ class _Terms(NamedTuple):
     people_for_red: int
 
 
+_ALONE = _Terms(None, (), 1)
+
+
 def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     seen = inspect(call.args)
     if seen.unfit is not None:
         why = f"{seen.unfit}: nobody could approve exactly this, make a simpler call"
         return Decision(Risk.RED, Effect.DENY, (UNFIT_RULE,), (why,), policy_hash=policy.version_hash)
-    found = (
-        *meaning.findings(call, policy), *taint.findings(call, who, policy.base.get(call.tool)),
-        *placeholders.findings(call),
-    )  # fmt: skip
+    found = (*meaning.findings(call, policy), *taint.findings(call, who, policy.base.get(call.tool)))
+    if seen.has_braces:
+        found = (*found, *placeholders.findings(call))
     applicable = policy.applicable(call.tool)
     if not (found or seen.secrets or seen.production or applicable.rules or applicable.denials):
         kept = _plain(call, who, policy, terms)
@@ -179,7 +182,7 @@ def _decision(verdict: _Verdict, call: Call, who: Caller, policy: Policy, terms:
     if effect is Effect.HOLD and terms.approval is not None:
         effect = _lifted(verdict, terms.approval)
     if effect is Effect.HOLD and grantable and (grant := covering(terms.grants, call, who)) is not None:
-        verdict.reasons.append(f"granted by `{grant.id}`")
+        verdict.reasons.append(f"allowed by grant `{grant.id}`")
         effect = Effect.ALLOW
     return Decision(
         verdict.risk, effect, tuple(verdict.rules), tuple(verdict.reasons), verdict.people, verdict.not_requester,

@@ -14,7 +14,7 @@ from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
 
 MOST_LISTED = 1_000
-GRANTED = "granted by `"
+GRANTED = "allowed by grant `"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

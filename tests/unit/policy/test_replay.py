@@ -38,7 +38,7 @@ def recorded(
         (recorded("never", "YELLOW", "allow"), Kind.NEWLY_DENIED),
         (recorded("never", "RED", "hold"), Kind.NEWLY_DENIED),
         (recorded("middling", "YELLOW", "allow", Trust.INTERN), Kind.NEWLY_HELD),
-        (recorded("middling", "YELLOW", "allow", Trust.INTERN, ("granted by `grn_1`",)), None),
+        (recorded("middling", "YELLOW", "allow", Trust.INTERN, ("allowed by grant `grn_1`",)), None),
     ],
 )
 def test_another_decision_has_a_kind(before: Recorded, kind: Kind | None) -> None:
