@@ -1,5 +1,8 @@
 """The nodes `compile` and `learn`: the mission's one deliverable, its sign-off, and what is to be learned from it."""
 
+from collections.abc import Sequence
+
+from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, compile_message
 from interlock.core.values import digest
 from interlock.graph import effects, proving
@@ -8,7 +11,7 @@ from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
 from interlock.graph.state import END, State, Step, goal_with_notes
 from interlock.graph.view import MissionView, RunView, TaskView, derived_id
-from interlock.policy.gate import Handed, faults
+from interlock.policy.gate import Fault, Handed, faults
 
 MOST_TRIES = 2
 
@@ -40,18 +43,18 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
         return _nothing_done(view)
     about = f"compile:{view.root.review_cycles}"
     tries = view.thoughts(about)
+    found: list[Fault] = []
     if tries and tries[-1].live:
         return []
     if tries and tries[-1].status == "completed" and (tries[-1].result or "").strip():
         text = tries[-1].result or ""
         if not (found := faults(Handed(sha256=digest(text), text=text))):
             return _handed_in(view, done, text, tries[-1])
-        notes = [*notes, *(f"the last text was not taken, {each.name}: {each.detail}" for each in found)]
-    if view.root.demands:
-        notes = [*notes, f"it counts as done only once these checks pass: {'; '.join(view.root.demands)}"]
     if len(tries) < MOST_TRIES and not (tries and tries[-1].denied_money):
         results = [Material(t.id, t.title, view.texts.get(t.result.id, "")) for t in done if t.result]
         prompt = compile_message(goal_with_notes(view.goal, notes), results, _missing(view)).text
+        prompt += _listed("It counts as done only once these checks of it pass", view.root.demands)
+        prompt += _listed("Your last text was not taken", [f"{each.name}: {each.detail}" for each in found])
         return [effects.think(view, f"{about}:{len(tries) + 1}", prompt, _taint(done))]
     reason = f"the results were put together without a model: {len(tries)} tries to compile them failed"
     inputs = {"runs": [run.id for run in tries], "why": [run.trouble for run in tries]}
@@ -60,6 +63,11 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
 
 def _taint(done: list[TaskView]) -> list[str]:
     return [label for task in done if task.result for label in task.result.labels]
+
+
+def _listed(heading: str, lines: Sequence[str]) -> str:
+    """A section of its own; nothing where there is nothing to say."""
+    return "".join([f"\n## {heading}\n", *(f"- {one_line(line, limit=600)}\n" for line in lines)]) if lines else ""
 
 
 def _missing(view: MissionView) -> list[tuple[str, str]]:
