@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
+    "approvals",
     "policy_decision",
     "runs",
     "mailbox",

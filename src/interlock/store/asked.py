@@ -3,6 +3,7 @@
 INVARIANT: a page costs the same however many questions there are.
 """
 
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,33 +18,38 @@ MISSIONS, TASKS, RUNS, AGENTS = table(Mission), table(Task), table(Run), table(A
 ACCOUNTS, PEOPLE = table(Account), table(Person)
 _a = APPROVALS.c
 _ANSWERED_BY, _BEHALF = PEOPLE.alias("answerer"), PEOPLE.alias("principal")
-_MONEY = sa.literal("mission:", sa.String()) + _a.mission_id
-_WHOLE = (
-    sa.select(
-        APPROVALS,
-        MISSIONS.c.goal,
-        MISSIONS.c.simulated.label("mission_simulated"),
-        TASKS.c.title.label("task_title"),
-        TASKS.c.parent_id.label("task_parent"),
-        RUNS.c.cost_microusd.label("run_cost"),
-        RUNS.c.simulated.label("run_simulated"),
-        RUNS.c.labels.label("run_labels"),
-        RUNS.c.task_id.label("run_task"),
-        ACCOUNTS.c.settled_microusd.label("mission_cost"),
-        AGENTS.c.persona.label("asker"),
-        _ANSWERED_BY.c.name.label("decided_by_name"),
-        _BEHALF.c.name.label("on_behalf_of_name"),
+
+
+def _whole(asked: sa.FromClause) -> sa.Select[Any]:
+    """Questions of a table, or of a page of it, with what belongs to them."""
+    q = asked.c
+    return (
+        sa.select(
+            asked,
+            MISSIONS.c.goal,
+            MISSIONS.c.simulated.label("mission_simulated"),
+            TASKS.c.title.label("task_title"),
+            RUNS.c.cost_microusd.label("run_cost"),
+            RUNS.c.simulated.label("run_simulated"),
+            RUNS.c.labels.label("run_labels"),
+            RUNS.c.task_id.label("run_task"),
+            ACCOUNTS.c.settled_microusd.label("mission_cost"),
+            AGENTS.c.persona.label("asker"),
+            _ANSWERED_BY.c.name.label("decided_by_name"),
+            _BEHALF.c.name.label("on_behalf_of_name"),
+        )
+        .select_from(asked)
+        .outerjoin(MISSIONS, MISSIONS.c.id == q.mission_id)
+        .outerjoin(TASKS, TASKS.c.id == q.task_id)
+        .outerjoin(RUNS, RUNS.c.id == q.run_id)
+        .outerjoin(ACCOUNTS, ACCOUNTS.c.id == sa.literal("mission:", sa.String()) + q.mission_id)
+        .outerjoin(AGENTS, AGENTS.c.id == q.asked_by)
+        .outerjoin(_ANSWERED_BY, _ANSWERED_BY.c.id == q.decided_by)
+        .outerjoin(_BEHALF, _BEHALF.c.id == q.on_behalf_of)
     )
-    .select_from(APPROVALS)
-    .outerjoin(MISSIONS, MISSIONS.c.id == _a.mission_id)
-    .outerjoin(TASKS, TASKS.c.id == _a.task_id)
-    .outerjoin(RUNS, RUNS.c.id == _a.run_id)
-    .outerjoin(ACCOUNTS, ACCOUNTS.c.id == _MONEY)
-    .outerjoin(AGENTS, AGENTS.c.id == _a.asked_by)
-    .outerjoin(_ANSWERED_BY, _ANSWERED_BY.c.id == _a.decided_by)
-    .outerjoin(_BEHALF, _BEHALF.c.id == _a.on_behalf_of)
-)
-_ONE = _WHOLE.where(_a.id == b("approval"))
+
+
+_ONE = _whole(APPROVALS).where(_a.id == b("approval"))
 _PENDING = _a.status == sa.text("'pending'")
 _PLACE = sa.select(_a.created_at, _a.id).where(_a.id == b("approval"))
 _ALIKE = (
@@ -69,27 +75,35 @@ def page(
     most: int = 50,
 ) -> list[Any]:
     """The questions that come after the one with the id `after`, oldest first; None for all states."""
-    found = sa.select(_a.id).order_by(_a.created_at, _a.id).limit(most)
-    given: dict[str, Any] = {}
-    if status is not None:
-        found = found.where(_PENDING if status == "pending" else _a.status == status)
-    if mission_id is not None:
-        found = found.where(_a.mission_id == mission_id)
+    given: dict[str, Any] = {"most": most, "mission": mission_id, "state": status}
     if after is not None:
         place = tx.one(_PLACE, {"approval": after})
         if place is None:
             return []
-        later = _a.created_at > b("at", type_=UTCDateTime())
-        same = sa.and_(_a.created_at == b("at", type_=UTCDateTime()), _a.id > b("last"))
-        found = found.where(_a.created_at >= b("at", type_=UTCDateTime()), sa.or_(later, same))
-        given = {"at": place.created_at, "last": place.id}
-    query = _WHOLE.where(_a.id.in_(found.scalar_subquery())).order_by(_a.created_at, _a.id)
-    return tx.rows(query, given)
+        given |= {"at": place.created_at, "last": place.id}
+    return tx.rows(
+        _page(status if status == "pending" else bool(status), mission_id is not None, after is not None), given
+    )
+
+
+@cache
+def _page(status: str | bool, of_mission: bool, goes_on: bool) -> sa.Select[Any]:
+    """A page: of the pending ones, of any one state, or of all; compiled once each."""
+    found = sa.select(APPROVALS).order_by(_a.created_at, _a.id).limit(b("most", type_=sa.Integer()))
+    if status is not False:
+        found = found.where(_PENDING if status == "pending" else _a.status == b("state"))
+    if of_mission:
+        found = found.where(_a.mission_id == b("mission"))
+    if goes_on:
+        later = sa.tuple_(_a.created_at, _a.id) > sa.tuple_(b("at", type_=UTCDateTime()), b("last", type_=sa.String()))
+        found = found.where(_a.created_at >= b("at", type_=UTCDateTime()), later)
+    page = found.subquery("page")
+    return _whole(page).order_by(page.c.created_at, page.c.id)
 
 
 def some(tx: Tx, approval_ids: list[str]) -> list[Any]:
     """Questions by their ids, oldest first."""
-    return tx.rows(_WHOLE.where(_a.id.in_(approval_ids)).order_by(_a.created_at, _a.id))
+    return tx.rows(_whole(APPROVALS).where(_a.id.in_(approval_ids)).order_by(_a.created_at, _a.id))
 
 
 def alike(tx: Tx, row: Any, most: int) -> list[str]:

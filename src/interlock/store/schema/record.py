@@ -100,6 +100,8 @@ class Approval(SQLModel, table=True):
     __table_args__ = (
         sa.Index("ix_approvals_pending", "created_at", sqlite_where=sa.text("status = 'pending'"),
                  postgresql_where=sa.text("status = 'pending'")),
+        sa.Index("ix_approvals_queue", "created_at", "id", sqlite_where=sa.text("status = 'pending'"),
+                 postgresql_where=sa.text("status = 'pending'")),
         sa.Index("ix_approvals_open", "expires_at", sqlite_where=sa.text("status IN ('pending', 'consulting')"),
                  postgresql_where=sa.text("status IN ('pending', 'consulting')")),
     )  # fmt: skip

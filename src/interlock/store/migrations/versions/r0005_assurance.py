@@ -132,6 +132,14 @@ def upgrade() -> None:
     )
     op.add_column("approvals", sa.Column("alike", sqltypes.AutoString(), nullable=True))
     op.create_index(
+        "ix_approvals_queue",
+        "approvals",
+        ["created_at", "id"],
+        unique=False,
+        sqlite_where=sa.text("status = 'pending'"),
+        postgresql_where=sa.text("status = 'pending'"),
+    )
+    op.create_index(
         "ix_approvals_open",
         "approvals",
         ["expires_at"],
