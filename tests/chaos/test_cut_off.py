@@ -1,11 +1,11 @@
 """A worker that is cut off from the database and comes back after its lease is gone: it writes nothing, causes nothing.
 
-Source: row E10.
+Cut by a proxy here; in a network of its own by `namespaces`. Source: row E10.
 """
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
@@ -23,11 +23,22 @@ TIMES = {
 }  # fmt: skip
 
 
-async def test_worker_that_was_cut_off_writes_nothing_and_causes_no_effect_once_its_lease_is_gone(
-    postgresql_databases: Databases, postgres_server: str, tmp_path: Path
-) -> None:
-    url = postgresql_databases()
-    siege = Siege(tmp_path / "siege", url)
+class Line(Protocol):
+    """A way to the database over TCP that can be cut without either end hearing of it."""
+
+    host: str
+    port: int
+
+    def cut(self) -> None:
+        """Nothing arrives from now on."""
+
+    def mend(self) -> None:
+        """What was lost or held back arrives, if it is still wanted."""
+
+
+async def check_cut_off(folder: Path, url: str, wire: Line) -> None:
+    """Cuts a worker off in the middle of an effect, over the wire, until another has done all its work."""
+    siege = Siege(folder / "siege", url)
     held, fenced = asyncio.Event(), asyncio.Event()
 
     async def hold(asked: Asked) -> None:
@@ -38,8 +49,8 @@ async def test_worker_that_was_cut_off_writes_nothing_and_causes_no_effect_once_
             raise web.HTTPServiceUnavailable
 
     siege.effects.at = {"after": hold}
-    async with siege.outside(), Wire(postgres_server) as wire:
-        through = url.replace("postgres@/", f"postgres@127.0.0.1:{wire.port}/").partition("?")[0]
+    async with siege.outside():
+        through = url.replace("postgres@/", f"postgres@{wire.host}:{wire.port}/").partition("?")[0]
         quick: dict[str, Any] = {"times": TIMES, "standstill_ms": 1000}
         lost = siege.launch("lost", with_clerk=False, database_url=through, **quick)
         await held.wait()
@@ -62,3 +73,10 @@ async def test_worker_that_was_cut_off_writes_nothing_and_causes_no_effect_once_
         runs = await rows(office, Run)
         assert {run.status for run in runs if run.stop_reason != "lost"} == {"completed"}
         assert any(run.stop_reason == "lost" for run in runs)
+
+
+async def test_worker_that_was_cut_off_writes_nothing_and_causes_no_effect_once_its_lease_is_gone(
+    postgresql_databases: Databases, postgres_server: str, tmp_path: Path
+) -> None:
+    async with Wire(postgres_server) as wire:
+        await check_cut_off(tmp_path, postgresql_databases(), wire)

@@ -1,6 +1,10 @@
-"""A TCP proxy before a PostgreSQL that can cease to forward, both ways, and go on later with what it held back."""
+"""A TCP proxy before a PostgreSQL that can cease to forward, both ways, and go on later with what it held back.
+
+`python -m` is one that always forwards, for a network that can be cut by itself.
+"""
 
 import asyncio
+import sys
 from typing import Self
 
 PIECE = 65_536
@@ -9,8 +13,9 @@ PIECE = 65_536
 class Wire:
     """The proxy; an async context manager. Nothing is lost while it is cut: it arrives when the wire is mended."""
 
-    def __init__(self, socket_folder: str, *, port: int = 5432) -> None:
+    def __init__(self, socket_folder: str, *, host: str = "127.0.0.1", port: int = 5432) -> None:
         self._path = f"{socket_folder}/.s.PGSQL.{port}"
+        self.host = host
         self._whole = asyncio.Event()
         self._whole.set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -18,7 +23,7 @@ class Wire:
         self.port = 0
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, self.host, 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -70,3 +75,15 @@ class Wire:
         except ConnectionError:
             pass
         target.transport.abort()
+
+
+async def forward(socket_folder: str, host: str) -> None:
+    """Forwards until it is killed, after one line that says at which port."""
+    async with Wire(socket_folder, host=host) as wire:
+        sys.stdout.write(f"{wire.port}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(forward(*sys.argv[1:]))
