@@ -29,6 +29,11 @@ RESULTS = {
     "ship": "The chairs are on their way.",
 }
 DELIVERABLE = "# Order\n\n" + "\n".join(f"- {key.title()}: {RESULTS[key]}" for key in sorted(RESULTS))
+CHECKS = [
+    {"kind": "contains", "text": "- Pay: The chairs are paid for."},
+    {"kind": "command", "argv": ["grep", "-q", "Ship"]},
+]
+"""What the mission must show before it counts as done."""
 EFFECTS = {
     "set_stock": {"item": "chair", "count": 10},
     "pay": {"to": "the carpenter", "cents": 12_300},

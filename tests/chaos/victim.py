@@ -28,7 +28,7 @@ from interlock.tools.contract import ToolContext
 from interlock.tools.decorated import tool
 from interlock.tools.registry import OutcomeUnknown
 from tests.chaos.doomed import DoomedStore, Fate
-from tests.chaos.script import GOAL
+from tests.chaos.script import CHECKS, GOAL
 
 LOOK_S = 0.05
 KEY = "the one order"
@@ -144,7 +144,7 @@ async def live(orders: Orders) -> None:
         person = await local_person(settings, store, runtime.clock, "python")
         await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
         box = Interlock(runtime, person)
-        mission = await box.submit(GOAL, idempotency_key=KEY)
+        mission = await box.submit(GOAL, idempotency_key=KEY, checks=CHECKS)
         assert await box.start(), "another process executes this home"
         changed = store.listener()
         while True:
