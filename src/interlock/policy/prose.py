@@ -136,7 +136,7 @@ def _is_advice(tokens: Sequence[str], lead: int) -> bool:
 
 def _makes(tokens: Sequence[str], lead: int) -> bool:
     """Whether a sentence leads with a verb that would act, but for its object: `add two numbers`, `run a search`."""
-    verb = THIRDS.get(tokens[lead], tokens[lead])
+    verb = THIRDS.get(tokens[lead]) or tokens[lead].removesuffix("s")
     return (verb in ACTS or verb in v.CARRIERS) and _verb(tokens, lead, leading=True) is None
 
 
@@ -169,6 +169,8 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     if verb in ("access", "input") or (verb == "open" and v.OPENED.isdisjoint(follows)):
         return True
     if verb in v.CARRIERS and not v.CARRIED.isdisjoint(tokens[at + 1 : at + 8]):
+        return True
+    if verb == "send" and "get" in follows[:3] and not {"request", "requests"}.isdisjoint(follows):
         return True
     if verb == "accept" and _OFFERED.isdisjoint(follows):
         return True
@@ -220,7 +222,7 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
 def _negated(tokens: Sequence[str], at: int) -> bool:
     """Whether it is said not to happen, or the word stands in a list of examples."""
     listed = v.DETERMINERS.isdisjoint(tokens[at + 1 : at + 2])
-    if listed and not {"including", "like"}.isdisjoint(tokens[:at]):
+    if listed and (not {"including", "like"}.isdisjoint(tokens[:at]) or "to" in tokens[max(1, at - 3) : at - 1]):
         return True
     for token in reversed(tokens[max(0, at - 8) : at]):
         if token in v.NEGATIONS:

@@ -35,8 +35,8 @@ ACTS: Mapping[str, str] = {
     ),
     "runs something": "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch",
     "controls a device": (
-        "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook heat preheat serve give "
-        "turn shut tap click swipe drag bypass inject exploit hack crack deauthenticate jailbreak"
+        "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
+        "shut tap click swipe drag bypass inject exploit hack crack deauthenticate jailbreak"
     ),
 }
 """What a tool does, and the verbs that say so; none of them is a noun."""
@@ -58,7 +58,7 @@ MAY_ACT: Mapping[str, str] = {
         "input connect pair scale transition end finish record log rotate"
     ),
     "runs something": "run resume start stop trigger dispatch bash shell terminal command",
-    "controls a device": "print lock control switch arm press drive hand open type steer",
+    "controls a device": "print lock control switch heat arm press drive hand open type steer",
 }
 """Verbs that are nouns as often: they count where a verb stands."""
 
@@ -83,23 +83,23 @@ DOERS = frozenset(
 NOUNLIKE = frozenset(
     "sms dm resume print consent tweet play input record log end order post call message email mail text comment "
     "review label tag link trade permit bid bill credit charge share book star type fund stake swap command shell "
-    "terminal rate tip exchange wire schedule release commit store mention contact fax vote drive hand ".split()
+    "terminal rate tip exchange wire schedule release commit store mention contact fax vote drive hand".split()
 )
 """Words of `MAY_ACT` that end a name as its noun: `customer_order`, `blog_post`."""
 
 READS = frozenset(
-    "get list search read view find check count show describe summarize summarise fetch retrieve lookup look query "
-    "display inspect browse explore discover peek examine observe monitor track watch listen obtain gather collect "
-    "pull scan detect identify recognize recognise classify analyze analyse audit assess evaluate verify validate "
-    "confirm_exists compare diff match rank recommend suggest predict forecast estimate calculate compute convert "
-    "translate transcribe extract parse tokenize encode decode hash format render preview screenshot capture "
-    "snapshot explain answer ask think reason reflect plan brainstorm generate simulate test lint measure sum "
-    "subtract multiply divide round average filter sort group aggregate cluster select choose pick return returns "
-    "provide report tell know learn about determine geocode locate navigate traverse walk visit crawl scrape "
-    "download export load cat grep head tail wc pwd ls du cd tree stat whoami history status info details trace "
-    "visualize visualise plot chart draw graph introspect enumerate iterate exists has is are can who what when "
-    "where which how why help echo reverse interpret correlate score normalize normalise dedupe quote price wait "
-    "sleep say outline highlight paraphrase proofread rephrase weigh stream poll lists".split()
+    "calc get list search read view find check count show describe summarize summarise fetch retrieve lookup look "
+    "query display inspect browse explore discover peek examine observe monitor track watch listen obtain gather "
+    "collect pull scan detect identify recognize recognise classify analyze analyse audit assess evaluate verify "
+    "validate confirm_exists compare diff match rank recommend suggest predict forecast estimate calculate compute "
+    "convert translate transcribe extract parse tokenize encode decode hash format render preview screenshot "
+    "capture snapshot explain answer ask think reason reflect plan brainstorm generate simulate test lint measure "
+    "sum subtract multiply divide round average filter sort group aggregate cluster select choose pick return "
+    "returns provide report tell know learn about determine geocode locate navigate traverse walk visit crawl "
+    "scrape download export load cat grep head tail wc pwd ls du cd tree stat whoami history status info details "
+    "trace visualize visualise plot chart draw graph introspect enumerate iterate exists has is are can who what "
+    "when where which how why help echo reverse interpret correlate score normalize normalise dedupe quote price "
+    "wait sleep say outline highlight paraphrase proofread rephrase weigh stream poll lists".split()
 )
 """Verbs that read, compare or calculate."""
 
@@ -154,9 +154,10 @@ CARRIERS = frozenset("run execute perform make do issue start initiate exec laun
 """Verbs that say what they do by their object: `run a search` reads."""
 
 CARRIED = frozenset(
-    "query queries search searches lookup lookups select calculation calculations analysis check checks scan "
-    "simulation review comparison inspection forecast inference test tests prediction regression retrieval "
-    "evaluation aggregation diagnostics diagnostic report reports background".split()
+    "addition subtraction multiplication division ttest sum comparison query queries search searches lookup "
+    "lookups select calculation calculations analysis check checks scan simulation review inspection forecast "
+    "inference test tests prediction regression retrieval evaluation aggregation diagnostics diagnostic report "
+    "reports background".split()
 )
 """Objects with which those verbs read or calculate."""
 

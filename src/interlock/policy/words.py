@@ -89,7 +89,7 @@ def _said(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
     if kind == "choice":
         found = parts(text)
         word = found[0] if found else ""
-        what = ACTS.get(word) or (MAY_ACT.get(word) if len(found) == 1 else None)
+        what = ACTS.get(word) or (MAY_ACT.get(word) if len(found) == 1 and not reads else None)
         return (what, word) if what is not None and not (reads and word == "truncate") else None
     if kind == "deep":
         return "is described too deep to be judged", text
