@@ -6,75 +6,36 @@ to, and when the transactions happen, is the runner's matter.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from typing import Any
 
 from interlock.core.errors import Conflict, InterlockError
-from interlock.core.ids import new_id
 from interlock.core.text import storable
-from interlock.core.values import canonical_json
-from interlock.llm.messages import ToolUse
+from interlock.core.values import Actor, ActorKind, canonical_json
 from interlock.policy import taint
 from interlock.policy.binding import subject_hash
-from interlock.policy.calls import ApprovedBinding, Caller, Decision
-from interlock.policy.decide import decide
-from interlock.policy.grants import Grant
-from interlock.policy.in_force import InForce
+from interlock.policy.calls import ApprovedBinding, Decision
 from interlock.policy.placeholders import names
 from interlock.policy.risk import Effect
-from interlock.policy.rules import Policy
 from interlock.policy.secrets import scrub
-from interlock.store import approvals, grants, mailbox, traces
+from interlock.store import approvals, audit, grants, mailbox, traces
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.contract import OUTWARD
 from interlock.tools.definitions import call_of
 from interlock.tools.errors import PersonMustSay
+from interlock.tools.gate import ENDED as ENDED
+from interlock.tools.gate import CallStatus as CallStatus
+from interlock.tools.gate import Gate as Gate
+from interlock.tools.gate import Proposal as Proposal
 from interlock.tools.pinned import contents, digests_of, fixed
-from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, Toolbox, ToolContext, ToolError, Write
-from interlock.tools.secrets import SecretProblem, Vault, Who
+from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, ToolContext, ToolError, Write
+from interlock.tools.secrets import SecretProblem
 
 RESULT_LIMIT = 60_000
 """Characters of a result that go back to the model."""
-
-
-class CallStatus(StrEnum):
-    """Where a tool call stands, as in `tool_calls.status`."""
-
-    HELD = "held"
-    DENIED = "denied"
-    REFUSED = "refused"
-    READY = "ready"
-    STARTED = "started"
-    DONE = "done"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-    SKIPPED = "skipped"
-
-
-ENDED = frozenset(
-    {CallStatus.DENIED, CallStatus.REFUSED, CallStatus.DONE, CallStatus.FAILED, CallStatus.SKIPPED}
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A wish with its decision. `status` is ready, held, denied or refused; `answer` is set for the last two."""
-
-    id: str
-    position: int
-    use: ToolUse
-    tool: Tool | None
-    status: CallStatus
-    decision: Decision | None
-    answer: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-    subject: str | None = None
-    invalid: bool = False
-    """Whether the model made a mistake in calling (unknown tool, bad arguments)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,106 +80,6 @@ class HeldAnew:
     """With what people have changed in them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """What calls are judged by during one run."""
-
-    in_force: InForce
-    toolbox: Toolbox
-    offered: frozenset[str]
-    caller: Caller
-    people_for_red: int = 1
-    """How many people must approve what is RED, at least."""
-    barred: Mapping[str, str] = field(default_factory=dict)
-    """Digests of tools that are not what the project knows, each with the question about it."""
-    vault: Vault = field(default_factory=Vault)
-    """What is filled in when a call is executed, and taken out of what comes back."""
-
-    @property
-    def policy(self) -> Policy:
-        """What calls are decided by from now on; it may be another one in the middle of a run."""
-        return self.in_force.policy
-
-    async def propose(self, use: ToolUse, position: int, context: ToolContext) -> Proposal:
-        """Decides a wish as it was made; nothing happens yet."""
-        tool = self.toolbox.get(use.name) if use.name in self.offered else None
-        if tool is None:
-            names = ", ".join(sorted(self.offered)) or "none"
-            return _refused(use, position, None, f"there is no tool `{use.name}` for you here; yours are: {names}")
-        if use.args is None:
-            return _refused(use, position, tool, "the arguments were not a JSON object: send the call again")
-        if errors := self.toolbox.validate(tool, use.args):
-            return _refused(use, position, tool, "the arguments are not valid: " + "; ".join(errors))
-        if tool.digest in self.barred:
-            return _refused(use, position, tool, self.changed(tool))
-        if (problem := self.vault.refusal(self.who(tool), use.args)) is not None:
-            return _refused(use, position, tool, problem)
-        files = digests_of(await contents(tool, use.args, context.workspace))
-        decision = await self.judge(tool, use.args, context)
-        proposal_id = new_id("tcl")
-        if decision.effect is Effect.DENY:
-            why = "; ".join(decision.reasons) or "the policy forbids it"
-            return Proposal(
-                id=proposal_id, position=position, use=use, tool=tool, status=CallStatus.DENIED, decision=decision,
-                answer=f"denied by the policy ({', '.join(decision.rules)}): {why}. Choose another way.",
-            )  # fmt: skip
-        held = tool.asks or decision.effect is not Effect.ALLOW
-        subject = subject_hash(context.run_id, use.id, tool.digest, use.args, files)
-        return Proposal(
-            id=proposal_id, position=position, use=use, tool=tool, decision=decision, files=files, subject=subject,
-            status=CallStatus.HELD if held else CallStatus.READY,
-        )  # fmt: skip
-
-    async def judge(
-        self, tool: Tool, args: Mapping[str, Any], context: ToolContext, approval: ApprovedBinding | None = None
-    ) -> Decision:
-        """What the policy says of a call now. Grants are looked up only where one would let the call run."""
-        decision = self.decide(tool, args, approval, labels=context.labels)
-        if not decision.grantable or decision.effect is not Effect.HOLD:
-            return decision
-        live = await context.store.read(
-            grants.live, self.caller.project, tool.name, self.caller.persona, context.now, simulated=context.simulated
-        )
-        return self.decide(tool, args, approval, live, labels=context.labels) if live else decision
-
-    def decide(
-        self,
-        tool: Tool,
-        args: Mapping[str, Any],
-        approval: ApprovedBinding | None = None,
-        live: Sequence[Grant] = (),
-        *,
-        labels: frozenset[str] = frozenset(),
-    ) -> Decision:
-        """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
-        caller = replace(self.caller, labels=labels) if labels else self.caller
-        call = replace(call_of(tool, args), may_use=self.vault.may_use(self.who(tool), args))
-        return decide(
-            call, caller, self.policy, approval=approval, grants=live,
-            people_for_red=self.people_for_red,
-        )  # fmt: skip
-
-    def who(self, tool: Tool) -> Who:
-        """Who would be given a secret."""
-        return Who(tool.name, self.caller.persona, outside=tool.outside)
-
-    def changed(self, tool: Tool) -> str:
-        """Why a tool that changed cannot be used, in words."""
-        question = self.barred[tool.digest]
-        return f"`{tool.name}` is not the tool that this project knows: people are asked with approval {question}"
-
-    def subject(self, run_id: str, call_id: str, tool: Tool, args: Any, files: Mapping[str, str]) -> str:
-        """What an approval of a call binds to."""
-        return subject_hash(run_id, call_id, tool.digest, args, files)
-
-
-def _refused(use: ToolUse, position: int, tool: Tool | None, answer: str) -> Proposal:
-    return Proposal(
-        id=new_id("tcl"), position=position, use=use, tool=tool, status=CallStatus.REFUSED, decision=None,
-        answer=answer, invalid=True,
-    )  # fmt: skip
-
-
 async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, wished: Any) -> Done | HeldAnew:
     """Causes the effect of one recorded call (a row of `tool_calls`), once.
 
@@ -258,8 +119,13 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         await context.store.write(start, claim, call.id, args, subject, used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = replace(context, repeated_by=approval.id)
-    context = replace(fixed(context, found), secrets=partial(gate.vault.given, gate.who(tool)))
+    lent: list[str] = []
+    context = replace(fixed(context, found), secrets=partial(_lend, gate, tool, lent))
+    if (named := names(args)) and not context.simulated:
+        await context.store.write(note_secrets, context, tool.name, sorted(named))
     done = await _perform(tool, call, args, context, gate, edited=args != wished)
+    if lent:
+        await context.store.write(note_secrets, context, tool.name, sorted(set(lent)))
     return done if decision.grant is None else replace(done, grant=Granted(decision.grant, tool.name, context))
 
 
@@ -284,8 +150,30 @@ def start(
     mailbox.own(tx, claim)
     if approval_id is not None:
         approvals.use(tx, approval_id, now)
+        run = claim.run
+        audit.note(
+            tx, "APPROVAL_USED", Actor(ActorKind.AGENT, run.agent_id), now, project_id=run.project_id,
+            mission_id=run.mission_id, task_id=run.task_id, run_id=run.id, subject=approval_id, call=call_id,
+            bound_to=subject,
+        )  # fmt: skip
     if traces.started(tx, call_id, args, subject, now) != 1:
         raise Conflict(f"call `{call_id}` was started before")
+
+
+def _lend(gate: Gate, tool: Tool, lent: list[str], name: str) -> str:
+    value = gate.vault.given(gate.who(tool), name)
+    lent.append(name)
+    return value
+
+
+def note_secrets(tx: Tx, context: ToolContext, tool: str, secrets: Sequence[str]) -> None:
+    """Writes which secrets a call is given; before it, where its arguments name them. Source: row I4."""
+    for name in secrets:
+        audit.note(
+            tx, "SECRET_USED", context.actor, context.now, project_id=context.project_id,
+            mission_id=context.mission_id, task_id=context.task_id, run_id=context.run_id, subject=name, tool=tool,
+            call=context.call_id, persona=context.persona,
+        )  # fmt: skip
 
 
 async def _perform(

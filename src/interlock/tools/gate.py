@@ -1,0 +1,160 @@
+"""What calls are judged by during a run: wishes become proposals, decided when they are made; nothing happens here.
+
+How a call that may run is executed, after it was decided once more, is `execute`'s matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from interlock.core.ids import new_id
+from interlock.llm.messages import ToolUse
+from interlock.policy.binding import subject_hash
+from interlock.policy.calls import ApprovedBinding, Caller, Decision
+from interlock.policy.decide import decide
+from interlock.policy.grants import Grant
+from interlock.policy.in_force import InForce
+from interlock.policy.risk import Effect
+from interlock.policy.rules import Policy
+from interlock.store import grants
+from interlock.tools.definitions import call_of
+from interlock.tools.pinned import contents, digests_of
+from interlock.tools.registry import Tool, Toolbox, ToolContext
+from interlock.tools.secrets import Vault, Who
+
+
+class CallStatus(StrEnum):
+    """Where a tool call stands, as in `tool_calls.status`."""
+
+    HELD = "held"
+    DENIED = "denied"
+    REFUSED = "refused"
+    READY = "ready"
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+ENDED = frozenset(
+    {CallStatus.DENIED, CallStatus.REFUSED, CallStatus.DONE, CallStatus.FAILED, CallStatus.SKIPPED}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A wish with its decision. `status` is ready, held, denied or refused; `answer` is set for the last two."""
+
+    id: str
+    position: int
+    use: ToolUse
+    tool: Tool | None
+    status: CallStatus
+    decision: Decision | None
+    answer: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    subject: str | None = None
+    invalid: bool = False
+    """Whether the model made a mistake in calling (unknown tool, bad arguments)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What calls are judged by during one run."""
+
+    in_force: InForce
+    toolbox: Toolbox
+    offered: frozenset[str]
+    caller: Caller
+    people_for_red: int = 1
+    """How many people must approve what is RED, at least."""
+    barred: Mapping[str, str] = field(default_factory=dict)
+    """Digests of tools that are not what the project knows, each with the question about it."""
+    vault: Vault = field(default_factory=Vault)
+    """What is filled in when a call is executed, and taken out of what comes back."""
+
+    @property
+    def policy(self) -> Policy:
+        """What calls are decided by from now on; it may be another one in the middle of a run."""
+        return self.in_force.policy
+
+    async def propose(self, use: ToolUse, position: int, context: ToolContext) -> Proposal:
+        """Decides a wish as it was made; nothing happens yet."""
+        tool = self.toolbox.get(use.name) if use.name in self.offered else None
+        if tool is None:
+            names = ", ".join(sorted(self.offered)) or "none"
+            return _refused(use, position, None, f"there is no tool `{use.name}` for you here; yours are: {names}")
+        if use.args is None:
+            return _refused(use, position, tool, "the arguments were not a JSON object: send the call again")
+        if errors := self.toolbox.validate(tool, use.args):
+            return _refused(use, position, tool, "the arguments are not valid: " + "; ".join(errors))
+        if tool.digest in self.barred:
+            return _refused(use, position, tool, self.changed(tool))
+        if (problem := self.vault.refusal(self.who(tool), use.args)) is not None:
+            return _refused(use, position, tool, problem)
+        files = digests_of(await contents(tool, use.args, context.workspace))
+        decision = await self.judge(tool, use.args, context)
+        proposal_id = new_id("tcl")
+        if decision.effect is Effect.DENY:
+            why = "; ".join(decision.reasons) or "the policy forbids it"
+            return Proposal(
+                id=proposal_id, position=position, use=use, tool=tool, status=CallStatus.DENIED, decision=decision,
+                answer=f"denied by the policy ({', '.join(decision.rules)}): {why}. Choose another way.",
+            )  # fmt: skip
+        held = tool.asks or decision.effect is not Effect.ALLOW
+        subject = subject_hash(context.run_id, use.id, tool.digest, use.args, files)
+        return Proposal(
+            id=proposal_id, position=position, use=use, tool=tool, decision=decision, files=files, subject=subject,
+            status=CallStatus.HELD if held else CallStatus.READY,
+        )  # fmt: skip
+
+    async def judge(
+        self, tool: Tool, args: Mapping[str, Any], context: ToolContext, approval: ApprovedBinding | None = None
+    ) -> Decision:
+        """What the policy says of a call now. Grants are looked up only where one would let the call run."""
+        decision = self.decide(tool, args, approval, labels=context.labels)
+        if not decision.grantable or decision.effect is not Effect.HOLD:
+            return decision
+        live = await context.store.read(
+            grants.live, self.caller.project, tool.name, self.caller.persona, context.now, simulated=context.simulated
+        )
+        return self.decide(tool, args, approval, live, labels=context.labels) if live else decision
+
+    def decide(
+        self,
+        tool: Tool,
+        args: Mapping[str, Any],
+        approval: ApprovedBinding | None = None,
+        live: Sequence[Grant] = (),
+        *,
+        labels: frozenset[str] = frozenset(),
+    ) -> Decision:
+        """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
+        caller = replace(self.caller, labels=labels) if labels else self.caller
+        call = replace(call_of(tool, args), may_use=self.vault.may_use(self.who(tool), args))
+        return decide(
+            call, caller, self.policy, approval=approval, grants=live,
+            people_for_red=self.people_for_red,
+        )  # fmt: skip
+
+    def who(self, tool: Tool) -> Who:
+        """Who would be given a secret."""
+        return Who(tool.name, self.caller.persona, outside=tool.outside)
+
+    def changed(self, tool: Tool) -> str:
+        """Why a tool that changed cannot be used, in words."""
+        question = self.barred[tool.digest]
+        return f"`{tool.name}` is not the tool that this project knows: people are asked with approval {question}"
+
+    def subject(self, run_id: str, call_id: str, tool: Tool, args: Any, files: Mapping[str, str]) -> str:
+        """What an approval of a call binds to."""
+        return subject_hash(run_id, call_id, tool.digest, args, files)
+
+
+def _refused(use: ToolUse, position: int, tool: Tool | None, answer: str) -> Proposal:
+    return Proposal(
+        id=new_id("tcl"), position=position, use=use, tool=tool, status=CallStatus.REFUSED, decision=None,
+        answer=answer, invalid=True,
+    )  # fmt: skip
