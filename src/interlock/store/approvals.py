@@ -14,7 +14,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
-from interlock.core.values import Actor, ActorKind
+from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.store import audit, mailbox, outbox, shortfalls
 from interlock.store.consequences import Word, follow
 from interlock.store.consequences import pending_of_task as pending_of_task
@@ -48,7 +48,11 @@ _EDIT = (
 )  # fmt: skip
 _USE = (
     sa.update(APPROVALS)
-    .where(_a.id == b("approval"), _a.status == "approved")
+    .where(
+        _a.id == b("approval"),
+        _a.status == "approved",
+        sa.or_(_a.expires_at.is_(None), _a.expires_at > b("now", type_=_TIME)),
+    )
     .values(status="used", used_at=b("now", type_=_TIME))
 )
 _VOID = (
@@ -305,7 +309,7 @@ def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None 
 
 
 def use(tx: Tx, approval_id: str, now: datetime) -> None:
-    """Spends an approval; fails the unit where it is not approved or was used before."""
+    """Spends an approval; fails the unit where it is not approved, was used before, or has expired."""
     tx.must(_USE, {"approval": approval_id, "now": now}, 1, Conflict(f"approval `{approval_id}` cannot be used again"))
 
 
@@ -332,6 +336,11 @@ def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
         mailbox.lock(tx, row.run_id)
     if tx.count(_EXPIRE, {"approval": approval_id, "now": now}) != 1:
         return None
+    if row is not None:
+        audit.note(
+            tx, "APPROVAL_EXPIRED", SYSTEM, now, project_id=row.project_id, mission_id=row.mission_id,
+            task_id=row.task_id, run_id=row.run_id, subject=approval_id, risk=row.risk,
+        )  # fmt: skip
     outbox.touch(tx, about(approval_id))
     return tx.one(_APPROVAL, {"approval": approval_id})
 

@@ -5,10 +5,9 @@ to, and when the transactions happen, is the runner's matter.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from interlock.core.errors import Conflict, InterlockError
@@ -30,6 +29,7 @@ from interlock.tools.gate import ENDED as ENDED
 from interlock.tools.gate import CallStatus as CallStatus
 from interlock.tools.gate import Gate as Gate
 from interlock.tools.gate import Proposal as Proposal
+from interlock.tools.lending import lent
 from interlock.tools.pinned import contents, digests_of, fixed
 from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, ToolContext, ToolError, Write
 from interlock.tools.secrets import SecretProblem
@@ -105,13 +105,15 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     found = await contents(tool, args, context.workspace)
     files = digests_of(found)
     subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
-    approved = approval is not None and approval.status in ("approved", "used")
+    approved = approval is not None and is_good(approval, begun)
     binding = binding_of(approval, subject) if approved else None
     decision = await gate.judge(tool, args, context, binding)
     if decision.effect is Effect.DENY:
         return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
     if decision.effect is not Effect.ALLOW or (tool.asks and not approved):
         reason = "what was approved has changed since" if approved else "it needs a person's approval"
+        if not approved and approval is not None and approval.status == "approved":
+            reason = "the approval expired before it was used"
         return HeldAnew(call.id, reason, decision, files, subject, args)
     spends = binding is not None and approval is not None and approval.status == "approved"
     if not tool.idempotent or spends:
@@ -119,14 +121,15 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         await context.store.write(start, claim, call.id, args, subject, used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = replace(context, repeated_by=approval.id)
-    lent: list[str] = []
-    context = replace(fixed(context, found), secrets=partial(_lend, gate, tool, lent))
-    if (named := names(args)) and not context.simulated:
-        await context.store.write(note_secrets, context, tool.name, sorted(named))
-    done = await _perform(tool, call, args, context, gate, edited=args != wished)
-    if lent:
-        await context.store.write(note_secrets, context, tool.name, sorted(set(lent)))
+    async with lent(gate.vault, gate.who(tool), fixed(context, found), args) as context:
+        done = await _perform(tool, call, args, context, gate, edited=args != wished)
     return done if decision.grant is None else replace(done, grant=Granted(decision.grant, tool.name, context))
+
+
+def is_good(approval: Any, now: datetime) -> bool:
+    """Whether people have approved, and what they approved may still be done; what has begun may be ended."""
+    is_late = approval.expires_at is not None and approval.expires_at <= now
+    return approval.status == "used" or (approval.status == "approved" and not is_late)
 
 
 def binding_of(approval: Any, presented: str) -> ApprovedBinding:
@@ -158,22 +161,6 @@ def start(
         )  # fmt: skip
     if traces.started(tx, call_id, args, subject, now) != 1:
         raise Conflict(f"call `{call_id}` was started before")
-
-
-def _lend(gate: Gate, tool: Tool, lent: list[str], name: str) -> str:
-    value = gate.vault.given(gate.who(tool), name)
-    lent.append(name)
-    return value
-
-
-def note_secrets(tx: Tx, context: ToolContext, tool: str, secrets: Sequence[str]) -> None:
-    """Writes which secrets a call is given; before it, where its arguments name them. Source: row I4."""
-    for name in secrets:
-        audit.note(
-            tx, "SECRET_USED", context.actor, context.now, project_id=context.project_id,
-            mission_id=context.mission_id, task_id=context.task_id, run_id=context.run_id, subject=name, tool=tool,
-            call=context.call_id, persona=context.persona,
-        )  # fmt: skip
 
 
 async def _perform(

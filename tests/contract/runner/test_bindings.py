@@ -127,6 +127,23 @@ async def test_parked_run_goes_on_after_three_restarts(store: CountingStore, tmp
     assert await stage.ended(run) == ("completed", "end_turn")
 
 
+async def test_approval_that_is_not_used_before_it_expires_is_asked_for_again(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage, run = await scripted(store, tmp_path, script(), hand_in(), "done")
+    first = await stage.the_question()
+    await stage.approve(first.id)
+    stage.clock.advance(stage.runtime.settings.approval_expires_s + 1)
+    await stage.work()
+    assert RAN == []
+    again = await stage.the_question()
+    assert again.id != first.id
+    assert (await stage.run(run)).status == "waiting"
+    await stage.approve(again.id)
+    await stage.work()
+    assert RAN == ["good"]
+
+
 async def test_call_that_waits_for_a_question_which_is_gone_is_asked_about_again(
     store: CountingStore, tmp_path: Path
 ) -> None:

@@ -155,6 +155,14 @@ async def test_every_answer_names_the_person_and_not_what_the_caller_says(store:
     assert (entry.actor_kind, entry.actor_id, entry.data["name"]) == (str(ActorKind.HUMAN), "ada", "Ada")
 
 
+async def test_approval_that_has_expired_cannot_be_used(store: Store) -> None:
+    await store.write(ask, "q", expires_at=after(5))
+    await give(store, "q")
+    with pytest.raises(Conflict):
+        await store.write(approvals.use, "q", after(5))
+    await store.write(approvals.use, "q", after(4))
+
+
 async def test_approval_is_used_once_by_two_workers_at_once(store: Store) -> None:
     def use(tx: Tx, ident: str, now: datetime) -> bool:
         approvals.use(tx, ident, now)

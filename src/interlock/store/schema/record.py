@@ -102,6 +102,8 @@ class Approval(SQLModel, table=True):
                  postgresql_where=sa.text("status = 'pending'")),
         sa.Index("ix_approvals_queue", "created_at", "id", sqlite_where=sa.text("status = 'pending'"),
                  postgresql_where=sa.text("status = 'pending'")),
+        sa.Index("ix_approvals_alike", "alike", sqlite_where=sa.text("status = 'pending'"),
+                 postgresql_where=sa.text("status = 'pending'")),
         sa.Index("ix_approvals_open", "expires_at", sqlite_where=sa.text("status IN ('pending', 'consulting')"),
                  postgresql_where=sa.text("status IN ('pending', 'consulting')")),
     )  # fmt: skip

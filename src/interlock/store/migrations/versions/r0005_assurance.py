@@ -140,6 +140,14 @@ def upgrade() -> None:
         postgresql_where=sa.text("status = 'pending'"),
     )
     op.create_index(
+        "ix_approvals_alike",
+        "approvals",
+        ["alike"],
+        unique=False,
+        sqlite_where=sa.text("status = 'pending'"),
+        postgresql_where=sa.text("status = 'pending'"),
+    )
+    op.create_index(
         "ix_approvals_open",
         "approvals",
         ["expires_at"],
