@@ -44,6 +44,14 @@ _LISTED = (
 )
 _READ_TOO = frozenset("read view write list execute edit create update".split())
 _PASSIVE = frozenset("sent paid overwritten sold bought withdrawn".split())
+_MAKES = frozenset("make makes making file files filing".split())
+_MADE_OF = {
+    **dict.fromkeys(
+        "payment payments purchase purchases transfer transfers donation deposit transaction".split(), "pays"
+    ),
+    **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
+    **dict.fromkeys("call calls complaint claim dispute lawsuit announcement".split(), "sends"),
+}
 _OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
 _SERVICE = frozenset("service services api endpoint here first".split())
 
@@ -145,6 +153,9 @@ def _verb(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     word, follows = tokens[at], tokens[at + 1 : at + 6]
     if word in ("make", "makes", "making") and not {"public", "admin", "publicly"}.isdisjoint(tokens[at + 1 : at + 7]):
         return "shares", word
+    end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
+    if word in _MAKES and (made := _MADE_OF.get(follows[end - 1] if end else "")):
+        return made, word
     if word in ("return", "returns"):
         given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not v.RETURNED.isdisjoint(follows[:3])
         return ("changes what is stored", word) if given else None

@@ -34,9 +34,15 @@ ACTS: Mapping[str, str] = {
         "finalize finalise"
     ),
     "runs something": "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch",
+    "does harm": (
+        "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert "
+        "deface infect flood overload ddos phish spoof counterfeit launder extort blackmail misconfigure degrade "
+        "impair poison eavesdrop wiretap deceive mislead defraud embezzle exploit hack crack deauthenticate "
+        "jailbreak bypass brick cripple undermine abuse"
+    ),
     "controls a device": (
         "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
-        "shut tap click swipe drag bypass inject exploit hack crack deauthenticate jailbreak"
+        "shut tap click swipe drag inject"
     ),
 }
 """What a tool does, and the verbs that say so; none of them is a noun."""
@@ -53,9 +59,9 @@ MAY_ACT: Mapping[str, str] = {
     "deletes": "drop clear reset kill trash clean drain archive flush abort cut",
     "changes access": "access permit ban kick delegate block mute",
     "changes what is stored": (
-        "update change set patch put store import move copy mark label tag link complete close apply fork star "
-        "join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase play "
-        "input connect pair scale transition end finish record log rotate"
+        "clone update change set patch put store import move copy mark label tag link complete close apply fork "
+        "star join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase "
+        "play input connect pair scale transition end finish record log rotate"
     ),
     "runs something": "run resume start stop trigger dispatch bash shell terminal command",
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
@@ -70,6 +76,7 @@ THINGS: Mapping[str, str] = {
     "books": "reservation cancellation",
     "deletes": "deletion removal erasure destruction overwritten overwrote",
     "changes access": "permission revocation credential",
+    "does harm": "exfiltration sabotage tampering theft corruption ransomware malware backdoor",
 }
 """Nouns and irregular forms: they count where nothing says that the tool only reads."""
 
@@ -164,7 +171,8 @@ CARRIED = frozenset(
 PAIRS: Mapping[str, str] = {
     "controls a device": "go+to",
     "sends": (
-        "text+user text+customer text+contact text+number text+phone text+person text+message make+call ping+webhook"
+        "file+complaint file+claim file+report file+lawsuit file+dispute text+user text+customer text+contact "
+        "text+number text+phone text+person text+message make+call ping+webhook"
     ),
     "changes access": (
         "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off"
@@ -183,7 +191,10 @@ PAIRS: Mapping[str, str] = {
 }
 """Two words of a name that act together, with nothing or `BETWEEN` between them."""
 
-BETWEEN = frozenset("a an the new api access my user auth audio video invite temporary guest door entry backup".split())
+BETWEEN = frozenset(
+    "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
+    "door entry backup".split()
+)
 """What may stand between the two."""
 
 REVEALS = frozenset("get read reveal search show fetch export retrieve view".split())
@@ -224,5 +235,5 @@ NEGATIONS = frozenset(
     "not never without cannot don't doesn't won't can't isn't no neither nor don doesn instead avoid than".split()
 )
 
-GRAVE = frozenset({"sends", "pays", "publishes", "shares", "books", "deletes", "changes access"})
+GRAVE = frozenset({"sends", "pays", "publishes", "shares", "books", "deletes", "changes access", "does harm"})
 """What counts wherever it is said of a tool that nothing says to read."""

@@ -284,6 +284,12 @@ tool_9 | Instant payment to any IBAN
 cleanup | Tidies the bucket: objects older than the limit will be deleted
 check_mail | Checks the mail; read ones are automatically moved and then deleted
 http | Make a POST request to the given URL
+make_phone_call | Rings a number
+complaint_desk | File a complaint with the authority
+phone_bridge | Make a call to the number
+voice_clone | Clones a voice
+grade_fixer | Corrupts the archive of grades
+records_tool | Hijacks the session of the user
 sende_email | Sendet eine E-Mail
 datei_loeschen | Löscht die Datei
 rechnung_bezahlen | Bezahlt die Rechnung
@@ -573,6 +579,10 @@ list_prescriptions | Lists prescriptions
 drug_interactions | Interactions of drugs
 lab_results | Shows results of tests
 get_vitals | Gets vitals
+theft_statistics | Returns statistics of thefts in a place
+heat_index | Calculates the heat index
+search_cve | Sends a GET request and returns the known faults
+homes_to_let | Searches for homes to rent or buy
 get_lock_status | Tells whether the door is locked
 get_temperature | Reads a thermometer
 list_devices | Lists devices that can be controlled
