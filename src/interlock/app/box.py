@@ -27,7 +27,7 @@ from interlock.integrations.contract import Sender
 from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import load_settings
-from interlock.store import squad
+from interlock.store import audit, squad
 from interlock.tools.registry import Tool
 from interlock.worker.home import HomeLock
 from interlock.worker.loop import HandedBack, Worker
@@ -116,6 +116,10 @@ class Interlock:
             if not lock.acquire():
                 return False
             self._lock = lock
+        await self.runtime.store.write(
+            audit.note_change, "POLICY_IN_FORCE", self.runtime.clock.now(), project_id=settings.project,
+            key="policy", value=self.runtime.policy.version_hash, path=str(settings.policy or "built-in"),
+        )  # fmt: skip
         self._worker = Worker(self.runtime, concurrency=settings.concurrency)
         self._working = asyncio.create_task(self._worker.run(), name="worker")
         self._beside = [

@@ -115,7 +115,8 @@ def _tell(found: "Report") -> None:
     screen.line(", ".join(told))
     if found.unsealed:
         first = found.unsealed_first
-        screen.line(f"{found.unsealed:,} are not sealed yet, from {first} on: nothing vouches for them until they are")
+        verb = "is" if found.unsealed == 1 else "are"
+        screen.line(f"{found.unsealed:,} {verb} not sealed yet, from {first} on: nothing vouches for that before it is")
     if found.head is not None:
         screen.line(f"head {found.head['number']} of epoch {found.head['epoch']}: {found.head['head']}")
     if found.faults:

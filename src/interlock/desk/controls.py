@@ -158,4 +158,10 @@ async def acknowledge(office: Office, person: Person, ident: str) -> View:
 
 def _acknowledge(tx: Tx, person: Person, ident: str, now: datetime) -> View:
     alert_id = find(tx, "alert", ident)
-    return {"id": alert_id, "changed": audit.acknowledge(tx, alert_id, person.id, now)}
+    row, changed = audit.one(tx, alert_id), audit.acknowledge(tx, alert_id, person.id, now)
+    if changed and row is not None:
+        audit.note(
+            tx, "ALERT_ACKNOWLEDGED", person.actor, now, project_id=row.project_id, subject=alert_id,
+            surface=person.surface, name=person.name, kind=row.kind,
+        )  # fmt: skip
+    return {"id": alert_id, "changed": changed}

@@ -12,10 +12,10 @@ from sqlalchemy import bindparam as b
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.store import outbox
-from interlock.store.schema import Activity, Alert, table
+from interlock.store.schema import Activity, Alert, Meta, table
 from interlock.store.tx import Tx, observe
 
-ACTIVITIES, ALERTS = table(Activity), table(Alert)
+ACTIVITIES, ALERTS, _META = table(Activity), table(Alert), table(Meta)
 _a, _al = ACTIVITIES.c, ALERTS.c
 _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
 _OPEN_ABOUT = (
@@ -29,6 +29,8 @@ _COUNT_OPEN = sa.select(sa.func.count().label("n")).where(_al.kind == b("sort"),
 _RAISED = (
     sa.select(_al.id).where(_al.kind == b("sort"), _al.created_at >= b("since", type_=_al.created_at.type)).limit(1)
 )
+_FACT = sa.select(_META.c.value).where(_META.c.key == b("fact"))
+_FORGET_FACT = sa.delete(_META).where(_META.c.key == b("fact"))
 _ACK = (
     sa.update(ALERTS)
     .where(_al.id == b("alert"), _al.acked_at.is_(None))
@@ -112,6 +114,17 @@ def count_open(tx: Tx, kind: str) -> int:
 def was_raised(tx: Tx, kind: str, since: datetime) -> bool:
     """Whether an alert of a kind was raised since a moment, seen or not."""
     return tx.one(_RAISED, {"sort": kind, "since": since}) is not None
+
+
+def note_change(tx: Tx, /, action: str, now: datetime, *, project_id: str, key: str, value: str, **data: Any) -> bool:
+    """Appends an activity where a fact is another than when it was noted last; says whether it is."""
+    row = tx.one(_FACT, {"fact": key})
+    if row is not None and row.value == value:
+        return False
+    tx.run(_FORGET_FACT, {"fact": key})
+    tx.add(Meta, key=key, value=value)
+    note(tx, action, SYSTEM, now, project_id=project_id, former=row.value if row else None, value=value, **data)
+    return True
 
 
 def alerts(tx: Tx, *, open_only: bool = True, most: int = 100) -> list[Any]:

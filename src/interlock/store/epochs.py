@@ -207,7 +207,7 @@ def _note(tx: Tx, start: Beginning, found: Uncertain) -> None:
     if start.paused:
         _pause(tx, start)
     audit.note(
-        tx, "restored", start.actor, start.now, project_id=start.project_id, epoch=found.epoch,
+        tx, "RESTORED", start.actor, start.now, project_id=start.project_id, epoch=found.epoch,
         taken_at=start.taken_at.isoformat(), charged_microusd=found.charged_microusd, runs=len(found.runs),
         calls=len(found.calls), messages=len(found.messages),
     )  # fmt: skip

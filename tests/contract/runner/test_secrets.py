@@ -17,7 +17,7 @@ from interlock.app.discretion import discreet
 from interlock.desk.details import trace
 from interlock.llm.messages import Text
 from interlock.policy.placeholders import RULE
-from interlock.store import archive
+from interlock.store import archive, audit
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool, tool_of
@@ -110,6 +110,8 @@ async def test_no_way_of_telling_gets_a_value_past_the_door(
     assert_clean(await left(stage, tmp_path) + caplog.text)
     assert ("they sent" in caplog.text) is (how == "log")
     assert PLACE in repr([call.args for call in await stage.calls(run)])
+    [used] = await store.read(audit.activities, action="SECRET_USED")
+    assert (used.subject, used.run_id, used.data["tool"]) == ("TOKEN", run, "echo")
 
 
 async def test_a_model_that_says_a_value_says_a_placeholder(store: CountingStore, tmp_path: Path) -> None:
@@ -140,6 +142,8 @@ async def test_a_question_shows_the_placeholder_and_the_approved_call_gets_the_v
     await stage.approve(question.id)
     await stage.work()
     assert echo.seen == [{"auth": VALUE}]
+    [used] = await store.read(audit.activities, action="APPROVAL_USED")
+    assert used.subject == question.id
     assert_clean(repr(await trace(stage.runtime, run)) + await left(stage, tmp_path))
 
 
@@ -197,6 +201,7 @@ async def test_a_tool_of_ones_own_asks_for_its_secret_by_name(store: CountingSto
     await stage.work()
     assert (got, await stage.statuses(run)) == ([VALUE], ["done", "failed"])
     assert "there is no secret `OTHER`" in repr(told(model))
+    assert [row.subject for row in await store.read(audit.activities, action="SECRET_USED")] == ["TOKEN"]
     assert_clean(await left(stage, tmp_path))
 
 
