@@ -13,6 +13,7 @@ from cel import Context
 
 from interlock.policy import effort
 from interlock.policy.effort import Effort
+from interlock.policy.flattening import Flat, flattened
 
 __all__ = [
     "FIELDS", "LONGEST", "BadCondition", "Condition", "Context", "blanked", "compile_condition",
@@ -65,11 +66,18 @@ class Condition:
     """The variables that it reads, and of each the fields; None where it may read any."""
     effort: Effort | None = None
     """What it can take; None where it stays small for any call."""
+    flat: Flat | None = None
+    """The same over single values; None where it has to be evaluated over mappings."""
+    flat_program: cel.Program | None = None
 
-    def holds(self, context: Context) -> bool | str:
-        """Whether it holds; text where it cannot be told, which never carries a value of the call."""
+    def holds(self, context: Context, *, flat: bool = False) -> bool | str:
+        """Whether it holds; text where it cannot be told, which never carries a value of the call.
+
+        With `flat` the context has the values of `flat`.
+        """
+        program = self.flat_program if flat and self.flat_program is not None else self.program
         try:
-            result = self.program.execute(context)
+            result = program.execute(context)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a panic of the engine is no Exception
@@ -114,9 +122,11 @@ def compile_condition(source: str) -> Condition:
     _check_patterns(source, plain)
     reads = {name: _fields(name, plain) for name in names if name in FIELDS}
     try:
-        return Condition(source, program, reads, effort.effort_of(plain, reads.get("args", frozenset())))
+        most = effort.effort_of(plain, reads.get("args", frozenset()))
     except ValueError as error:
         raise BadCondition(str(error)) from error
+    flat = flattened(source, plain, reads, bound)
+    return Condition(source, program, reads, most, flat, None if flat is None else cel.compile(flat.source))
 
 
 def blanked(source: str) -> str:

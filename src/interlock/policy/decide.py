@@ -3,7 +3,7 @@
 Nothing is asked, stored or executed here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ PRODUCTION_RULE = "builtin:production"
 UNFIT_RULE = "builtin:unfit-arguments"
 FAILED_RULE = "builtin:undecided"
 MOST_KEPT = 4_096
+_UNMADE: Any = object()
 _TOO_LARGE = "the arguments are too large for its condition"
 _WITHOUT_CONTEXT = "its condition cannot be evaluated over these arguments"
 
@@ -140,7 +141,8 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     if seen.has_braces:
         found = (*found, *placeholders.findings(call))
     applicable = policy.applicable(call.tool)
-    if not (found or seen.secrets or seen.production or applicable.rules or applicable.denials):
+    matching = _matches(applicable, call, who) if applicable.rules or applicable.denials else ()
+    if not (found or matching or seen.secrets or seen.production):
         kept = _plain(call, who, policy, terms)
         if terms.approval is None and not (terms.grants and kept.grantable):
             return kept
@@ -148,8 +150,8 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     _look(verdict, seen)
     for each in found:
         verdict.take(each)
-    if applicable.rules or applicable.denials:
-        _judge(verdict, applicable, call, who)
+    for rule, outcome in matching:
+        verdict.match(rule, outcome)
     return _decision(verdict, call, who, policy, terms)
 
 
@@ -198,47 +200,73 @@ def _look(verdict: _Verdict, seen: Inspection) -> None:
         verdict.raise_to(Risk.RED, PRODUCTION_RULE, f"RED: `{seen.production[0]}` names a production system")
 
 
-def _judge(verdict: _Verdict, applicable: Applicable, call: Call, who: Caller) -> None:
-    context = _context(applicable, call, who)
+def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule, bool | str]]:
+    """The rules that match (True), or of which that cannot be told (why)."""
+    flat = whole = _UNMADE
+    found: list[tuple[Rule, bool | str]] = []
     for rule in (*applicable.rules, *applicable.denials):
-        outcome: bool | str = True
-        if (condition := rule.condition) is not None:
-            if context is None:
-                outcome = _WITHOUT_CONTEXT
-            elif condition.effort is not None and condition.effort.exceeded_by(call.args):
-                outcome = _TOO_LARGE
-            else:
-                outcome = condition.holds(context)
+        if (condition := rule.condition) is None:
+            found.append((rule, True))
+            continue
+        if condition.effort is not None and condition.effort.exceeded_by(call.args):
+            found.append((rule, _TOO_LARGE))
+            continue
+        if condition.flat is not None and condition.flat.needs <= call.args.keys():
+            if flat is _UNMADE:
+                flat = _flat_context(applicable, call, who)
+            outcome = _WITHOUT_CONTEXT if flat is None else condition.holds(flat, flat=True)
+        else:
+            if whole is _UNMADE:
+                whole = _context(applicable, call, who)
+            outcome = _WITHOUT_CONTEXT if whole is None else condition.holds(whole)
         if outcome is not False:
-            verdict.match(rule, outcome)
+            found.append((rule, outcome))
+    return found
+
+
+def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
+    """The single values that conditions see, as far as they are there; None where they cannot be converted."""
+    args, values = call.args, {}
+    for variable, owner, name in applicable.flat:
+        if owner != "args":
+            values[variable] = _FIELDS[owner, name](call, who)
+        elif name in args:
+            values[variable] = args[name]
+    return _converted(values)
 
 
 def _context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """What the conditions see, converted once, and no more of it than they read; None where it cannot be."""
+    """What conditions see, and no more of it than they read; None where it cannot be converted."""
     values: dict[str, Any] = {}
     for name, fields in applicable.reads.items():
         if name == "args":
             args = call.args
             values["args"] = args if fields is None else {each: args[each] for each in fields if each in args}
+        elif (name, "") in _FIELDS:
+            values[name] = _FIELDS[name, ""](call, who)
         else:
-            values[name] = _value(name, fields, call, who)
+            values[name] = {each: read(call, who) for (owner, each), read in _FIELDS.items() if owner == name}
+    return _converted(values)
+
+
+def _converted(values: dict[str, Any]) -> Context | None:
     try:
         return context_of(values)
     except ValueError:
         return None
 
 
-def _value(name: str, fields: frozenset[str] | None, call: Call, who: Caller) -> Any:
-    if name == "tool":
-        return call.tool
-    if name == "project":
-        return who.project
-    whole: dict[str, Any]
-    if name == "agent":
-        whole = {"name": who.agent_name, "trust": who.trust.value, "persona": who.persona}
-    else:
-        whole = {"type": who.task_type or "", "project": who.project, "cost_usd": float(who.cost_usd)}
-    return whole if fields is None else {each: whole[each] for each in fields if each in whole}
+_FIELDS: Mapping[tuple[str, str], Callable[[Call, Caller], Any]] = {
+    ("tool", ""): lambda call, who: call.tool,
+    ("project", ""): lambda call, who: who.project,
+    ("agent", "name"): lambda call, who: who.agent_name,
+    ("agent", "trust"): lambda call, who: who.trust.value,
+    ("agent", "persona"): lambda call, who: who.persona,
+    ("task", "type"): lambda call, who: who.task_type or "",
+    ("task", "project"): lambda call, who: who.project,
+    ("task", "cost_usd"): lambda call, who: float(who.cost_usd),
+}
+"""Where the fields of conditions come from, but for those of `args`."""
 
 
 def _effect(verdict: _Verdict, trust: Trust) -> Effect:

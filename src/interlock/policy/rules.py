@@ -60,6 +60,8 @@ class Applicable:
     denials: tuple[Rule, ...]
     reads: Mapping[str, frozenset[str] | None]
     """What their conditions read: variables, and of each the fields, or None for the whole."""
+    flat: tuple[tuple[str, str, str], ...] = ()
+    """What their conditions over single values read: variables, and of which mapping which field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,6 @@ class Policy:
         }
 
 
-
 @cache
 def _builtin() -> Policy:
     return Policy()
@@ -179,4 +180,5 @@ def _applicable(rules: tuple[Rule, ...], denials: tuple[Rule, ...], tool: str | 
         for name, fields in rule.condition.reads.items() if rule.condition else ():
             known = reads.get(name, frozenset())
             reads[name] = None if fields is None or known is None else known | fields
-    return Applicable(some, denied, reads)
+    flat = {value for rule in (*some, *denied) if (c := rule.condition) and c.flat for value in c.flat.values}
+    return Applicable(some, denied, reads, tuple(sorted(flat)))

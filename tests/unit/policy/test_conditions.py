@@ -1,5 +1,6 @@
 """Conditions: what they may be made of, and that none takes long, however large the call."""
 
+from dataclasses import replace
 from time import process_time
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from interlock.policy.calls import Call, Caller
 from interlock.policy.conditions import BadCondition, Condition, blanked, compile_condition, constant, context_of
 from interlock.policy.decide import decide
-from interlock.policy.risk import Effect, Risk
+from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy, Rule
 
 QUICK_S = 1.0
@@ -96,6 +97,48 @@ def test_any_text_is_a_condition_or_a_fault_of_one_line(text: str) -> None:
         assert "\n" not in found
     else:
         assert isinstance(found.holds(context_of({"args": {"a": 1}})), (bool, str))
+
+
+SHAPES = st.sampled_from(
+    [
+        "args.a > 3", "args.a.b == 1", "args.s.startsWith('args.a')", "args.l.all(x, x == args.a)", "args.a == args.s",
+        "agent.trust == 'intern' && args.a > 1", "task.cost_usd > 1.0 || args.s == 'x'", "args . a in [1, 2]",
+        "tool == 'x' && args.l.exists(t, t == project)", "args.l.exists(a, a == 1) || args.a", "size(args.s) > 2",
+        "args.s.matches('a+') ? args.a == 1 : args.l == [1]", "args.missing == 1 || true",
+        "args.a == 1 // args.s\n && true", "args.l[0] == args.a", "!(args.a == 1)", "agent.name + args.s == 'a1x'",
+    ]
+)  # fmt: skip
+VALUES: Any = st.none() | st.booleans() | st.integers(-2, 5) | st.sampled_from(["x", "aa", ""]) | st.floats()
+FLAT_ARGS = st.dictionaries(
+    st.sampled_from(["a", "s", "l"]), VALUES | st.lists(VALUES, max_size=3) | st.just({"b": 1}), max_size=3
+)
+
+
+@given(SHAPES, FLAT_ARGS, st.sampled_from(Trust))
+def test_a_condition_over_single_values_means_what_it_says(when: str, args: dict[str, Any], trust: Trust) -> None:
+    try:
+        condition = compile_condition(when)
+    except BadCondition:
+        return
+    rule = Rule(id="r", tools=("x",), condition=condition, risk=Risk.YELLOW)
+    plain = Rule(id="r", tools=("x",), condition=replace(condition, flat=None, flat_program=None), risk=Risk.YELLOW)
+    call, who = Call(tool="x", args=args, declared_risk="GREEN"), Caller(agent_name="a1", trust=trust, project="x")
+    one, other = (decide(call, who, Policy(rules=(each,))) for each in (rule, plain))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "has(args.a) && args.a == 1", "args['a'] == 1", "size(args) > 1", "args.l.exists(args, args.b)",
+        "args.a.exists(task, task.type == 1)", "args.contains('a')", "__x == 1", "args.exists(__args_a, true)",
+    ],
+)  # fmt: skip
+def test_what_needs_the_whole_is_left_as_it_is(when: str) -> None:
+    try:
+        assert compile_condition(when).flat is None
+    except BadCondition:
+        assert "__x" in when or "task" in when
 
 
 def test_texts_and_comments_are_blanked_in_place() -> None:
