@@ -3,7 +3,7 @@
 Verdicts and sign-offs are reviewing's; giving out work, delegating's.
 """
 
-from interlock.graph import effects
+from interlock.graph import effects, moneyless
 from interlock.graph.effects import Effect
 from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import judged
@@ -29,6 +29,7 @@ def resolve(state: State, runtime: Step) -> State:
     cancelled = _cancelled_now(state)
     for task in view.tasks:
         made.extend(_tidied(view, task) if task.ended else _answered(view, task, cancelled))
+    made.extend(moneyless.asked_once(view, made))
     made.extend(effects.void(q.id, "it no longer waits") for q in _stale(view))
     made.extend(look for look in lookbacks(view) if look["task"] != view.id)
     ended = all(task.ended for task in view.tasks)
@@ -80,10 +81,11 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
         return [counted, *_ask_again(view, task, "OPERATOR", reason)]
     if run.denied_money:
         reason = run.trouble
+        asked = [moneyless.waits(view, task, reason)] if moneyless.is_broke(view, run) else None
         return [
             counted,
             effects.decide("resolution", reason, inputs, task),
-            *_ask_again(view, task, "BUDGET", reason),
+            *(asked or _ask_again(view, task, "BUDGET", reason)),
         ]
     if tries % TRIES and run.stop_reason != "dead_letter":
         reason = f"try {tries} failed and is made again: {run.trouble}"

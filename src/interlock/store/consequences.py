@@ -44,6 +44,8 @@ def follow(tx: Tx, row: Any, word: Word, now: datetime) -> None:
         shortfalls.pay(tx, row, word.args, word.person_id, word.note, now)
     if row.kind == "BUDGET":
         shortfalls.release(tx, row, word.actor, word.note or f"{word.verdict} by {word.name}", now)
+    if row.kind == "ESCALATION" and word.verdict == "approve":
+        shortfalls.let_go(tx, row, word.actor, word.note or f"{word.verdict} by {word.name}", now)
     if row.kind == "TOOL_CHANGE":
         known_tools.judged(tx, row.id, is_accepted=word.verdict == "approve")
     if row.task_id is not None:

@@ -85,8 +85,19 @@ def release(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> None:
     account = ledger.account(tx, row.request["account"])
     if account is None or row.run_id is not None:
         return
-    told = set()
+    told = let_go(tx, row, person, words, now)
+    for run in parked(tx, account):
+        mailbox.wake(tx, run.id, now)
+    for mission_id in sorted(told):
+        missions.notify(tx, mission_id, "answered", {"kind": BUDGET}, now)
+
+
+def let_go(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> set[str]:
+    """Puts the tasks that wait for an answer, beside the one it is about, where they were; gives their missions."""
+    told: set[str] = set()
     for task in held(tx, row.id):
+        if task.id == row.task_id and row.kind != BUDGET:
+            continue
         key = f"answer:{row.id}:{task.id}"
         found = tasks.task(tx, task.id)
         if (
@@ -102,10 +113,7 @@ def release(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> None:
             now,
         )
         told.add(found.mission_id)
-    for run in parked(tx, account):
-        mailbox.wake(tx, run.id, now)
-    for mission_id in sorted(told):
-        missions.notify(tx, mission_id, "answered", {"kind": BUDGET}, now)
+    return told
 
 
 def _asks_more(tx: Tx, task_id: str, but: str) -> bool:

@@ -1,5 +1,7 @@
 """What the coordinator does when tasks fail, lose their inputs, or find nobody, over both databases."""
 
+import pytest
+
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, audit, leases, missions, squad
 from tests.contract.graph.driving import Driver, driven, plan, step
@@ -61,6 +63,30 @@ async def test_run_that_was_denied_money_is_not_tried_again_unasked(database_url
         assert (asked.kind, "enough" in asked.reasons[0]) == ("ESCALATION", True)
         await mission.answer("ESCALATION", "deny")
         assert (await mission.task("facts")).status == "CANCELED"
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_mission_that_was_denied_money_asks_once_for_all_its_tasks(database_url: str, verdict: str) -> None:
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.think("plan", plan(step("facts", "research", "research"), step("rules", "compliance", "docs")))
+        denied = f"a person did not raise the budget of `mission:{mission.mission}`: enough"
+        for key in ("facts", "rules"):
+            await mission.fail(key, denied, stop="budget")
+        [asked] = await mission.store.read(approvals.approvals)
+        root = await mission.task("root")
+        assert (asked.kind, asked.task_id, root.status) == ("ESCALATION", root.id, "NEEDS_APPROVAL")
+        for key in ("facts", "rules"):
+            task = await mission.task(key)
+            assert (task.status, task.wait_for) == ("NEEDS_APPROVAL", f"approval:{asked.id}")
+        await mission.answer("ESCALATION", verdict)
+        if verdict == "deny":
+            assert set((await mission.statuses()).values()) == {"CANCELED"}
+            return
+        assert set((await mission.statuses()).values()) == {"IN_PROGRESS"}
+        for key in ("facts", "rules"):
+            await mission.deliver(key)
+        assert [q.kind for q in await mission.store.read(approvals.approvals)].count("ESCALATION") == 0
 
 
 async def test_plan_that_was_denied_money_is_made_without_a_model(database_url: str) -> None:
