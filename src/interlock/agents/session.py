@@ -95,6 +95,8 @@ class Session:
     """The deadline by the monotonic clock, so that no jump of the other one ends a run."""
     usage: Usage = field(default_factory=Usage)
     labels: frozenset[str] = frozenset()
+    kept: frozenset[str] | None = None
+    """The labels as they are on record; None where that is not known."""
     calls: list[CallState] = field(default_factory=list)
     """Of the last step, in order."""
     reservation: Reservation | None = None
@@ -200,6 +202,7 @@ class Session:
         """
         if not await self.write(commit_results, self.claim, self.spender, results, reservation, self.now()):
             raise LeaseLost(self.claim.run.id)
+        self.kept = frozenset(results.labels)
 
     def now(self) -> datetime:
         """The wall clock."""
@@ -249,6 +252,7 @@ class Session:
         self.usage = self.usage.plus(usage)
         self._append(message)
         self.reservation, self.attempt, self.owed_microusd = None, 0, None
+        self.kept = frozenset(step.labels)
         self.step_microusd = step.settlement.actual_microusd
         held = {hold.call_id: hold.approval["id"] for hold in step.holds}
         self.calls = [
@@ -287,6 +291,7 @@ class Session:
             position=self.position,
             labels=sorted(self.labels),
             usage=self.usage.as_dict(),
+            is_news=self.labels != self.kept or self.claim.run.crashes > 0,
             loops=self.runtime.settings.loops,
         )
 

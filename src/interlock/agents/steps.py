@@ -122,6 +122,8 @@ class Results:
     position: int = 0
     labels: Sequence[str] = field(default_factory=tuple)
     usage: Mapping[str, int] = field(default_factory=dict)
+    is_news: bool = True
+    """Whether labels or usage are not on record as they are."""
     loops: Limits | None = None
     """When failures and comments count as a loop; None where nobody looks."""
 
@@ -247,7 +249,7 @@ def commit_results(
 
     False where these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
     """
-    mailbox.own(tx, claim, results.progress, even_if_controlled=True)
+    mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
     goes_on = write_results(tx, claim, results, now)
     if reserve is not None and goes_on:
         set_aside(tx, spender, reserve, now)

@@ -149,6 +149,7 @@ class Store:
         done = self._writer.submit((Observed(unit, self.telemetry.place()), args, kwargs))
         done.add_done_callback(self._release)
         done.add_done_callback(self._telling(begun))
+        result: T
         result, _ = await asyncio.shield(done)
         return result
 

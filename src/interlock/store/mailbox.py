@@ -103,6 +103,13 @@ _OWN = (
 _UNASKED = sa.or_(_run.control.is_(None), _run.control == sa.text("'pause'"))
 """Whether nobody wants the run cut off; one that is to pause ends its step first."""
 _OWN_FREE = _OWN.where(_UNASKED, controls.MAY_ACT)
+_MINE = (
+    sa.select(_run.id)
+    .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
+    .with_for_update(key_share=True, of=RUNS)
+)
+"""To see that it is still so until the commit, and to write nothing: SQLite has one writer."""
+_MINE_FREE = _MINE.where(_UNASKED, controls.MAY_ACT)
 _TOTALS = {
     "token_usage": b("usage", type_=_run.token_usage.type),
     "labels": b("taint", type_=_run.labels.type),
@@ -254,13 +261,17 @@ def own(
 
     `steps` is the number of steps from now on, where it changes; `progress` is written along.
     """
+    lost = LeaseLost(claim.run.id)
+    if progress is None and steps is None:
+        tx.must_see(_MINE if even_if_controlled else _MINE_FREE, claim.params, lost)
+        return
     params = {**claim.params, "steps": claim.steps if steps is None else steps}
     if progress is None:
         statement = _OWN if even_if_controlled else _OWN_FREE
     else:
         statement = _PROGRESS if even_if_controlled else _PROGRESS_FREE
         params.update(progress.params)
-    tx.must(statement, params, 1, LeaseLost(claim.run.id))
+    tx.must(statement, params, 1, lost)
 
 
 def begin(

@@ -86,6 +86,12 @@ class Tx(Protocol):
         On PostgreSQL the count is looked at before the commit, not at once.
         """
 
+    def must_see(self, core: sa.Executable, params: Params, error: InterlockError) -> None:
+        """A select; the unit fails with `error` unless it finds exactly one row.
+
+        On PostgreSQL that is looked at before the commit, not at once.
+        """
+
     def stir(self, core: sa.Executable, params: Params) -> None:
         """Executes; where it touched a row, whoever waits for news is told after the commit.
 
@@ -133,6 +139,11 @@ class SqliteTx:
 
     def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
         if self.count(core, params) != rows:
+            raise error
+
+    def must_see(self, core: sa.Executable, params: Params, error: InterlockError) -> None:
+        s = self.statements.of(core)
+        if len(self.connection.execute(s.sql, s.bind(params)).fetchall()) != 1:
             raise error
 
     def stir(self, core: sa.Executable, params: Params) -> None:
@@ -191,6 +202,9 @@ class PostgresTx:
 
     def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
         self.checks.append((self._execute(core, params)[0], rows, error))
+
+    def must_see(self, core: sa.Executable, params: Params, error: InterlockError) -> None:
+        self.must(core, params, 1, error)
 
     def stir(self, core: sa.Executable, params: Params) -> None:
         self.stirred.append(self._execute(core, params)[0])
