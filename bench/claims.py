@@ -24,6 +24,8 @@ from interlock.store.tx import Tx
 
 NAME = "one claim with 1,000 and with 1,000,000 runs queued, 100,000 idle mailboxes beside them"
 RUNS_A_LANE, CHUNK = 10, 5_000
+SCATTER = 7919
+"""A prime that no number of mailboxes here is a multiple of."""
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -101,13 +103,14 @@ def _fill(tx: Tx, member: str, numbers: range, size: Size) -> None:
     ids = [f"agent {number:07}" for number in numbers]
     common = {"member_id": member, "project_id": "bench", "persona": "coder", "descriptor": {}, "persona_json": {}}
     tx.add_many(Agent, ({"id": i, "descriptor_key": i, "created_at": BEGAN, **common} for i in ids))
-    tx.add_many(Lane, (_lane(i, number, number < size.lanes) for i, number in zip(ids, numbers, strict=True)))
+    tx.add_many(Lane, (_lane(i, number, size) for i, number in zip(ids, numbers, strict=True)))
     tx.add_many(Run, (row for i, number in zip(ids, numbers, strict=True) if number < size.lanes for row in _runs(i)))
 
 
-def _lane(agent_id: str, number: int, ready: bool) -> dict[str, Any]:
-    since = BEGAN + timedelta(milliseconds=number * 7919 % 1_000_003)
-    return {"agent_id": agent_id, "clock_at": BEGAN, "ready_at": since if ready else None, "next_seq": RUNS_A_LANE + 1}
+def _lane(agent_id: str, number: int, size: Size) -> dict[str, Any]:
+    """Mailboxes become ready in an order that has nothing to do with where they are kept, however many there are."""
+    since = BEGAN + timedelta(milliseconds=number * SCATTER % size.lanes) if number < size.lanes else None
+    return {"agent_id": agent_id, "clock_at": BEGAN, "ready_at": since, "next_seq": RUNS_A_LANE + 1}
 
 
 def _runs(agent_id: str) -> Iterator[dict[str, Any]]:
