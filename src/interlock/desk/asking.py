@@ -68,13 +68,13 @@ async def approval_card(office: Office, ident: str, *, taps: bool = True, at_len
     card = found.card
     where = f"`interlock approvals {card['id']}` shows it, `interlock approve {card['id']}` answers"
     shown, is_whole = (passages, True) if at_length else proposal.fitted(passages, where)
-    others = list(chain.from_iterable(map(_other, found.alike)))
+    others = list(chain.from_iterable(map(_other, found.alike))) if taps else []
     is_together = is_whole and bool(others) and proposal.fitted([*shown, *others], where)[1]
     if is_together:
         shown = [*shown, *others]
     return Card(
         title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
-        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found) if value),
+        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, is_together) if value),
         passages=tuple(shown),
         actions=_actions(found, is_whole, is_together) if taps else (),
         footer=card["id"],
@@ -118,7 +118,7 @@ def _deliverable(tx: Tx, card: View) -> str | None:
         return None
 
 
-def _facts(found: Asked) -> list[tuple[str, str | None]]:
+def _facts(found: Asked, is_together: bool) -> list[tuple[str, str | None]]:
     card = found.card
     return [
         ("Risk", card["risk"]),
@@ -137,7 +137,7 @@ def _facts(found: Asked) -> list[tuple[str, str | None]]:
         ("People", f"{card['people']} must approve" if card["people"] > 1 else None),
         ("Not by", "the person who started the mission" if card["not_requester"] else None),
         ("Expires", _expiry(card)),
-        ("Alike", f"{len(found.alike)} more wait, shown below" if found.alike else None),
+        ("Alike", _alike_in_words(found, is_together)),
         *((ANSWERED[a.verdict].capitalize(), _signature(a)) for a in found.answers),
         ("Edited", "yes: what runs is below" if card["edited"] else None),
         ("Note", None if found.answers else card["note"]),
@@ -150,6 +150,14 @@ def _expiry(card: View) -> str | None:
         return None
     lost = "its run is cancelled and its task blocked" if card["run_id"] else "its task is blocked"
     return f"{moment(card['expires_at'])}: without an answer {lost}"
+
+
+def _alike_in_words(found: Asked, is_together: bool) -> str | None:
+    if not found.alike:
+        return None
+    more = f"{len(found.alike)} more {'waits' if len(found.alike) == 1 else 'wait'}"
+    how = "shown below" if is_together else f"`interlock approve {found.card['id']} --alike` shows and answers them"
+    return f"{more}: {how}"
 
 
 def _vote(vote: Any) -> str:
