@@ -12,8 +12,6 @@ from interlock.agents import breaker, circles, conversation, scheduled, spending
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
-from interlock.agents.voting import KIND as VOTE
-from interlock.agents.voting import Consultation
 from interlock.core.values import SYSTEM, Actor
 from interlock.memory import lesson_book
 from interlock.policy.loops import Limits
@@ -61,7 +59,7 @@ class Hold:
     """An approval that this one replaces."""
     args: Any = None
     """Where people have changed the arguments: what they are now."""
-    consults: Consultation | None = None
+    consults: voting.Consultation | None = None
     """The models that are asked before people are. Source: row C8."""
 
 
@@ -371,19 +369,13 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
         breaker.stop(tx, run, ending.stuck, now)
     elif failed and run.task_id is not None and ending.idle is not None:
         tasks.count_idle(tx, run.task_id, *ending.idle)
-    if run.kind == VOTE:
+    if run.kind == voting.KIND:
         voting.ended(tx, run, ending.status, ending.result, now)
-    if run.mission_id is not None and run.kind not in (LEARN, VOTE):
+    if run.mission_id is not None and run.kind not in (LEARN, voting.KIND):
         news = {
-            "run_id": run.id,
-            "kind": run.kind,
-            "purpose": run.payload.get("purpose"),
-            "task_id": run.task_id,
-            "status": ending.status,
-            "stop_reason": ending.stop_reason,
-            "result": ending.result,
-            "error": ending.error,
-        }
+            "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,
+            "status": ending.status, "stop_reason": ending.stop_reason, "result": ending.result, "error": ending.error,
+        }  # fmt: skip
         missions.notify(tx, run.mission_id, "run_ended", news, now)
 
 

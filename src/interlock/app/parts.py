@@ -71,8 +71,7 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     personas = load_all_personas(settings, toolbox).with_needs(toolbox.needs)
     if not personas.personas:
         faults += personas.faults
-    if policy is not None:
-        faults += consensus_faults(policy, settings)
+    faults += voter_faults(settings)
     if faults or policy is None or prices is None:
         raise ConfigError(faults)
     return Parts(policy, personas, prices, toolbox)
@@ -103,17 +102,14 @@ def refuse_workspace(settings: Settings, *paths: Path | None) -> None:
         )
 
 
-def consensus_faults(policy: Policy, settings: Settings) -> list[str]:
-    """Why models could not be asked where they must be: none are named, or a name that is no model's. Row C8."""
+def voter_faults(settings: Settings) -> list[str]:
+    """Names among the models that vote which are no model's. Source: row C8."""
     faults = []
     for name in settings.consensus.models:
         try:
             resolve_model(name, {})
         except UsageError as error:
             faults.append(f"consensus.models: {error}")
-    wants = next((rule.id for rule in policy.rules if rule.consensus), None)
-    if wants is not None and not settings.consensus.models:
-        faults.append(f"rule `{wants}` wants models to agree first: name three in `consensus.models` of the settings")
     return faults
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from interlock.agents import runner, voting
 from interlock.agents.interruption import Interrupt
-from interlock.app.parts import consensus_faults
-from interlock.core.errors import Conflict
+from interlock.app.parts import load_policy_of, voter_faults
+from interlock.core.errors import ConfigError, Conflict
 from interlock.desk import asking, signing
 from interlock.llm.messages import ModelRequest, ToolResult
 from interlock.oversight import consensus
@@ -229,11 +229,14 @@ async def test_without_such_a_rule_people_are_asked_at_once(store: CountingStore
     assert card["votes"] == []
 
 
-def test_rule_that_wants_agreement_needs_three_models_of_providers_that_there_are(tmp_path: Path) -> None:
-    settings = load_settings(tmp_path, {}, {})
-    (fault,) = consensus_faults(Policy(rules=(RULE,)), settings)
-    assert fault == "rule `agree-first` wants models to agree first: name three in `consensus.models` of the settings"
+def test_models_that_vote_are_of_providers_that_there_are_and_a_rule_needs_them(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(
+        "version: 1\nrules: [{id: agree, tools: [pay], risk: RED, consensus: true}]\n"
+    )
+    with pytest.raises(ConfigError, match="consensus.models"):
+        load_policy_of(load_settings(tmp_path, {}, {}))
     wrong = load_settings(tmp_path, {}, {"consensus": {"models": [*MODELS[:2], "nobody/model"]}})
-    assert ["`nobody`" in fault for fault in consensus_faults(Policy(), wrong)] == [True]
+    assert ["`nobody`" in fault for fault in voter_faults(wrong)] == [True]
     right = load_settings(tmp_path, {}, {"consensus": {"models": MODELS}})
-    assert consensus_faults(Policy(rules=(RULE,)), right) == []
+    assert voter_faults(right) == []
+    assert load_policy_of(right).rules[0].consensus
