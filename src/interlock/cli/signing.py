@@ -26,7 +26,7 @@ def approvals(
     ident: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this one; an id, or a part of one.")] = None,
     mission: InMission = None,
     every: Annotated[bool, typer.Option("--all", help="Answered ones too.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000, help="How many.")] = PAGE,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1_000, help="How many.")] = PAGE,
     after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Those that come after this one.")] = None,
     as_json: Json = False,
 ) -> None:
