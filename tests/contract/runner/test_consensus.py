@@ -233,7 +233,7 @@ def test_models_that_vote_are_of_providers_that_there_are_and_a_rule_needs_them(
     (tmp_path / "policy.yaml").write_text(
         "version: 1\nrules: [{id: agree, tools: [pay], risk: RED, consensus: true}]\n"
     )
-    with pytest.raises(ConfigError, match="consensus.models"):
+    with pytest.raises(ConfigError, match=r"consensus\.models"):
         load_policy_of(load_settings(tmp_path, {}, {}))
     wrong = load_settings(tmp_path, {}, {"consensus": {"models": [*MODELS[:2], "nobody/model"]}})
     assert ["`nobody`" in fault for fault in voter_faults(wrong)] == [True]
