@@ -48,9 +48,7 @@ _COMMAND = frozenset(
 )
 _CODE = frozenset("code script scripts program source snippet python expression".split())
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
-_URL = frozenset(
-    "url urls uri uris link links href endpoint site website webpage baseurl address src hostname host page".split()
-)
+_URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl src".split())
 _PATH = frozenset(
     "path paths file files filename filenames filepath filepaths folder directory dir dest destination "
     "source src attachments attachment output cwd workdir root archive location target input".split()

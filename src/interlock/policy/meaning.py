@@ -147,6 +147,7 @@ class _Look:
             self.add((kinds.ACTS,))
 
     def _path(self, text: str, what: int) -> None:
+        text = text.strip()
         if len(text) > paths.LONGEST or "\n" in text:
             return
         writes = bool(self.kind & Kind.WRITES_FILES) and not self.reads

@@ -92,10 +92,18 @@ def plain(path: str) -> str:
     return ("/" if text.startswith("/") else "") + "/".join(names)
 
 
+def _as_seen(text: str) -> str:
+    """A path that climbs, as it is where it has climbed to the top."""
+    climbed = text
+    while climbed.startswith("../"):
+        climbed = climbed[3:]
+    return text if climbed is text else f"/{climbed}"
+
+
 @lru_cache(maxsize=2048)
 def touches_secret(path: str) -> bool:
     """Whether a path is where secrets usually lie: keys, password files, `.env`, histories of shells."""
-    text = plain(path)
+    text = _as_seen(plain(path))
     name = text.rsplit("/", 1)[-1].rstrip(". ")
     if name.endswith((".pub", ".py")):
         return False
@@ -132,7 +140,7 @@ def is_system(path: str) -> bool:
 @lru_cache(maxsize=2048)
 def reads_system(path: str) -> bool:
     """Whether a path is a file of the system that no ordinary work needs to read: its settings, logs, processes."""
-    return _SYSTEM_READS.match(plain(path)) is not None
+    return _SYSTEM_READS.match(_as_seen(plain(path))) is not None
 
 
 def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:

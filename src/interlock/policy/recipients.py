@@ -27,7 +27,7 @@ _PERHAPS = frozenset(
     "destination dest peer callee delegate editors viewers invite share".split()
 )
 """Names of arguments that hold recipients where they hold addresses."""
-_MAIL = re.compile(r"[^\s<>,;()\[\]{}\"'|]+@[^\s<>,;()\[\]{}\"'|]+")
+_BETWEEN = re.compile(r"[\s<>,;()\[\]{}\"'|]+")
 _PHONE = re.compile(r"\+?\(?\d[\d\s().-]{6,20}\d")
 _IBAN = re.compile(r"[A-Za-z]{2}\d{2}(?:\s?[A-Za-z0-9]){11,30}")
 _WALLET = re.compile(
@@ -84,8 +84,10 @@ def are_outside(value: Any, key: str, organisation: Organisation, *, surely: boo
 def _is_outside(text: str, organisation: Organisation, *, surely: bool) -> bool:
     """Whether a text names somebody outside."""
     folded = fold(text[:MOST_TEXT])
-    mails = [found.rstrip(".") for found in _MAIL.findall(text[:MOST_TEXT])] or _MAIL.findall(folded)
+    mails = _mails(text[:MOST_TEXT]) or _mails(folded)
     if mails:
+        if folded.count("@") > len(mails):
+            return True
         return not all(is_inside(mail, organisation) for mail in mails)
     plain = text.strip().lower()
     if plain in organisation.addresses:
@@ -94,6 +96,13 @@ def _is_outside(text: str, organisation: Organisation, *, surely: bool) -> bool:
     if any(shape.fullmatch(bare) for shape in (_PHONE, _IBAN, _WALLET, _HANDLE)):
         return True
     return "@" in folded or (surely and bool(bare))
+
+
+def _mails(text: str) -> list[str]:
+    """The mail addresses in a text."""
+    if "@" not in text:
+        return []
+    return [part.rstrip(".") for part in _BETWEEN.split(text) if "@" in part[1:] and not part.endswith("@")]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -119,5 +128,5 @@ def count(value: Any) -> int:
     if isinstance(value, (list, tuple)):
         return len(value)
     if isinstance(value, str):
-        return max(1, len(_MAIL.findall(value[:MOST_TEXT])))
+        return max(1, len(_mails(value[:MOST_TEXT])))
     return 1 if value else 0

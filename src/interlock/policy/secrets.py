@@ -183,7 +183,7 @@ def secret_weight(name: str) -> int:
 @lru_cache(maxsize=4096)
 def _weight(name: str) -> int:
     """0 no secret, 1 perhaps (`key`), 2 probably (`token`, `api_key`), 3 surely (`password`)."""
-    found = set(words(name))
+    found = {*words(name), *words(name.lower())}
     if found & _NEVER:
         return 0
     if found & _ALWAYS:

@@ -48,8 +48,8 @@ def is_prose_key(key: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_target_key(key: str) -> bool:
-    found = set(words(key))
-    return bool(found & _SURE) and found <= _KEY_WORDS
+    found, plain = set(words(key)), set(words(key.lower()))
+    return any(each & _SURE and each <= _KEY_WORDS for each in (found, plain))
 
 
 def key_names_production(key: str, value: object) -> bool:
@@ -63,7 +63,7 @@ def _token_names(token: str, prose: bool) -> bool:
     if (page := _PAGE.match(token)) is not None:
         steps = re.split(r"[/?&=#;]", page["rest"].lower())
         return bool(_SURE.intersection(words(page["host"]))) or bool(_SURE.intersection(steps))
-    found = words(token)
+    found = dict.fromkeys((*words(token), *words(token.lower())))
     if not _SURE.intersection(found):
         return False
     if len(found) > 1 and _NOT.intersection(found) and not re.search(r"[./@=]", token):

@@ -53,7 +53,10 @@ def asks_for_act(text: str) -> bool:
     plain = fold(text)
     if len(plain) > 60 or plain.count(" ") > 3:
         return False
-    return read_name(plain).says is Says.ACTS or (words(plain)[:1] or ("",))[0] in _ASKS
+    for each in dict.fromkeys((plain, plain.lower())):
+        if read_name(each).says is Says.ACTS or (words(each)[:1] or ("",))[0] in _ASKS:
+            return True
+    return False
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,61 @@
+"""How a shell script becomes commands: words, what feeds them, where their output goes."""
+
+import pytest
+
+from interlock.policy.shell import LONGEST, UNKNOWN, Unreadable, commands
+
+
+def words_of(text: str) -> list[tuple[str, ...]]:
+    return [command.words for command in commands(text) if command.words]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("git add -A", [("git", "add", "-A")]),
+        ("ls; curl x", [("ls",), ("curl", "x")]),
+        ("a && b || c & d", [("a",), ("b",), ("c",), ("d",)]),
+        ("'r'\"m\" r\\m $'\\x72m'", [("rm", "rm", "rm")]),
+        ("X=rm; $X ${X}", [("rm", "rm")]),
+        ("X=a; X=b; $X", [(UNKNOWN,)]),
+        ("for x in a b; do $x; done", [(UNKNOWN,)]),
+        ("echo \"a $(rm b)\" `c`", [("echo", f"a {UNKNOWN}", UNKNOWN), ("rm", "b"), ("c",)]),
+        ("diff <(a) >(b)", [("diff", UNKNOWN, UNKNOWN), ("a",), ("b",)]),
+        ("f() { rm x; }; if f; then g; fi", [("rm", "x"), ("f",), ("g",)]),
+        ("(cd a; ls) | wc", [("cd", "a"), ("ls",), ("wc",)]),
+        ("case x in x) a;; esac", [("a",)]),
+        ("ls # ; rm x", [("ls",)]),
+        ("cat $HOME/x", [("cat", "~/x")]),
+    ],
+)  # fmt: skip
+def test_a_script_is_the_commands_it_would_run(text: str, words: list[tuple[str, ...]]) -> None:
+    assert words_of(text) == words
+
+
+def test_a_command_knows_what_feeds_it_and_where_its_output_goes() -> None:
+    echo, decode, shell = commands("echo eA== | base64 -d | sh > out.txt 2>&1")
+    assert (decode.fed_by, echo.inner, decode.inner, shell.inner) == (echo, True, True, False)
+    assert shell.fed_by is not None
+    assert shell.fed_by.words == ("base64", "-d")
+    assert shell.redirects == ((">", "out.txt"), (">&", "1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("sh <<< 'rm x'", "rm x"),
+        ("sh <<EOF\nrm x\nEOF\n", "rm x\n"),
+        ("cat <<'EOF' | sh\nrm x\nEOF\n", "rm x\n"),
+    ],
+)
+def test_here_documents_are_what_a_command_reads(text: str, given: str) -> None:
+    assert commands(text)[0].text_in == given
+    assert commands(text)[-1].text_in == given
+
+
+@pytest.mark.parametrize(
+    "text", ["(", 'ls "', "ls \x00", "ls \x1b[0m", "if x", "cat <<E\\OF\nEOF\n", "a" * (LONGEST + 1), "ls \ud800("]
+)
+def test_what_cannot_be_read_for_sure_is_refused(text: str) -> None:
+    with pytest.raises(Unreadable):
+        commands(text)
