@@ -250,3 +250,9 @@ def test_decision_has_its_parts(path: Path) -> None:
     number = path.name.partition("-")[0]
     assert re.match(rf"# {number}: \S", text)
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences"]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_every_test_that_is_named_is_there(path: Path) -> None:
+    named = {code for code in INLINE.findall(BLOCK.sub("", path.read_text(encoding="utf-8"))) if code[:6] == "tests/"}
+    assert not [test for test in sorted(named) if not (ROOT / test).exists()]
