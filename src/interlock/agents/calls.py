@@ -6,7 +6,6 @@ The door to effects is `tools.execute`; when transactions happen is the runner's
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from interlock.agents import voting
@@ -43,7 +42,7 @@ async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
     proposals: list[Proposal] = []
     labels = session.labels
     for position, use in enumerate(uses):
-        where = replace(context(session, use.id, ""), labels=labels)
+        where = context(session, use.id, "", labels)
         proposals.append(await session.gate.propose(use, position, where))
         tool = proposals[-1].tool
         if tool is not None and proposals[-1].status in (CallStatus.READY, CallStatus.HELD):
@@ -51,8 +50,8 @@ async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
     return proposals
 
 
-def context(session: Session, call_id: str, token: str) -> ToolContext:
-    """What a tool is told of its caller."""
+def context(session: Session, call_id: str, token: str, labels: frozenset[str] | None = None) -> ToolContext:
+    """What a tool is told of its caller; `labels` where the run's are not all that count."""
     run, runtime = session.claim.run, session.runtime
     return ToolContext(
         run_id=run.id,
@@ -69,7 +68,7 @@ def context(session: Session, call_id: str, token: str) -> ToolContext:
         settings=runtime.settings,
         workspace=runtime.workspaces.of(run.project_id, run.id),
         actor=session.actor,
-        labels=session.labels,
+        labels=session.labels if labels is None else labels,
     )
 
 

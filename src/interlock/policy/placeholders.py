@@ -11,6 +11,8 @@ RULE = "builtin:named-secret"
 PLACEHOLDER = re.compile(r"\{\{\s*secret\s*:\s*([^{}]{0,200}?)\s*\}\}", re.IGNORECASE)
 WHY = "it is given a secret, and the settings do not say that this tool may use it where it goes"
 _DEEPEST, _MOST = 64, 100_000
+_NONE: frozenset[str] = frozenset()
+_SCALARS = frozenset((bool, int, float))
 _RAISED = (Raised(RULE, Risk.RED, WHY),)
 
 
@@ -24,11 +26,28 @@ def findings(call: Call) -> tuple[Raised, ...]:
 
 def names(args: Any) -> frozenset[str]:
     """The names of the secrets that arguments name, as they stand there."""
+    if _is_plain(args):
+        return _NONE
     found: set[str] = set()
     for text in texts(args):
         if "{{" in text:
             found.update(match[1] for match in PLACEHOLDER.finditer(text))
     return frozenset(found)
+
+
+def _is_plain(args: Any) -> bool:
+    """A quick look: True only for one level of values that name nothing."""
+    if type(args) is not dict:
+        return False
+    for key, value in args.items():
+        if type(key) is not str or "{{" in key:
+            return False
+        if type(value) is str:
+            if "{{" in value:
+                return False
+        elif value is not None and type(value) not in _SCALARS:
+            return False
+    return True
 
 
 def in_names(args: Any) -> bool:

@@ -184,7 +184,8 @@ async def _perform(
     else:
         ended = _from_outcome(tool, call, replace(outcome, content=scrub(outcome.content)), prefix, begun)
     read = frozenset() if tool.builtin else context.workspace.taken
-    return replace(ended, labels=ended.labels | brought(tool, args) | read)
+    labels = ended.labels | brought(tool, args) | read
+    return ended if labels == ended.labels else replace(ended, labels=labels)
 
 
 async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:

@@ -133,7 +133,9 @@ class Gate:
     ) -> Decision:
         """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
         caller = replace(self.caller, labels=labels) if labels else self.caller
-        call = replace(call_of(tool, args), may_use=self.vault.may_use(self.who(tool), args))
+        call = call_of(tool, args)
+        if may_use := self.vault.may_use(self.who(tool), args):
+            call = replace(call, may_use=may_use)
         return decide(
             call, caller, self.policy, approval=approval, grants=live,
             people_for_red=self.people_for_red,
