@@ -128,7 +128,7 @@ def _given(args: Any) -> tuple[frozenset[str], list[str]]:
     values: list[str] = []
     for depth, name, value in _walk(args):
         if name is not None:
-            names.update(parts(name[:200]))
+            names |= _words(name[:200])
         if depth > _DEEPEST or len(values) >= _MOST_VALUES:
             return frozenset(names) | {"url"}, [*values, "https:"]
         if isinstance(value, str) and value:
