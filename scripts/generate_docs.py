@@ -12,7 +12,7 @@ from pathlib import Path
 from interlock.policy.builtin import BASE
 from interlock.policy.kinds import KINDS
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
-from interlock.policy.words import LEADING, NOUNS, VERBS
+from interlock.policy.vocabulary import ACTS, MAY_ACT
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
 from scripts import docs_chat, docs_commands, docs_performance, docs_policy
@@ -65,10 +65,15 @@ def trust_matrix() -> str:
     return table(["", *Trust], rows)
 
 
+ALL_ACTS = tuple(dict.fromkeys((*ACTS, *MAY_ACT)))
+
+
 def red_words() -> str:
     """The words that make a tool without a rule RED."""
-    rows = [[what, ", ".join((*VERBS[what], *NOUNS[what])), ", ".join(LEADING.get(what, ()))] for what in VERBS]
-    return table(["it …", "anywhere, in every form", "as the first word"], rows)
+    rows = [
+        [what, ", ".join(ACTS.get(what, "").split()), ", ".join(MAY_ACT.get(what, "").split())] for what in ALL_ACTS
+    ]
+    return table(["it …", "verbs, in every form", "verbs or nouns: what stands around them tells"], rows)
 
 
 PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
