@@ -4,7 +4,7 @@ Where labels are kept and how they travel is not known here.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -123,29 +123,23 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _given(args: Any) -> tuple[frozenset[str], list[str]]:
-    """The words of the arguments' names, and their values as text; what lies too deep counts as an address."""
-    names: set[str] = set()
+    """The words of the arguments' names, and their values as text; what is too much counts as an address."""
+    names: frozenset[str] = frozenset()
     values: list[str] = []
-    for depth, name, value in _walk(args):
-        if name is not None:
-            names |= _words(name[:200])
-        if depth > _DEEPEST or len(values) >= _MOST_VALUES:
-            return frozenset(names) | {"url"}, [*values, "https:"]
-        if isinstance(value, str) and value:
-            values.append(value)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            values.append(str(value))
-    return frozenset(names), values
-
-
-def _walk(args: Any) -> Iterator[tuple[int, str | None, Any]]:
-    rest: list[tuple[int, str | None, Any]] = [(0, None, args)]
+    rest: list[tuple[int, Any]] = [(0, args)]
     while rest:
-        depth, name, value = rest.pop()
-        yield depth, name, value
-        if depth > _DEEPEST:
-            continue
-        if isinstance(value, Mapping):
-            rest.extend((depth + 1, str(key), item) for key, item in value.items())
+        depth, value = rest.pop()
+        if isinstance(value, str):
+            if value:
+                values.append(value)
+        elif isinstance(value, (dict, Mapping)):
+            for key, item in value.items():
+                names |= _words(str(key)[:200])
+                rest.append((depth + 1, item))
         elif isinstance(value, (list, tuple)):
-            rest.extend((depth + 1, None, item) for item in value)
+            rest.extend((depth + 1, item) for item in value)
+        elif value is not None and not isinstance(value, bool):
+            values.append(str(value))
+        if depth > _DEEPEST or len(values) + len(rest) > _MOST_VALUES:
+            return names | {"url"}, [*values, "https:"]
+    return names, values
