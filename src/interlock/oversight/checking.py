@@ -81,7 +81,8 @@ async def _worked(runtime: Runtime, claim: Claim) -> None:
             if check.is_run and not check.waived:
                 await runtime.store.write(mailbox.own, claim)
                 outcome = await judged(check, subject)
-                found.append(Finding(position=place, name=check.name, passed=outcome.passed, detail=outcome.detail))
+                told = runtime.vault.scrub(outcome.detail)
+                found.append(Finding(position=place, name=check.name, passed=outcome.passed, detail=told))
     await runtime.store.write(_commit, claim, asked, found, runtime.clock.now())
 
 
