@@ -20,10 +20,13 @@ KINDS: Mapping[str, str] = {
     "shadowed": "another rule asks for as much wherever it matches, or a denial denies all that it matches",
     "no-effect": "its tools are at least as high already",
     "always": "its condition is always true",
+    "too-many": "it and those after it were not compared with all others: there are too many of the same tools",
     "consensus": "it asks models to agree, and the settings do not name three (a fault)",
     "people": "it asks for more people than there are who may answer (told, and no fault)",
 }
 """What can be wrong with a rule of a file that can be read."""
+MOST_COMPARED = 50_000
+"""Pairs of rules of the same tools that are compared at most, which takes a second."""
 VOTERS = 3
 """Models that `consensus` needs. Source: row C8."""
 
@@ -91,7 +94,7 @@ class _Read:
     def covers(self, other: "_Read") -> bool:
         """Whether it matches every call that the other matches, and asks for no less."""
         mine, theirs = self.rule, other.rule
-        if not _wider(mine.tools, theirs.tools):
+        if not self.is_wider_than(other):
             return False
         if mine.risk is not None:
             if theirs.risk is None or mine.risk < theirs.risk or mine.people < theirs.people:
@@ -102,19 +105,28 @@ class _Read:
                 return False
         return says_no_more(other.ways, self.ways)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.rule.tools)
+
+    @cached_property
+    def has_patterns(self) -> bool:
+        return any("*" in name for name in self.rule.tools)
+
+    def is_wider_than(self, other: "_Read") -> bool:
+        """Whether it concerns every tool that the other concerns."""
+        if not self.names or (other.names and other.names <= self.names):
+            return True
+        if not other.names or not self.has_patterns:
+            return False
+        return all(name in self.names or ("*" not in name and self.rule.concerns(name)) for name in other.names)
+
 
 def _known(rule: Rule) -> dict[str, Sequence[Any]]:
     known: dict[str, Sequence[Any]] = {"agent.trust": [each.value for each in Trust]}
     if rule.tools and not any("*" in name for name in rule.tools):
         known["tool"] = rule.tools
     return known
-
-
-def _wider(tools: Sequence[str], others: Sequence[str]) -> bool:
-    if not tools:
-        return True
-    wide = Rule(id="", tools=tuple(tools))
-    return bool(others) and all(name in tools or ("*" not in name and wide.concerns(name)) for name in others)
 
 
 def _unknown(policy: Policy, known: Collection[str]) -> Iterator[Remark]:
@@ -129,6 +141,14 @@ def _unknown(policy: Policy, known: Collection[str]) -> Iterator[Remark]:
 
 def _remarks(policy: Policy, declared: Mapping[str, str | None]) -> Iterator[Remark]:
     rules, denials = [_Read(rule) for rule in policy.rules], [_Read(rule) for rule in policy.denials]
+    pairs = 0
+    for place, read in enumerate([*rules, *denials]):
+        pairs += sum(other.is_wider_than(read) for other in (*rules, *denials)) - 1
+        if pairs > MOST_COMPARED:
+            told = "is not compared with all others: there are too many for the same tools"
+            yield Remark(read.rule.where, "too-many", read.rule.id, f"rule `{read.rule.id}` {told}")
+            rules, denials = rules[:place], denials[: max(0, place - len(rules))]
+            break
     for place, read in enumerate(rules):
         others = [*denials, *rules[:place], *rules[place + 1 :]]
         if found := list(_remark(read, others, rules[place + 1 :])):

@@ -5,7 +5,7 @@ How rules are evaluated is not known here; reading the file from disk is the cal
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from interlock.policy.conditions import BadCondition, Condition, compile_conditi
 from interlock.policy.risk import Risk
 from interlock.policy.rules import Limits, Organisation, Policy, Rule
 
+MOST_RULES = 1_000
 LONGEST_EXPIRY_S = 30 * 86_400
 MOST_PEOPLE = 10
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -72,8 +73,8 @@ class _Reader(CaseReader):
             self.fault(("version",), f"`version` {found}: write `version: 1`")
         return Policy(
             base=self.base(top.get("base")),
-            rules=tuple(self.each("rules", top.get("rules"), self.rule)),
-            denials=tuple(self.each("deny", top.get("deny"), self.denial)),
+            rules=tuple(self.some("rules", top.get("rules"), self.rule)),
+            denials=tuple(self.some("deny", top.get("deny"), self.denial)),
             organisation=self.organisation(top.get("organisation")),
             limits=self.limits(top.get("limits")),
             checks=self.checks(top.get("checks")),
@@ -197,6 +198,13 @@ class _Reader(CaseReader):
             "condition": self.condition((*path, "when"), fields.get("when")),
             "reason": self.text((*path, "reason"), fields.get("reason", "")),
         }
+
+    def some(self, name: str, data: Any, read: Callable[[Path, Any], Any]) -> Iterable[Any]:
+        """The items of a list that is not too long to be weighed rule by rule."""
+        if isinstance(data, list) and len(data) > MOST_RULES:
+            self.fault((name, MOST_RULES), f"`{name}` has {len(data):,} entries: {MOST_RULES:,} at most")
+            return []
+        return self.each(name, data, read)
 
     def ident(self, path: Path, fields: Mapping[str, Any]) -> str:
         ident = fields.get("id")

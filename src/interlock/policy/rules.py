@@ -12,7 +12,11 @@ from typing import Any
 from interlock.core.values import digest
 from interlock.policy.builtin import BASE
 from interlock.policy.conditions import Condition
+from interlock.policy.kinds import KINDS
 from interlock.policy.risk import Risk
+
+MOST_KEPT = 4_096
+"""Tools whose rules are kept together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,19 +120,10 @@ class Policy:
     """What changes when anything that counts for a decision changes."""
     plain: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
     """Decisions on calls that nothing concerns but the tool's own risk, kept by `decide`."""
-    _by_tool: Mapping[str, Applicable] = field(init=False, repr=False, compare=False)
-    _other: Applicable = field(init=False, repr=False, compare=False)
-    _has_patterns: bool = field(init=False, repr=False, compare=False)
+    _by_tool: dict[str, Applicable] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        every = self.rules
-        names = {name for rule in (*every, *self.denials) for name in rule.tools if "*" not in name}
-        index = {name: _applicable(every, self.denials, name) for name in names}
-        object.__setattr__(self, "_by_tool", index)
-        object.__setattr__(self, "_other", _applicable(every, self.denials, None))
-        has_patterns = any(rule.tools for rule in (*self._other.rules, *self._other.denials))
-        object.__setattr__(self, "_has_patterns", has_patterns)
-        object.__setattr__(self, "version_hash", digest(self._content(every)))
+        object.__setattr__(self, "version_hash", digest(self._content()))
 
     @classmethod
     def builtin(cls) -> "Policy":
@@ -136,22 +131,23 @@ class Policy:
         return _builtin()
 
     def applicable(self, tool: str) -> Applicable:
-        """The rules that concern a tool; those of others cost nothing."""
-        if (found := self._by_tool.get(tool)) is not None:
-            return found
-        if not self._has_patterns:
-            return self._other
-        return _applicable(self._other.rules, self._other.denials, tool)
+        """The rules that concern a tool; those of others cost nothing after the first call of it."""
+        if (found := self._by_tool.get(tool)) is None:
+            if len(self._by_tool) >= MOST_KEPT:
+                self._by_tool.clear()
+            found = self._by_tool[tool] = _applicable(self.rules, self.denials, tool)
+        return found
 
     def base_is_green(self, tool: str) -> bool:
         """Whether calls of a tool are GREEN unless a rule raises them."""
         return self.base.get(tool, BASE.get(tool)) is Risk.GREEN
 
-    def _content(self, every: tuple[Rule, ...]) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         return {
             "builtin": {name: str(risk) for name, risk in BASE.items()},
+            "meaning": sorted([kind.rule, str(kind.risk)] for kind in KINDS),
             "base": {name: str(risk) for name, risk in self.base.items()},
-            "rules": [rule.to_json() for rule in every],
+            "rules": [rule.to_json() for rule in self.rules],
             "deny": [rule.to_json() for rule in self.denials],
             "domains": sorted(self.organisation.domains),
             "addresses": sorted(self.organisation.addresses),
@@ -166,15 +162,9 @@ def _builtin() -> Policy:
     return Policy()
 
 
-def _applicable(rules: tuple[Rule, ...], denials: tuple[Rule, ...], tool: str | None) -> Applicable:
-    """For a tool; for None, what may concern tools that no rule names: rules for all tools and for patterns."""
-
-    def wanted(rule: Rule) -> bool:
-        if tool is not None:
-            return rule.concerns(tool)
-        return not rule.tools or any("*" in name for name in rule.tools)
-
-    some, denied = tuple(filter(wanted, rules)), tuple(filter(wanted, denials))
+def _applicable(rules: tuple[Rule, ...], denials: tuple[Rule, ...], tool: str) -> Applicable:
+    some = tuple(rule for rule in rules if rule.concerns(tool))
+    denied = tuple(rule for rule in denials if rule.concerns(tool))
     reads: dict[str, frozenset[str] | None] = {}
     for rule in (*some, *denied):
         for name, fields in rule.condition.reads.items() if rule.condition else ():

@@ -1,7 +1,10 @@
 """Rules that do nothing: which are told, how, and that honest ones are left alone."""
 
+from time import process_time
+
 import pytest
 
+from interlock.core.errors import ConfigError
 from interlock.policy.lint import remarks, without_people, without_voters
 from interlock.policy.policy_file import policy_from
 
@@ -114,6 +117,20 @@ def test_rules_that_nobody_can_answer_are_told() -> None:
     assert without_people(policy, 2) == []
     assert [each.where for each in without_voters(policy, 0)] == ["p.yaml:4"]
     assert without_voters(policy, 3) == []
+
+
+def test_thousands_of_rules_for_one_tool_are_compared_as_far_as_a_second_goes() -> None:
+    rules = [f"id: r{n}, risk: RED, tools: [git_ops], when: 'args.a == {n} && args.b > {n}'" for n in range(900)]
+    begun = process_time()
+    (remark,) = of_rules(*rules)
+    assert remark.startswith("too-many p.yaml:58: rule `r55` is not compared with all others")
+    assert process_time() - begun < 20
+
+
+def test_more_rules_than_can_be_weighed_are_a_fault() -> None:
+    with pytest.raises(ConfigError) as caught:
+        of_rules(*(f"id: r{n}, risk: RED" for n in range(1_001)))
+    assert caught.value.faults == ["p.yaml:1003: `rules` has 1,001 entries: 1,000 at most"]
 
 
 def test_the_built_in_policy_has_no_remarks() -> None:
