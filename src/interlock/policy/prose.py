@@ -53,6 +53,8 @@ _MADE_OF = {
     **dict.fromkeys("call calls complaint claim dispute lawsuit announcement".split(), "sends"),
 }
 _OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
+_SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
+_BEFORE_ALSO = _JOINS | _SUBJECTS | {"will", "can", "would"}
 _SERVICE = frozenset("service services api endpoint here first".split())
 
 
@@ -212,9 +214,12 @@ def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] 
 
 def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
     """Whether a word is joined to the leading verb, in its form: `reads … and deletes`, `… and will then delete`."""
-    word, before, earlier = tokens[at], tokens[at - 1], tokens[at - 2] if at > 1 else ""
-    if before == "also" or (before.endswith("ly") and (word in ACTS or word in THIRDS)):
-        before = earlier if earlier in _JOINS else before
+    word, back = tokens[at], at - 1
+    while back > 0 and (tokens[back].endswith("ly") or (tokens[back] == "also" and tokens[back - 1] in _BEFORE_ALSO)):
+        back -= 1
+    before, earlier = tokens[back], tokens[back - 1] if back else ""
+    if before in _SUBJECTS and THIRDS.get(word) in ACTS and v.SUBORDINATE.isdisjoint(tokens[max(0, back - 3) : back]):
+        return True
     if word in ACTS and (
         before in ("will", "would", "also") or (before == "can" and earlier in ("it", "tool", "this"))
     ):

@@ -74,7 +74,7 @@ THINGS: Mapping[str, str] = {
     "publishes": "deployment publication",
     "shares": "invitation",
     "books": "reservation cancellation",
-    "deletes": "deletion removal erasure destruction overwritten overwrote",
+    "deletes": "crud deletion removal erasure destruction overwritten overwrote",
     "changes access": "permission revocation credential",
     "does harm": "exfiltration sabotage tampering theft corruption ransomware malware backdoor",
 }

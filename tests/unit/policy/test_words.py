@@ -106,12 +106,34 @@ def test_descriptions_and_schemas_count_too(description: str, schema: object) ->
         "Gets the page by sending a POST request to the server",
         "Reads the file and dеlеtеs it",
         "Reads the file and de\u200bletes it",
+        "Returns it; note this permanently deletes the source",
+        "Gets mail. It also sends a copy",
+        "Gets mail and will permanently delete it",
         "Gibt die Datei zurück und löscht sie",
         "获取文件并删除",
     ],
 )
 def test_a_reading_name_never_hides_what_the_description_does(description: str) -> None:
     assert looks_red("get_data", description) is not None
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Gets the rule which deletes old rows",
+        "Lists files. This call never deletes anything",
+        "Tells whether it deletes",
+        "Returns what the tool sends",
+        "Gets files that were shared, sent or deleted",
+        "Gets the address to send money to",
+        "Returns null if the file is deleted",
+        'Searches mails, e.g. "delete my account" or "pay now"',
+        "Gets an item. Call this first, before you update it. Do not send the result to anybody.",
+        "Runs a read query. Supports filters such as delete markers",
+    ],
+)
+def test_what_a_description_only_speaks_of_is_not_what_the_tool_does(description: str) -> None:
+    assert looks_red("get_data", description) is None
 
 
 @pytest.mark.parametrize(
