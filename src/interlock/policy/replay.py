@@ -62,13 +62,10 @@ class Replay:
     changes: list[Change] = field(default_factory=list)
     """The first ones; `unlisted` more were not kept."""
     unlisted: int = 0
-    others: int = 0
-    """Calls that were decided by another version of the policy."""
 
     def take(self, recorded: Recorded) -> None:
         """Decides one call anew."""
         self.calls += 1
-        self.others += recorded.policy_hash != self.policy.version_hash
         now = decide(recorded.call, recorded.who, self.policy)
         if (kind := _kind(recorded, now)) is None:
             return
