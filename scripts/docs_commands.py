@@ -72,6 +72,8 @@ def settings() -> str:
 
 def _settings(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
     for name, field in model.model_fields.items():
+        if field.exclude:
+            continue
         here = (*path, name)
         inner = _model(field.annotation)
         if inner is not None and get_origin(field.annotation) is None:

@@ -187,7 +187,8 @@ def _fill_in(
             audit[key] = _absolute(cwd, audit[key])
         old = audit.get("old_key_files")
         if isinstance(old, list | str):
-            audit["old_key_files"] = [_absolute(cwd, each) for each in (old if isinstance(old, list) else [old])]
+            files = old if isinstance(old, list) else old.split(os.pathsep)
+            audit["old_key_files"] = [_absolute(cwd, each) for each in files]
 
 
 def _absolute(cwd: Path, value: Any) -> Any:

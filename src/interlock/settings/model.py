@@ -213,7 +213,7 @@ class SecretSettings(Part):
     domains: tuple[str, ...] = ()
     """Hosts to which it may go without asking a person, and no others; `*` for any. None: a person is asked each time.
     """
-    value: SecretStr | None = Field(default=None, repr=False)
+    value: SecretStr | None = Field(default=None, repr=False, exclude=True)
     """Of `env`, as it was when the settings were loaded."""
 
     @model_validator(mode="before")
