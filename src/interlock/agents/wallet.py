@@ -134,7 +134,7 @@ def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold
                 "amount_microusd": raise_by,
                 "limit_microusd": short.limit_microusd,
                 "settled_microusd": short.settled_microusd,
-                "paused": short.line_microusd is not None,
+                **({"paused": True} if short.line_microusd is not None else {}),
                 "need_microusd": need_microusd,
                 "summary": summary,
                 "persona": session.persona.name,
@@ -213,7 +213,7 @@ def _ask_once_and_park(tx: Tx, claim: Claim, hold: Hold, short: Shortage, now: d
 def _ask_for_all(tx: Tx, claim: Claim, hold: Hold, short: Shortage, now: datetime) -> None:
     """The question is about the mission or the project, not about the run that happened to ask first."""
     mission_id = claim.run.mission_id if short.kind == "mission" else None
-    request = {**hold.approval["request"], "persona": None, "task": None}
+    request = {name: value for name, value in hold.approval["request"].items() if name not in ("persona", "task")}
     approvals.ask(
         tx, project_id=claim.run.project_id, mission_id=mission_id, task_id=mission_id, run_id=None,
         tool_call_id=None, subject=hold.subject, asked_by=claim.run.agent_id, created_at=now,

@@ -137,8 +137,9 @@ def said(activity: Mapping[str, Any]) -> str | None:
     if action == "COORDINATOR_DECISION":
         what = data.get("decision") or data.get("kind") or activity["subject"] or "decision"
         return f"{'decided':<14}  {_short(what)}: {_short(data.get('reason'))}"
-    if action == "BUDGET_RAISED":
-        return f"{'budget':<14}  {activity['subject']} was raised by {_short(data.get('name'))}"
+    if action in ("BUDGET_RAISED", "BUDGET_LOWERED"):
+        verb = action.partition("_")[2].lower()
+        return f"{'budget':<14}  {activity['subject']} was {verb} by {_short(data.get('name'))}"
     return None
 
 
