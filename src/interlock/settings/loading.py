@@ -170,7 +170,8 @@ def _fill_in(
     What has another form than it should is left as it is, to be told with everything else.
     """
     secrets, audit = data.get("secrets"), data.get("audit")
-    for name, given in list(secrets.items()) if isinstance(secrets, dict) else ():
+    secrets = secrets if isinstance(secrets, dict) else {}
+    for name, given in list(secrets.items()):
         if not isinstance(given, dict):
             continue
         if given.pop("value", None) is not None:
