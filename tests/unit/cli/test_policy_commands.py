@@ -1,5 +1,6 @@
 """`interlock policy …` from its arguments to what it prints and its exit code."""
 
+import asyncio
 import io
 import json
 import os
@@ -254,3 +255,28 @@ def test_a_policy_and_personas_where_agents_write_are_refused(cli: Cli, linked: 
     with pytest.raises(ConfigError) as caught:
         load_parts(settings)
     assert len([fault for fault in caught.value.faults if "is in a workspace, where agents write" in fault]) == 2
+
+
+def test_rules_that_ask_for_more_people_than_there_are_are_noted(cli: Cli) -> None:
+    Path("policy.yaml").write_text("version: 1\nrules: [{id: two, tools: [file_write], risk: RED, people: 2}]\n")
+    assert cli("check").err == ""
+    asyncio.run(_make_home())
+    done = cli("check")
+    assert (done.code, done.err) == (0, "policy.yaml:2: rule `two` asks for 2 people, and 1 may answer\n")
+    assert json.loads(cli("check", "--json").out)["notes"][0]["line"] == 2
+
+
+def test_a_replay_over_an_empty_record_is_one_line(cli: Cli) -> None:
+    asyncio.run(_make_home())
+    assert cli("replay").out == "0 fewer questions, 0 newly held, 0 newly denied (of 0 calls)\n"
+    assert json.loads(cli("replay", "--since", "7d", "--limit", "5", "--json").out)["calls"] == 0
+    assert cli("replay", "--since", "soon").code == 2
+    assert cli("replay", "--mission", "mis_nowhere").code == 1
+
+
+async def _make_home() -> None:
+    from interlock.app.local import open_office
+    from interlock.settings import load_settings
+
+    async with open_office(load_settings(Path.cwd(), {}, {}), surface="cli", anew=True):
+        pass
