@@ -245,7 +245,12 @@ def _own_script(path: str, report: "Script", depth: int, *, python: bool = False
     if UNKNOWN in path or "*" in path:
         report.add(kinds.HIDDEN)
         return
-    if report.away or paths.is_outside(path) or paths.plain(path).startswith(("/tmp/", "/var/tmp/", "/dev/")):
+    if (
+        report.away
+        or report.elsewhere
+        or paths.is_outside(path)
+        or paths.plain(path).startswith(("/tmp/", "/var/tmp/", "/dev/"))
+    ):
         report.add(kinds.OUTSIDE_WORKSPACE)
     plain = paths.plain(path)
     if plain in report.written:
@@ -309,6 +314,11 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
             _module(option[2:] or (rest.pop(0) if rest else ""), rest, command, report, depth)
             return
         letters = option[1:] if not option.startswith("--") else ""
+        if not python and (
+            letters[:1] in ("r", "M", "I", "m") or option.startswith(("--require", "--import", "--loader"))
+        ):
+            report.add(kinds.HIDDEN)
+            return
         if option in ("--eval", "--print", "--execute") or any(letter in takes for letter in letters):
             at = next((number for number, letter in enumerate(letters) if letter in takes), len(letters))
             code = letters[at + 1 :] if python else ""
@@ -317,8 +327,6 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
             return
         if python and letters[:1] in ("W", "X") and len(letters) == 1 and rest:
             rest.pop(0)
-        if not python and (letters[:1] in ("r", "M", "I") or option in ("--require", "--import", "--loader")):
-            report.add(kinds.HIDDEN)
         if option in ("--version", "-V", "-v", "--help", "-h"):
             return
     if name in ("deno", "bun") and rest and rest[0] in ("run", "test", "fmt", "lint", "check", "install"):

@@ -22,6 +22,7 @@ _HARMLESS = LOCAL | frozenset(
     "update-index read-tree write-tree submodule lfs".split()
 )
 _BRINGS_IN = frozenset("fetch pull clone ls-remote".split())
+_RUNNING = ("--open-files-in-pager", "--exec=", "--upload-pack", "--receive-pack", "--ext-diff")
 _VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env".split())
 _RUNS = re.compile(
     r"^(?:core\.(?:sshcommand|pager|editor|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|alias\..*|pager\..*|"
@@ -31,11 +32,9 @@ _RUNS = re.compile(
 )
 
 
-def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
-    """What raises `git args…`, and programs that it was told to run."""
-    rest = list(args)
+def _options(rest: list[str]) -> list[Raised]:
+    """Takes the options that stand before a command off, and tells what they raise."""
     found: list[Raised] = []
-    runs: list[str] = []
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         if option in ("--version", "--help", "-h", "--no-pager", "-p", "--paginate", "--bare", "--no-optional-locks"):
@@ -52,6 +51,14 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
                 found.append(kinds.HIDDEN)
         elif option == "-C" and paths.is_outside(value):
             found.append(kinds.OUTSIDE_WORKSPACE)
+    return found
+
+
+def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
+    """What raises `git args…`, and programs that it was told to run."""
+    rest = list(args)
+    found = _options(rest)
+    runs: list[str] = []
     if not rest:
         return found, runs
     command, rest = rest[0].lower(), rest[1:]
@@ -74,6 +81,14 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
         )
         found.append(by(kinds.LEAVES, "git push") if known else kinds.UNKNOWN_PROGRAM)
         return found, runs
+    if any(arg.startswith(_RUNNING) for arg in rest) or (
+        command == "grep" and any(arg.startswith("-O") for arg in rest)
+    ):
+        found.append(kinds.HIDDEN)
+    if any(
+        arg.startswith(("--directory=", "--output=", "-o/")) and paths.is_outside(arg.partition("=")[2]) for arg in rest
+    ):
+        found.append(kinds.OUTSIDE_WORKSPACE)
     if _loses(command, rest):
         found.append(by(kinds.DESTROYS, "git"))
     if command == "remote" and rest and rest[0] not in ("-v", "--verbose", "show", "get-url"):

@@ -22,6 +22,10 @@ ASKS = frozenset("--version -version --help -help help version -V".split())
 _TARGET_WORDS = re.compile(r"[\w][\w:./-]{0,80}")
 _OPENS = re.compile(r"(?:^|,)[ugoa]*[+=][rxX]*[st]|(?:^|,)(?:[ug]*[oa][ugoa]*|)[+=][rxXst]*w")
 _DOTTED = re.compile(r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)")
+_RUNNING_OPTIONS = (
+    "--to-command", "--checkpoint-action", "--use-compress", "--compress-prog", "--rsh", "-TT",
+    "--unzip-command", "--pre",
+)  # fmt: skip
 SOME_VALUE = "a1b2" * 5
 """What a variable of a secret name might hold."""
 _AWK = re.compile(r"system\s*\(|getline|\|\s*&?\s*[\"'$a-z]|/inet|>\s*[\"$a-z]|@load|@include|ENVIRON", re.IGNORECASE)
@@ -30,7 +34,8 @@ _SED = re.compile(r"(?:^|[;\n{}])\s*[0-9$,/~+]*\s*[erwRW]\b\s*\S|/[gpimI0-9]*[ew
 
 def harmless(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
     """Judges the arguments of a program that looks, computes, or writes where it is told."""
-    if name == "cd" or name == "pushd":
+    if name in ("cd", "pushd"):
+        script.elsewhere = bool(args) and paths.plain(args[0]).startswith(("/tmp", "/var/tmp", "/dev/shm"))
         script.away = (bool(args) and paths.is_outside(args[0])) or (script.away and not (args and args[0] == "-"))
     elif (
         name in ("export", "declare", "set", "typeset", "readonly")
@@ -40,6 +45,14 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
         script.add(by(kinds.READS_SECRETS, name))
     elif name == "history" and any(arg.startswith(("-c", "-d")) for arg in args):
         script.add(by(kinds.DESTROYS, name))
+    elif name in ("pg_dump", "mysqldump", "pg_dumpall") and any(arg.startswith(("-h", "--host")) for arg in args):
+        script.add(by(kinds.LEAVES, name))
+    elif (
+        (name == "let" and any("$(" in arg or "`" in arg for arg in args))
+        or (name == "java" and any(REMOTE.match(arg) or arg.startswith(("/tmp", "-javaagent")) for arg in args))
+        or any(arg.startswith(_RUNNING_OPTIONS) for arg in args)
+    ):
+        script.add(kinds.HIDDEN)
     elif name in programs.WRITERS:
         _file_writer(name, args, script)
     elif (name == "hostname" and args and not args[0].startswith("-")) or (name == "date" and "-s" in args):
@@ -54,14 +67,18 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
                     script.add(kinds.HIDDEN)
 
 
+def _runs_more(name: str, args: Sequence[str]) -> bool:
+    """Whether the arguments of a harmless program make it run others."""
+    if name == "let":
+        return any("$(" in arg or "`" in arg for arg in args)
+    if name == "java" and any(REMOTE.match(arg) or arg.startswith(("/tmp", "-javaagent")) for arg in args):
+        return True
+    return any(arg.startswith(_RUNNING_OPTIONS) for arg in args)
+
+
 def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
     named = [arg for arg in args if not arg.startswith("-")]
     options = [arg for arg in args if arg.startswith("-")]
-    if any(
-        arg.startswith(("--to-command", "--checkpoint-action", "--use-compress", "--rsh", "-TT", "--unzip-command"))
-        for arg in options
-    ):
-        script.add(kinds.HIDDEN)
     if name in ("tar", "unzip", "7z", "gzip", "patch"):
         for number, arg in enumerate(args):
             if arg in ("-C", "-d", "--directory", "-I", "-F") and number + 1 < len(args):
@@ -172,6 +189,8 @@ def _database(args: Sequence[str], command: Command, script: "Script", depth: in
         script.add(kinds.LEAVES)
     if not statements and (text := script.fed(command)) is not None:
         statements = [text]
+    elif not statements:
+        script.add(kinds.HIDDEN)
     for statement in statements:
         if UNKNOWN in statement or re.match(
             r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)", statement
@@ -215,7 +234,7 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
         return
     if first in programs.INNER.get(name, ()):
         at = args.index(rest[0]) + 1
-        after = args[at:]
+        after = ["pip", *args[at:]] if first == "pip" else list(args[at:])
         while after and after[0].startswith("-"):
             after = after[2:] if after[0] in ("--with", "--python", "-p", "-n", "--extra", "--group") else after[1:]
         script.run(command, after, depth + 1)

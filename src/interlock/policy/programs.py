@@ -24,13 +24,13 @@ HARMLESS = frozenset(
     getopts getopt logout disown complete compgen history bind builtin pytest py.test tox nox coverage mypy ruff black
     isort flake8 pylint pyright bandit pre-commit autopep8 yapf pydocstyle vulture radon pyflakes pycodestyle
     hypothesis sphinx-build mkdocs pdoc jupyter ipython gcc g++ cc c++ clang clang++ clang-format clang-tidy ld as nm
-    objdump readelf ldd size cmake ninja meson autoconf automake ctest cpack gdb valgrind rustc rustfmt javac java jar
+    objdump readelf ldd size cmake ninja meson autoconf automake ctest cpack valgrind rustc rustfmt javac java jar
     javap kotlinc kotlin scalac ghc stack gofmt golangci-lint tsc eslint prettier jest vitest mocha webpack vite
     rollup esbuild babel parcel standard tslint stylelint ava nyc c8 next nuxt astro svelte-check ng vue-cli-service
     turbo nx lerna swc biome shellcheck shfmt hadolint actionlint yamllint markdownlint codespell aspell hunspell vale
     proselint awk-lint dot graphviz plantuml mmdc gnuplot convert identify magick mogrify ffmpeg ffprobe sox exiftool
     optipng pngquant pdftotext pdfinfo pdftoppm qpdf ghostscript gs pdflatex latex xelatex lualatex bibtex latexmk
-    tesseract wkhtmltopdf octave rscript r julia phpunit phpstan rspec rubocop mix dart swift swiftc msbuild cloc
+    tesseract wkhtmltopdf phpunit phpstan rspec rubocop mix dart swift swiftc msbuild cloc
     tokei scc sloccount wdiff dwdiff delta bat exa eza lsd ncdu dust duf hyperfine entr watch tig ctags etags cscope
     indent uncrustify protoc thrift flatc buf sqlformat sqlfluff jsonlint ajv xq tomlq envsubst cowsay figlet fortune
     lolcat banner neofetch screenfetch sqlite3_analyzer pg_dump mysqldump interlock msgfmt xgettext gperf flex bison
@@ -99,7 +99,7 @@ SURE: Mapping[str, Raised] = {
     **dict.fromkeys(
         "iex invoke-expression start-process invoke-command icm add-type powershell pwsh cmd rundll32 "
         "regsvr32 mshta cscript wscript osascript expect script tclsh wish ed ex qemu-system-x86_64 "
-        "gimp-console xterm gnome-terminal konsole openrc systemd-run enable fc bpftrace systemtap".split(),
+        "gimp-console xterm gnome-terminal gdb lldb konsole openrc systemd-run enable fc bpftrace systemtap".split(),
         HIDDEN,
     ),
 }
@@ -121,7 +121,7 @@ AS_ANOTHER = frozenset(("sudo", "doas"))
 SHELLS = frozenset("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split())
 INTERPRETERS: Mapping[str, str] = {
     "python": "c", "pypy": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
-    "php": "rBRE", "lua": "e", "luajit": "e",
+    "php": "rBRE", "lua": "e", "luajit": "e", "rscript": "e", "r": "e", "julia": "eE", "octave": "e",
 }  # fmt: skip
 """Interpreters, with the letters of the options that take code."""
 

@@ -7,7 +7,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.policy import kinds, paths
+from interlock.policy import kinds, paths, sql
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
@@ -36,6 +36,15 @@ def parsed(code: str) -> ast.AST | None:
         return ast.parse(_dedented(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _from_its_module(dotted: str) -> str:
+    """A dotted name without the modules through which another is reached: `random._os.system` is `os.system`."""
+    parts = dotted.split(".")
+    for number in range(len(parts) - 2, 0, -1):
+        if (module := parts[number].lstrip("_")) in t.REACHED:
+            return ".".join((module, *parts[number + 1 :]))
+    return dotted
 
 
 def _dedented(code: str) -> str:
@@ -92,6 +101,12 @@ class _Reader:
             self.names[local] = whole if alias.asname or isinstance(node, ast.ImportFrom) else local
             if isinstance(node, ast.ImportFrom) and node.level:
                 continue
+            if alias.name == "*" and whole.partition(".")[0] in ("os", "subprocess", "shutil", "builtins", "sys"):
+                self.add(kinds.HIDDEN)
+            if whole in t.THROUGH or whole in t.CALLS or whole in t.PROGRAMS:
+                self.names.setdefault(local, whole)
+            if ".".join(whole.split(".")[:2]) in t.THROUGH:
+                self.add(kinds.HIDDEN)
             self._module(whole)
 
     def _module(self, whole: str) -> None:
@@ -129,7 +144,7 @@ class _Reader:
         if not isinstance(node, ast.Name):
             return None
         parts.append(self.names.get(node.id, node.id))
-        return ".".join(reversed(parts))
+        return _from_its_module(".".join(reversed(parts)))
 
     def _constant(self, node: ast.AST | None, depth: int = 0) -> str | None:
         """The text that an expression surely is."""
@@ -161,6 +176,9 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> None:
         name = self._dotted(node.func)
+        if name in t.CALLS or name in t.PROGRAMS:
+            self.settled.add(id(node.func))
+        self._odd(name, node)
         last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
         if name in t.EXECUTES:
             self._execution(name, node)
@@ -185,6 +203,24 @@ class _Reader:
         if last in ("extractall",) and any(paths.is_outside(text) for text in self._texts_of(node)):
             self.add(kinds.OUTSIDE_WORKSPACE)
         self._files(name, last, node)
+
+    def _odd(self, name: str | None, node: ast.Call) -> None:
+        """What only some arguments of a call make harmful."""
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        pickled = keywords.get("allow_pickle")
+        if isinstance(pickled, ast.Constant) and pickled.value is True:
+            self.add(kinds.HIDDEN)
+        if name == "yaml.load" and not (self._dotted(keywords.get("Loader", node)) or "").endswith("SafeLoader"):
+            self.add(kinds.HIDDEN)
+        if last in ("attrgetter", "methodcaller") and node.args:
+            self._attribute(self._constant(node.args[0]), None)
+        if last in ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", "SysLogHandler"):
+            self.add(kinds.LEAVES)
+        if name == "vars" and node.args and self._dotted(node.args[0]) in t.REACHED:
+            self.add(kinds.HIDDEN)
+        if last in ("execute", "executescript", "executemany"):
+            self.add(*(found for text in self._texts_of(node)[:1] if sql.looks_like(text) for found in sql.judge(text)))
 
     def _known(self, name: str, kind: Raised, node: ast.Call) -> None:
         if name == "os.chmod" and len(node.args) > 1:
@@ -288,8 +324,13 @@ class _Reader:
         if name in t.INNARDS:
             self.add(kinds.HIDDEN)
             return
-        if id(node) not in self.settled and self._dotted(node) in t.ENVIRONMENT:
+        if id(node) in self.settled:
+            return
+        dotted = self._dotted(node)
+        if dotted in t.ENVIRONMENT:
             self.add(kinds.READS_SECRETS)
+        elif dotted is not None and (dotted in t.CALLS or dotted in t.PROGRAMS or dotted in t.THROUGH):
+            self.add(t.CALLS.get(dotted, kinds.HIDDEN))
 
     def _subscript(self, node: ast.Subscript) -> None:
         owner = self._dotted(node.value)

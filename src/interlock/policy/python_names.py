@@ -23,7 +23,7 @@ PURE_PARTS = frozenset(
     "urllib.parse urllib.error http.HTTPStatus http.cookies google.protobuf requests.exceptions".split()
 )
 HIDING = frozenset(
-    "jsonpickle ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb "
+    "jsonpickle posix nt ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb "
     "gc winreg _winreg win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb "
     "builtins zipimport pkgutil crypt".split()
 )
@@ -92,3 +92,10 @@ ENVIRONMENT = frozenset(("os.environ", "os.environb"))
 ASKS_ENVIRONMENT = frozenset(("os.getenv", "os.environ.get", "os.environ.pop", "os.environ.setdefault", "os.getenvb"))
 URL = re.compile(r"^(?:https?|ftp|sftp|s3|gs|git|ssh|tcp|udp|wss?|ldap|smb)://", re.IGNORECASE)
 MAGIC = re.compile(r"^\s*(?:!{1,2}|%%?(?:bash|sh|system|sx|script|run|load|pip|writefile)\b)", re.MULTILINE)
+REACHED = frozenset("os subprocess shutil socket sys builtins posix nt signal pty".split())
+"""Modules that others carry along as attributes."""
+THROUGH = frozenset(
+    "builtins.eval builtins.exec builtins.compile builtins.__import__ os.__dict__ sys.__dict__ subprocess.__dict__ "
+    "shutil.__dict__ builtins.__dict__ multiprocessing.connection multiprocessing.managers".split()
+)
+"""Names that are harmful as such: what is reached through them only shows when it runs."""

@@ -23,6 +23,9 @@ class Report:
     away: bool = False
     """Whether it has gone to a place that is not the workspace."""
 
+    elsewhere: bool = False
+    """Whether it has gone to where anyone may have put a program."""
+
     def add(self, *found: Raised) -> None:
         """Notes findings, each rule once."""
         for each in found:

@@ -23,6 +23,9 @@ _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LI
 _PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
 
 
+_REDIRECTED = frozenset(("redirected_statement", "heredoc_redirect", "command"))
+
+
 class Unreadable(ValueError):
     """The text is no script that can be read for sure."""
 
@@ -132,6 +135,8 @@ class _Reader:
                 for child in reversed(children):
                     rest.append((child, outer if body is not None and child.id == body.id else place))
                 continue
+            elif kind == "file_redirect" and (node.parent is None or node.parent.type not in _REDIRECTED):
+                yield Command((), redirects=(self._redirect(node),), in_function=place.in_function)
             elif kind == "heredoc_redirect":
                 rest.extend(self._after_heredoc(node, place))
                 continue
