@@ -71,7 +71,7 @@ def faults(handed: Handed, rejected: Collection[str] = ()) -> list[Fault]:
     if (empty := _empty(handed)) is not None:
         return [Fault("not empty", empty)]
     text = _text_of(handed)
-    found = [*_size(handed), *_said(handed, text), *_formed(handed, text), *_secret(handed, text)]
+    found = [*_size(handed), *_said(handed, text), *_formed(handed, text), *secrets(handed)]
     if handed.sha256 in rejected:
         found.append(Fault("changed", "it is, letter by letter, a version that was sent back: change what was found"))
     return found
@@ -179,7 +179,9 @@ def _formed(handed: Handed, text: str | None) -> Iterator[Fault]:
             yield Fault("format", problem)
 
 
-def _secret(handed: Handed, text: str | None) -> Iterator[Fault]:
+def secrets(handed: Handed) -> Iterator[Fault]:
+    """What looks like a secret in it; the detail names the kind."""
+    text = _text_of(handed)
     kind = first_secret(text) if text is not None else None
     if kind is None and handed.data is not None and scrub_value(handed.data) != handed.data:
         kind = "in `data`"

@@ -196,6 +196,8 @@ class Tool:
     ends_run: bool = False
     reads: Callable[[dict[str, Any]], tuple[str, ...]] | None = None
     """The workspace files whose content the effect depends on; an approval binds to their digests."""
+    objects: Callable[[Mapping[str, Any]], str | None] | None = None
+    """What is wrong with arguments that the schema allows, told to the agent before anybody is asked about the call."""
     labels: frozenset[str] = field(default_factory=frozenset)
     timeout_s: float = 60.0
     simulate: Callable[[dict[str, Any]], str] | None = None

@@ -90,6 +90,8 @@ class Gate:
             return _refused(use, position, tool, "the arguments were not a JSON object: send the call again")
         if errors := self.toolbox.validate(tool, use.args):
             return _refused(use, position, tool, "the arguments are not valid: " + "; ".join(errors))
+        if tool.objects is not None and (objection := tool.objects(use.args)) is not None:
+            return replace(_refused(use, position, tool, objection), invalid=False)
         if tool.digest in self.barred:
             return _refused(use, position, tool, self.changed(tool))
         if (problem := self.vault.refusal(self.who(tool), use.args)) is not None:

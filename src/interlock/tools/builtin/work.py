@@ -1,6 +1,7 @@
 """submit_deliverable, post_progress and post_comment: what an agent does for its own task. Rows A8, A9."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from interlock.core.ids import new_id
@@ -20,6 +21,7 @@ LARGEST_DATA = 1_000_000
 LONGEST_POST = 4_000
 AT_ONCE_BYTES = 100_000
 """Of a file; a larger one is looked at in a thread."""
+_NOT_TAKEN = "this was not taken as a deliverable, mend it and hand it in again:"
 VERDICTS = ("pass", "changes")
 _RISKS = ("GREEN", "YELLOW", "RED")
 _ENDED = ("DONE", "CANCELED")
@@ -69,6 +71,13 @@ async def _body(ctx: ToolContext, content: str | None, data: Any, path: str | No
     return {"kind": "data", "data": data, "sha256": digest(data)}
 
 
+def _objection(args: Mapping[str, Any]) -> str | None:
+    """A secret in what is handed in is the agent's to leave out: no person is asked whether it may stay."""
+    handed = Handed(sha256="", text=args.get("content"), data=args.get("data"))
+    found = next(gate.secrets(handed), None)
+    return None if found is None else f"{_NOT_TAKEN}\n- {found.name}: {found.detail}"
+
+
 async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes | None) -> list[Fault]:
     """What the output gate finds wrong. Source: row A15."""
     handed = Handed(
@@ -95,8 +104,7 @@ def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault]) -> O
     kept = write(
         evidence.record, row["task_id"], row["id"], row["sha256"], GATE, why, ctx.now, run_id=ctx.run_id
     )  # fmt: skip
-    said = "\n".join(["this was not taken as a deliverable, mend it and hand it in again:", *told])
-    return Outcome(said, is_error=True, writes=(kept,))
+    return Outcome("\n".join([_NOT_TAKEN, *told]), is_error=True, writes=(kept,))
 
 
 def _check_verdict(task: Any, verdict: str | None, reasons: object) -> None:
@@ -181,6 +189,7 @@ SUBMIT_DELIVERABLE = Tool(
         ),
     ),
     fn=_submit,
+    objects=_objection,
     risk="GREEN",
     idempotent=True,
     outside=False,
