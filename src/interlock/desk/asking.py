@@ -35,7 +35,7 @@ TITLES = {
 MOST_TOGETHER = 8
 """Questions on one card."""
 READ = {"untrusted": "what strangers wrote", "private": "what is ours alone"}
-GRANTED = {"hour": "Approve, and for 1 hour", "task": "Approve, and for this task", "agent": "Approve, and always"}
+GRANTED = {"hour": "Approve, and for 1 hour", "task": "Approve, and for this task", "agent": "Approve, and for 30 days"}
 """What a button says that also grants, by scope."""
 ANSWERED = {"approve": "approved", "deny": "denied"}
 

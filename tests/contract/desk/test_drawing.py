@@ -181,6 +181,23 @@ async def test_a_deliverable_is_signed_off_with_its_whole_text_in_sight(box: Int
     assert (facts["Who asks"], facts["Rehearsal"]) == ("coordinator", "yes")
 
 
+async def test_a_plan_is_shown_task_by_task(box: Interlock) -> None:
+    tasks = [
+        {"key": "a", "title": "Facts", "persona": "research", "description": "Find\nthem", "budget_microusd": 2_000_000,
+         "depends_on": []},
+        {"key": "b", "title": "Text", "persona": "writer", "description": "Write", "budget_microusd": 500_000,
+         "depends_on": ["a"]},
+    ]  # fmt: skip
+    request = {"summary": "work by a plan of 2 tasks", "question": "Is this the plan to work by?", "plan": tasks}
+    card = await drawn(box, await ask(box, "PLAN", request=request, risk="YELLOW"))
+    (plan,) = [p for p in card.passages if p.heading == "Plan"]
+    assert plan.text.splitlines() == [
+        "a: Facts (research, $2.00)", "    Find them", "b: Text (writer, $0.5000, after a)", "    Write",
+    ]  # fmt: skip
+    assert "Is this the plan to work by?" in text_of(card)
+    assert [action.verb for action in card.actions] == ["approve", "deny"]
+
+
 async def test_money_is_asked_for_in_dollars(box: Interlock) -> None:
     subject = await ask(box, "BUDGET", request={"account": "mission:m", "amount_microusd": 2_500_000})
     assert "amount: $2.50" in text_of(await drawn(box, subject))

@@ -1,0 +1,1 @@
+"""What the desk says of what it is asked about."""
