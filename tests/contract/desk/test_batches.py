@@ -155,7 +155,7 @@ async def test_page_costs_one_statement_and_few_reads_of_the_index(box: Interloc
                 statements.append(str(core))
                 return rows(core, params or {})
 
-        return len(store.page(Counting(), most=50))  # type: ignore[arg-type]
+        return len(store.page(Counting(), most=50))
 
     assert await box.runtime.store.read(counted) == 50
     assert len(statements) == 1
