@@ -4,6 +4,7 @@ Nothing is run, and no other language is read here.
 """
 
 import ast
+import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -33,7 +34,9 @@ def parsed(code: str) -> ast.AST | None:
         return None
     try:
         text = fold(code) if not code.isascii() and not code.isprintable() else code
-        return ast.parse(_dedented(text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(_dedented(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

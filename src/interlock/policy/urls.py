@@ -233,6 +233,7 @@ def _is_coded(part: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=1024)
 def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
     """What raises a call with an address: of our own tools all but a public page, of others what leads inside."""
     address = parse(text)
