@@ -6,6 +6,7 @@ The others decide the same question in environments of their own (`bench.peers`)
 import gc
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,25 +29,31 @@ PEERS = ("casbin", "cedar", "rego")
 
 @dataclass(frozen=True)
 class Question:
-    """A call, what deciding it shows, and how long it may take."""
+    """A call with other arguments under each number, so that nothing is remembered, and how long it may take."""
 
     name: str
-    call: Call
+    call: Callable[[int], Call]
     target_us: float
 
 
 OURS = (
-    Question("no_condition", Call(tool="file_read", args={"path": "notes/plan.md"}, is_builtin=True), 5.0),
-    Question("three_conditions", Call(tool=TOOL, args=COMMIT, description="Keeps a branch"), 25.0),
+    Question("no_condition", lambda n: Call(tool="file_read", args={"path": f"notes/{n}.md"}, is_builtin=True), 5.0),
+    Question(
+        "three_conditions",
+        lambda n: Call(tool=TOOL, args={**COMMIT, "path": f"src/app/{n}.py"}, description="Keeps a branch"),
+        25.0,
+    ),
     Question(
         "shell",
-        Call(tool="code_exec", args={"command": "git log --oneline | head -20 && cat notes/plan.md"}, is_builtin=True),
+        lambda n: Call(
+            tool="code_exec", args={"command": f"git log --oneline | head -{n} && cat notes/{n}.md"}, is_builtin=True
+        ),
         200.0,
     ),
     Question(
         "sql",
-        Call(
-            tool="database", args={"sql": "select id, name from notes where project = 'a' order by id"}, is_builtin=True
+        lambda n: Call(
+            tool="database", args={"sql": f"select id, name from notes where day > {n} order by id"}, is_builtin=True
         ),
         200.0,
     ),
@@ -71,10 +78,10 @@ def run(quick: bool) -> dict[str, Any]:
         held = decide(Call(tool=TOOL, args=args, description="Keeps a branch"), caller(agent), rules).effect
         if (held is Effect.HOLD) is not wanted:
             raise SystemExit(f"{args} by {agent['trust']} is {held}")
-    rounds, each = (5, 500) if quick else (25, 4_000)
+    rounds, each = (5, 500) if quick else (25, 2_000)
     ours: dict[str, Any] = {}
     for question in OURS:
-        times = [_round(each, question.call, who, rules) for _ in range(rounds)]
+        times = [_round([question.call(r * each + n) for n in range(each)], who, rules) for r in range(rounds)]
         median = statistics.median(times)
         ours[question.name] = {
             "us_median": round(median, 2), "us_best": round(min(times), 2), "target_us": question.target_us,
@@ -121,12 +128,12 @@ def _peer(name: str, quick: bool) -> dict[str, Any]:
     return found
 
 
-def _round(times: int, call: Call, who: Caller, rules: Policy) -> float:
+def _round(calls: Sequence[Call], who: Caller, rules: Policy) -> float:
     gc.disable()
     try:
         begun = time.perf_counter()
-        for _ in range(times):
+        for call in calls:
             decide(call, who, rules)
-        return (time.perf_counter() - begun) / times * 1e6
+        return (time.perf_counter() - begun) / len(calls) * 1e6
     finally:
         gc.enable()
