@@ -78,20 +78,27 @@ async def mission(database_url: str) -> AsyncIterator[Disputed]:
         yield Disputed(plain.store, person=plain.person)
 
 
-async def test_three_models_are_asked_once_after_the_third_cycle_and_see_work_and_objections(mission: Disputed) -> None:
-    await mission.disagree()
-    text = await mission.task("text")
-    assert (text.status, await mission.pending()) == ("REVIEW", [])
-    assert mission.asked == [f"vote:task:{text.id}:3:{seat}:1" for seat in (1, 2, 3)]
-    runs = [mission.held[key].run for key in mission.asked]
+@pytest.fixture
+async def small(migrated_sqlite_url: str) -> AsyncIterator[Disputed]:
+    """The same on one engine, for what does not depend on it."""
+    async with driven(migrated_sqlite_url) as plain:
+        yield Disputed(plain.store, person=plain.person)
+
+
+async def test_three_models_are_asked_once_after_the_third_cycle_and_see_work_and_objections(small: Disputed) -> None:
+    await small.disagree()
+    text = await small.task("text")
+    assert (text.status, await small.pending()) == ("REVIEW", [])
+    assert small.asked == [f"vote:task:{text.id}:3:{seat}:1" for seat in (1, 2, 3)]
+    runs = [small.held[key].run for key in small.asked]
     assert [run.model for run in runs] == list(MODELS)
-    assert all(run.task_id is None and run.mission_id == mission.mission for run in runs)
+    assert all(run.task_id is None and run.mission_id == small.mission for run in runs)
     asked = runs[0].payload["prompt"]
     assert "version 3" in asked
     assert "the second figure is wrong" in asked
-    await mission.vote(1, "yes")
-    await mission.vote(2, "yes")
-    assert (await mission.task("text")).status == "REVIEW"
+    await small.vote(1, "yes")
+    await small.vote(2, "yes")
+    assert (await small.task("text")).status == "REVIEW"
 
 
 async def test_two_for_the_author_lead_to_the_sign_off_with_the_dissent_on_record(mission: Disputed) -> None:
@@ -105,48 +112,48 @@ async def test_two_for_the_author_lead_to_the_sign_off_with_the_dissent_on_recor
     assert [(vote["model"], vote["reason"]) for vote in inputs["dissent"]] == [(MODELS[1], "seat 2 says no")]
 
 
-async def test_models_never_stand_in_for_a_person_that_the_risk_asks_for(mission: Disputed) -> None:
-    await mission.begin()
-    await mission.think("plan", REVIEWED)
+async def test_models_never_stand_in_for_a_person_that_the_risk_asks_for(small: Disputed) -> None:
+    await small.begin()
+    await small.think("plan", REVIEWED)
     for number in range(4):
-        await mission.deliver("text", f"version {number}", risk="RED")
-        await mission.deliver("look", "wrong", verdict="changes")
-    await mission.votes("yes", "yes", "yes")
-    assert ((await mission.task("text")).status, await mission.pending()) == ("NEEDS_APPROVAL", ["TASK_REVIEW"])
+        await small.deliver("text", f"version {number}", risk="RED")
+        await small.deliver("look", "wrong", verdict="changes")
+    await small.votes("yes", "yes", "yes")
+    assert ((await small.task("text")).status, await small.pending()) == ("NEEDS_APPROVAL", ["TASK_REVIEW"])
 
 
 @pytest.mark.parametrize("verdicts", [("no", "yes", "no"), ("yes", "no", None), (None, None, "yes")])
 async def test_otherwise_the_operator_is_asked_and_shown_the_votes(
-    mission: Disputed, verdicts: tuple[str | None, ...]
+    small: Disputed, verdicts: tuple[str | None, ...]
 ) -> None:
-    await mission.disagree()
-    await mission.votes(*verdicts)
-    assert ((await mission.task("text")).status, await mission.pending()) == ("NEEDS_APPROVAL", ["ESCALATION"])
-    reason = (await mission.task("text")).block_reason or (await mission.decisions("escalation"))[-1]["reason"]
+    await small.disagree()
+    await small.votes(*verdicts)
+    assert ((await small.task("text")).status, await small.pending()) == ("NEEDS_APPROVAL", ["ESCALATION"])
+    reason = (await small.task("text")).block_reason or (await small.decisions("escalation"))[-1]["reason"]
     assert "the second figure is wrong" in reason
     assert f"Model {MODELS[0]}: {verdicts[0] or 'lost'}" in reason
-    await mission.answer("ESCALATION", "approve")
-    assert (await mission.statuses())["text"] == "DONE"
-    assert mission.asked == []
+    await small.answer("ESCALATION", "approve")
+    assert (await small.statuses())["text"] == "DONE"
+    assert small.asked == []
 
 
-async def test_contradicting_reviewers_are_a_conflict_at_once(mission: Disputed) -> None:
-    await mission.contradict()
-    assert len(mission.asked) == 3
-    await mission.votes("no", "no", "yes")
-    row = await mission.task("text")
+async def test_contradicting_reviewers_are_a_conflict_at_once(small: Disputed) -> None:
+    await small.contradict()
+    assert len(small.asked) == 3
+    await small.votes("no", "no", "yes")
+    row = await small.task("text")
     assert (row.status, row.review_cycles) == ("IN_PROGRESS", 1)
     assert "this may not be said" in row.feedback
 
 
 async def test_without_models_contradicting_reviewers_are_a_persons_matter_who_may_send_it_back(
-    mission: Disputed,
+    small: Disputed,
 ) -> None:
-    mission.models = ()
-    await mission.contradict()
-    assert (await mission.pending(), mission.asked) == (["TASK_REVIEW"], [])
-    await mission.answer("TASK_REVIEW", "deny", "leave that sentence out")
-    row = await mission.task("text")
+    small.models = ()
+    await small.contradict()
+    assert (await small.pending(), small.asked) == (["TASK_REVIEW"], [])
+    await small.answer("TASK_REVIEW", "deny", "leave that sentence out")
+    row = await small.task("text")
     assert (row.status, row.review_cycles, row.feedback) == ("IN_PROGRESS", 1, "leave that sentence out")
 
 
@@ -167,12 +174,12 @@ async def test_votes_are_counted_once_whatever_dies_in_between(mission: Disputed
     assert len([each for each in await mission.decisions("resolution") if "votes" in each["inputs"]]) == 1
 
 
-async def test_people_see_the_votes_on_the_task(mission: Disputed, tmp_path: Path) -> None:
-    await mission.disagree()
-    await mission.votes("yes", "no", None)
-    settings = load_settings(tmp_path, {}, {"home": tmp_path, "database_url": mission.store.url})
-    office: Any = runtime_over(mission.store, settings, ScriptedModel(), clock=mission.clock)
-    shown = (await details(office, await mission.id_of("text")))["votes"]
+async def test_people_see_the_votes_on_the_task(small: Disputed, tmp_path: Path) -> None:
+    await small.disagree()
+    await small.votes("yes", "no", None)
+    settings = load_settings(tmp_path, {}, {"home": tmp_path, "database_url": small.store.url})
+    office: Any = runtime_over(small.store, settings, ScriptedModel(), clock=small.clock)
+    shown = (await details(office, await small.id_of("text")))["votes"]
     assert [(vote["seat"], vote["model"], vote["verdict"]) for vote in shown] == [
         (1, MODELS[0], "yes"), (2, MODELS[1], "no"), (3, MODELS[2], "lost")
     ]  # fmt: skip

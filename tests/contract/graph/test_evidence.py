@@ -88,6 +88,17 @@ async def mission(database_url: str, tmp_path: Path) -> AsyncIterator[Checked]:
         yield checked
 
 
+@pytest.fixture
+async def small(migrated_sqlite_url: str, tmp_path: Path) -> AsyncIterator[Checked]:
+    """The same on one engine, for what does not depend on it."""
+    async with driven(migrated_sqlite_url) as plain:
+        checked = Checked(plain.store, person=plain.person)
+        checked.home = tmp_path
+        await checked.begin()
+        await checked.think("plan", WORK)
+        yield checked
+
+
 async def force_done(mission: Checked, actor: Actor) -> None:
     """Tries to end the task through the store's door, with an approval record of exactly its deliverable."""
     row = await mission.task("work")
@@ -190,22 +201,22 @@ async def test_what_does_not_pass_goes_back_with_the_reason_and_after_three_cycl
     assert await mission.shown() == [("contains “Sources”", "waived")]
 
 
-async def test_no_agent_sets_changes_or_waives_a_check_and_a_waiver_needs_a_reason(mission: Checked) -> None:
-    task_id, now = await mission.id_of("work"), mission.clock.now()
+async def test_no_agent_sets_changes_or_waives_a_check_and_a_waiver_needs_a_reason(small: Checked) -> None:
+    task_id, now = await small.id_of("work"), small.clock.now()
     agent = Actor(ActorKind.AGENT, "agt", "coordinator")
     with pytest.raises(Refused, match="an agent cannot set"):
-        await mission.store.write(evidence.require, task_id, [HAS], agent, now)
-    await mission.demand(HAS)
+        await small.store.write(evidence.require, task_id, [HAS], agent, now)
+    await small.demand(HAS)
     for actor in (agent, SYSTEM):
         with pytest.raises(Refused, match="only a person"):
-            await mission.store.write(evidence.waive, task_id, 1, "n", actor, now)
+            await small.store.write(evidence.waive, task_id, 1, "n", actor, now)
     with pytest.raises(UsageError, match="needs a reason"):
-        await desk.waive(mission.office, mission.ada, task_id, 1, note=" ")
+        await desk.waive(small.office, small.ada, task_id, 1, note=" ")
     with pytest.raises(UsageError, match="has no check 2"):
-        await desk.waive(mission.office, mission.ada, task_id, 2, note="n")
+        await desk.waive(small.office, small.ada, task_id, 2, note="n")
     viewer = Person("per_v", "Vic", "viewer", "test")
     with pytest.raises(Refused, match="may not waive checks"):
-        await desk.waive(mission.office, viewer, task_id, 1, note="n")
+        await desk.waive(small.office, viewer, task_id, 1, note="n")
 
 
 async def test_checks_of_a_plan_come_from_the_policy_and_never_from_the_model(
@@ -255,38 +266,36 @@ COMMANDS: list[tuple[str, list[str], bool, str]] = [
 ]  # fmt: skip
 
 
-async def test_commands_run_in_a_copy_of_the_workspace_within_bounds(mission: Checked) -> None:
-    await mission.on_disk("report.csv", b"a,b\n1,2\n")
-    await mission.demand(*({"kind": "command", "argv": argv} for _, argv, _, _ in COMMANDS))
-    await mission.deliver("work", "hello")
-    await mission.check()
-    rows = await mission.store.read(evidence.results, await mission.id_of("work"))
+async def test_commands_run_in_a_copy_of_the_workspace_within_bounds(small: Checked) -> None:
+    await small.on_disk("report.csv", b"a,b\n1,2\n")
+    await small.demand(*({"kind": "command", "argv": argv} for _, argv, _, _ in COMMANDS))
+    await small.deliver("work", "hello")
+    await small.check()
+    rows = await small.store.read(evidence.results, await small.id_of("work"))
     for (name, _, passed, told), row in zip(COMMANDS, rows, strict=True):
         assert (name, row.passed) == (name, passed)
         assert told in row.detail
-    files = await mission.store.read(blobs.manifest, "default")
+    files = await small.store.read(blobs.manifest, "default")
     assert [file.path for file in files] == ["report.csv"]
-    assert not list((mission.home / "home" / "workspaces").rglob("report.csv"))
+    assert not list((small.home / "home" / "workspaces").rglob("report.csv"))
 
 
 async def test_command_gets_no_variables_of_the_worker_and_is_ended_after_its_time(
-    mission: Checked, monkeypatch: pytest.MonkeyPatch
+    small: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "value-of-the-worker")
     look = [sys.executable, "-c", "import os, sys; sys.exit(int('ANTHROPIC_API_KEY' in os.environ))"]
-    await mission.demand(
-        {"kind": "command", "argv": look}, {"kind": "command", "argv": ["sleep", "60"], "timeout_s": 1}
-    )
-    await mission.deliver("work")
-    await mission.check()
-    first, second = await mission.store.read(evidence.results, await mission.id_of("work"))
+    await small.demand({"kind": "command", "argv": look}, {"kind": "command", "argv": ["sleep", "60"], "timeout_s": 1})
+    await small.deliver("work")
+    await small.check()
+    first, second = await small.store.read(evidence.results, await small.id_of("work"))
     assert (first.passed, second.passed) == (True, False)
     assert "did not end within 1 s" in second.detail
 
 
-async def test_files_schemas_and_patterns(mission: Checked) -> None:
-    await mission.on_disk("data.json", b'{"price": "12"}')
-    await mission.on_disk("empty.txt", b"")
+async def test_files_schemas_and_patterns(small: Checked) -> None:
+    await small.on_disk("data.json", b'{"price": "12"}')
+    await small.on_disk("empty.txt", b"")
     price = {"type": "object", "properties": {"price": {"type": "number"}}, "required": ["price"]}
     wanted: list[tuple[dict[str, Any], bool, str]] = [
         ({"kind": "file_exists", "path": "data.json"}, True, "15 bytes"),
@@ -300,29 +309,29 @@ async def test_files_schemas_and_patterns(mission: Checked) -> None:
         ({"kind": "contains", "regex": "^nothing$"}, False, "nothing in it matches"),
         ({"kind": "contains", "text": "12", "path": "data.json"}, True, ""),
     ]
-    await mission.demand(*(check for check, _, _ in wanted))
-    await mission.deliver("work", '{"price": 12}')
-    await mission.check()
-    rows = await mission.store.read(evidence.results, await mission.id_of("work"))
+    await small.demand(*(check for check, _, _ in wanted))
+    await small.deliver("work", '{"price": 12}')
+    await small.check()
+    rows = await small.store.read(evidence.results, await small.id_of("work"))
     for (check, passed, told), row in zip(wanted, rows, strict=True):
         assert (check, row.passed, told in row.detail) == (check, passed, True), row.detail
 
 
-async def test_run_that_is_cut_off_leaves_no_result_and_is_made_again(mission: Checked) -> None:
-    started = mission.home / "started"
+async def test_run_that_is_cut_off_leaves_no_result_and_is_made_again(small: Checked) -> None:
+    started = small.home / "started"
     slow = [sys.executable, "-c", f"open({str(started)!r}, 'w').close(); import time; time.sleep(60)"]
-    await mission.demand({"kind": "command", "argv": slow, "timeout_s": 600})
-    await mission.deliver("work")
-    interrupt, claim = Interrupt(), mission.held_for("check:")
-    job = asyncio.create_task(checking.handle(mission.office, claim, interrupt))
+    await small.demand({"kind": "command", "argv": slow, "timeout_s": 600})
+    await small.deliver("work")
+    interrupt, claim = Interrupt(), small.held_for("check:")
+    job = asyncio.create_task(checking.handle(small.office, claim, interrupt))
     while not await asyncio.to_thread(started.exists):
         await asyncio.sleep(0.005)
     interrupt.reason = Interruption.SHUTDOWN
     job.cancel()
     await job
-    assert await mission.store.read(evidence.results, await mission.id_of("work")) == []
-    await mission.settle()
-    again = mission.held_for("check:")
+    assert await small.store.read(evidence.results, await small.id_of("work")) == []
+    await small.settle()
+    again = small.held_for("check:")
     assert again.run.id == claim.run.id
 
 
@@ -369,30 +378,30 @@ async def test_check_that_is_added_while_a_person_signs_off_is_run_first(databas
         assert (await mission.task("work")).status == "DONE"
 
 
-async def test_mission_is_held_to_its_own_checks_and_compiled_again(mission: Checked) -> None:
-    await mission.demand(HAS, key="root")
-    await mission.deliver("work")
-    await mission.think("compile", "# The whole")
-    await mission.check()
-    root = await mission.task("root")
+async def test_mission_is_held_to_its_own_checks_and_compiled_again(small: Checked) -> None:
+    await small.demand(HAS, key="root")
+    await small.deliver("work")
+    await small.think("compile", "# The whole")
+    await small.check()
+    root = await small.task("root")
     assert (root.status, root.review_cycles) == ("IN_PROGRESS", 1)
-    asked = mission.held_for(":compile:")
+    asked = small.held_for(":compile:")
     assert "contains “Sources”" in asked.run.payload["prompt"]
-    mission.held[asked.run.idempotency_key] = asked
-    await mission.think("compile", "# The whole\n\n## Sources\n- a")
-    await mission.check()
-    assert (await mission.statuses())["root"] == "DONE"
+    small.held[asked.run.idempotency_key] = asked
+    await small.think("compile", "# The whole\n\n## Sources\n- a")
+    await small.check()
+    assert (await small.statuses())["root"] == "DONE"
 
 
-async def test_compiled_text_that_is_none_is_not_handed_in(mission: Checked) -> None:
-    await mission.deliver("work", "the facts")
-    await mission.think("compile", "```\ncut off")
-    asked = mission.held_for(":compile:")
+async def test_compiled_text_that_is_none_is_not_handed_in(small: Checked) -> None:
+    await small.deliver("work", "the facts")
+    await small.think("compile", "```\ncut off")
+    asked = small.held_for(":compile:")
     assert "it was cut off" in asked.run.payload["prompt"]
-    mission.held[asked.run.idempotency_key] = asked
-    await mission.think("compile", "TODO")
-    assert (await mission.statuses())["root"] == "DONE"
-    assert "the facts" in (await mission.deliverable()).text
+    small.held[asked.run.idempotency_key] = asked
+    await small.think("compile", "TODO")
+    assert (await small.statuses())["root"] == "DONE"
+    assert "the facts" in (await small.deliverable()).text
 
 
 def _broken(tx: Any, claim: Claim, now: Any) -> None:
