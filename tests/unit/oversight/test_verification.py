@@ -128,7 +128,9 @@ def test_every_changed_removed_or_moved_link_is_named(log: Log, data: st.DataObj
             name = data.draw(
                 st.sampled_from(["epoch", "kind", "ranges", "count", "top", "floor", "digest", "previous"])
             )
-            value: Any = {"ranges": [[1, 10**18]], "kind": "prune" if link.kind != "prune" else "batch"}.get(name, 7_777)
+            value: Any = {"ranges": [[1, 10**18]], "kind": "prune" if link.kind != "prune" else "batch"}.get(
+                name, 7_777
+            )
             log.chained[place] = link._replace(**{name: value})
         case "remove":
             del log.chained[place]
