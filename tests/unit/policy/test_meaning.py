@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlock.policy import sql
 from interlock.policy.calls import Call, Caller, Decision
 from interlock.policy.cases import answer
 from interlock.policy.decide import decide
@@ -286,3 +287,11 @@ def test_hostile_text_is_judged_quickly(name: str) -> None:
         decision = red(tool, {key: BOMBS[name]})
         assert time.process_time() - begun < 0.5
         assert "builtin:undecided" not in decision.rules
+
+
+def test_parsers_write_no_statement_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    sql.judge.cache_clear()
+    for table in ("honest", "hostile"):
+        for call in as_calls(table, "sql"):
+            answer(Policy.builtin(), call)
+    assert [record.name for record in caplog.records] == []
