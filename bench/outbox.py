@@ -28,6 +28,7 @@ from interlock.core.clock import SystemClock
 from interlock.desk.cards import Card
 from interlock.integrations.contract import Later, Message, Unheard
 from interlock.integrations.delivery import Deliverer, duty
+from interlock.policy.rules import Policy
 from interlock.scheduler.leadership import Leadership
 from interlock.settings import load_settings
 from interlock.store import conversations, leaders, migrate, outbox
@@ -137,6 +138,7 @@ class Desk:
     settings: Any
     clock: SystemClock
     store: Store
+    policy: Policy
 
 
 async def deliver(database_url: str, service_url: str, home: str) -> None:
@@ -145,7 +147,7 @@ async def deliver(database_url: str, service_url: str, home: str) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
     settings = load_settings(Path(home), {}, {"home": home, "database_url": database_url})
     async with Store(database_url) as store:
-        desk = Desk(settings, SystemClock(), store)
+        desk = Desk(settings, SystemClock(), store, Policy.builtin())
 
         def claim(name: str) -> Leadership:
             return Leadership(store, desk.clock, name, takeover_s=TAKEOVER_S)

@@ -29,7 +29,7 @@ RESULTS = {
     "ship": "The chairs are on their way.",
 }
 DELIVERABLE = "# Order\n\n" + "\n".join(f"- {key.title()}: {RESULTS[key]}" for key in sorted(RESULTS))
-CHECKS = [
+CHECKS: list[dict[str, Any]] = [
     {"kind": "contains", "text": "- Pay: The chairs are paid for."},
     {"kind": "command", "argv": ["grep", "-q", "Ship"]},
 ]

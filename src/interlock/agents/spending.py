@@ -15,7 +15,6 @@ from interlock.store import audit, ledger
 from interlock.store.ledger import Opening, Shortage, Spender
 from interlock.store.tx import Tx
 
-
 UNKNOWN_MODEL_PRICE = "UNKNOWN_MODEL_PRICE"
 
 

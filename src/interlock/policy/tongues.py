@@ -60,14 +60,10 @@ READS = frozenset(
     "renvoie retourne obter ler mostra retorna ottenere elenca cercare cerca leggere legge restituisce получить "
     "получает найти показать список прочитать".split()
 )
-JOINS = frozenset(
-    "und oder dann y o luego despues et ou puis e poi depois и затем".split()
-)
+JOINS = frozenset("und oder dann y o luego despues et ou puis e poi depois и затем".split())
 """Words after which the next verb stands as the first one did."""
 
-LEADS_ONLY = frozenset(
-    "payer inviter modifier notifier".split()
-)
+LEADS_ONLY = frozenset("payer inviter modifier notifier".split())
 """French verbs that are English nouns: they count as the first word of a name."""
 
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")

@@ -12,6 +12,7 @@ from interlock.desk.cards import Card
 from interlock.desk.office import Office
 from interlock.integrations.contract import Message, Sender
 from interlock.integrations.delivery import Deliverer
+from interlock.policy.rules import Policy
 from interlock.scheduler.leadership import Leadership
 from interlock.settings import Settings, load_settings
 from interlock.store import outbox
@@ -88,6 +89,7 @@ class Desk:
     clock: Clock
     store: Store
     looks: dict[str, Card | None] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy.builtin)
 
     async def draw(self, office: Office, subject: str) -> Card | None:
         """What the test says; a card with the subject as its title where it says nothing."""

@@ -65,9 +65,7 @@ async def rows(stage: Stage) -> list[Any]:
 
 
 @pytest.mark.parametrize("scope", ["hour", "task", "agent"])
-async def test_calls_like_the_approved_one_run_without_asking(
-    store: CountingStore, tmp_path: Path, scope: str
-) -> None:
+async def test_calls_like_the_approved_one_run_without_asking(store: CountingStore, tmp_path: Path, scope: str) -> None:
     stage, run = await intern(store, tmp_path, *notes("a", "b", "c"), hand_in(), "done")
     given = await grant(stage, scope)
     assert (given["scope"], given["state"], given["given_by"], given["task_id"] is not None) == (
@@ -148,9 +146,7 @@ async def test_nothing_red_edited_or_asked_of_two_can_be_granted(store: Counting
     with pytest.raises(UsageError, match="is no scope of a grant"):
         await signing.approve(stage.runtime, stage.ada, question.id, grant="ever")
     with pytest.raises(UsageError, match="an edited call is approved once"):
-        await signing.approve(
-            stage.runtime, stage.ada, question.id, grant="hour", args={"path": "b", "content": "x"}
-        )
+        await signing.approve(stage.runtime, stage.ada, question.id, grant="hour", args={"path": "b", "content": "x"})
     mail = calls("send_email", to=["a@b.co"], subject="s", body="b")
     stage.model.replies[:] = [mail, hand_in(), "done"]
     red = await stage.task(trust="lead")

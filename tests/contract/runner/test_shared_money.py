@@ -35,8 +35,8 @@ def another(tx: Tx, first: Any, persona: dict[str, Any], now: Any) -> str:
     )
     tasks.add(
         tx, id=task, key=task, parent_id=first.mission_id, title="And this", description="Do it",
-        persona=persona["name"], budget_microusd=3_000_000, idempotency_key=task, project_id=PROJECT, mission_id=first.mission_id, type="ops",
-        created_at=now, updated_at=now,
+        persona=persona["name"], budget_microusd=3_000_000, idempotency_key=task, project_id=PROJECT,
+        mission_id=first.mission_id, type="ops", created_at=now, updated_at=now,
     )  # fmt: skip
     ledger.open_accounts(tx, [Opening(f"task:{task}", "task", task, PROJECT, 3_000_000)], now)
     move = tasks.Move(

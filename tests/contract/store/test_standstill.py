@@ -22,7 +22,7 @@ from tests.contract.store.furniture import PROJECT, T0
 STATE = "SELECT state FROM pg_stat_activity WHERE pid = %s"
 CHANGING = "SELECT 1 FROM pg_locks WHERE relation = 'projects'::regclass AND mode = 'RowExclusiveLock' AND granted"
 LOCK = PROJECTS.update().values(timezone=PROJECTS.c.timezone)
-PREPARED = sa.select(sa.column("name")).select_from(sa.table("pg_prepared_statements"))
+PREPARED: sa.Select[Any] = sa.select(sa.column("name")).select_from(sa.table("pg_prepared_statements"))
 OLDEST = PROJECTS.select().order_by(PROJECTS.c.id)
 
 

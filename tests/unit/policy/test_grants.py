@@ -110,7 +110,10 @@ def test_questions_are_alike_where_only_values_differ() -> None:
     }  # fmt: skip
     one = alike(**same, args={"to": ["a@x.y"], "n": 1})
     assert one == alike(**same, args={"n": 2, "to": ["b@x.y", "c@x.y"]})
-    for other in ({"persona": "writer"}, {"risk": "YELLOW"}, {"rules": []}, {"tool_digest": "e"}, {"people": 2}):
+    others: list[dict[str, Any]] = [
+        {"persona": "writer"}, {"risk": "YELLOW"}, {"rules": []}, {"tool_digest": "e"}, {"people": 2},
+    ]  # fmt: skip
+    for other in others:
         assert one != alike(**{**same, **other}, args={"to": ["a@x.y"], "n": 1})
     assert one != alike(**same, args={"to": ["a@x.y"], "n": 1, "bcc": "z"})
     assert one != alike(**same, args={"to": "a@x.y", "n": 1})
