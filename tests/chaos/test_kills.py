@@ -10,7 +10,7 @@ from tests.chaos.conftest import Databases
 from tests.chaos.siege import Siege
 
 WHEN = ("before", "after")
-BESIDE = ("leaders.", "firings.", "runner.Scheduler.", "leases.leave", "leases.beat")
+BESIDE = ("leaders.", "firings.", "seals.", "runner.Scheduler.", "leases.leave", "leases.beat")
 """What a process commits beside its missions: while it stops, and every few seconds, so that it may come too late."""
 ANYWHERE = (57, 38, 27, 16)
 """Transactions of one process after the other, so that the deaths are spread over the mission to its end."""
