@@ -80,7 +80,7 @@ def test_an_answer_from_one_process_wakes_the_mission_in_another(cli: Cli) -> No
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_watch_ends_cleanly_and_the_mission_goes_on_at_the_next_start(cli: Cli, how: signal.Signals) -> None:
     with cli.running("run", HELD, "--approve", "ask", *OFFLINE) as run:
-        line_with(run, "TOOL CALL")
+        line_with(run, "To sign off")
         code, took_s = ended(run, how)
     assert code == 4
     assert took_s < 5

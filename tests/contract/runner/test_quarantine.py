@@ -25,7 +25,7 @@ async def test_runs_end_at_once_tasks_are_blocked_and_all_goes_on_where_it_was(
     store: CountingStore, tmp_path: Path
 ) -> None:
     gate = Gate(idempotent=True)
-    model = ScriptedModel(calls("wait"), otherwise=lambda _: hand_in())
+    model = ScriptedModel(calls("wait"), hand_in(), otherwise=lambda _: "done")
     stage = await staged(store, tmp_path, model, [gate.tool])
     run = await stage.task()
     async with working(stage):
