@@ -1,15 +1,17 @@
 """Who stands at the desk, and the open parts that its operations need; no operation itself."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from interlock.core.clock import Clock
 from interlock.core.errors import Refused
 from interlock.core.values import Actor, ActorKind
-from interlock.policy.rules import Policy
 from interlock.settings import Settings
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.engine import Store
+
+if TYPE_CHECKING:
+    from interlock.policy.rules import Policy
 
 
 class Office(Protocol):
@@ -28,7 +30,7 @@ class Office(Protocol):
         """The open database."""
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> "Policy":
         """What calls are decided by.
 
         Raises ConfigError where its file cannot be used.

@@ -5,7 +5,7 @@ Whether the answer counts is the store's door's; what it leads to, the runner's 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import digest
@@ -13,7 +13,6 @@ from interlock.desk import grants as leave
 from interlock.desk.deeds import deed
 from interlock.desk.finding import find
 from interlock.desk.grants import Wish
-from interlock.desk.judging import Judge
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
 from interlock.store import approvals as approval_store
@@ -21,6 +20,9 @@ from interlock.store import asked
 from interlock.store.approvals import Answer
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
+
+if TYPE_CHECKING:
+    from interlock.desk.judging import Judge
 
 MOST_WORDS = 4_000
 """Characters of a note or a reason."""
@@ -125,8 +127,15 @@ async def approve(
     Raises Unknown, AlreadyAnswered, Refused, and UsageError for arguments that do not fit, or a grant that cannot be.
     """
     words, wish = _words(note), None if grant is None else Wish.of(grant, narrow=narrow)
-    judge = None if args is None else Judge(office.policy, office.settings.approvals.people_for_red)
+    judge = None if args is None else _judge_of(office)
     return await office.store.write(_answer, person, ident, "approve", words, args, judge, wish, office.clock.now())
+
+
+def _judge_of(office: Office) -> "Judge":
+    """What decides an edited call; whoever only looks or says yes does without the engine behind it."""
+    from interlock.desk.judging import Judge
+
+    return Judge(office.policy, office.settings.approvals.people_for_red)
 
 
 async def deny(office: Office, person: Person, ident: str, *, reason: str) -> View:
@@ -222,7 +231,7 @@ def _answer(
     verdict: str,
     words: str | None,
     args: Mapping[str, Any] | None,
-    judge: Judge | None,
+    judge: "Judge | None",
     wish: Wish | None,
     now: datetime,
 ) -> View:
