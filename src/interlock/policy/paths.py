@@ -52,6 +52,13 @@ _SYSTEM_READS = re.compile(
     r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
     r"^(?:[a-z]:)?/(?:windows/system32|users/[^/]+/(?:appdata|ntuser))"
 )
+_ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
+_TELLING = re.compile(
+    r"a(?:gents|rchitecture|uthorized)|bootstrap|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
+    r"firefox|gemini|heartbeat|keychain|logins|memory|p(?:assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
+    r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)"
+)
+"""What a path has in it that means something; one of the `_ORDINARY` form without any of it means nothing."""
 _OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/workspace/", "/work/", "/mnt/data/", "/repo/", "/app/", "/sandbox/")
 _DEVICES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /tmp /workspace".split()
@@ -145,6 +152,13 @@ def reads_system(path: str) -> bool:
 
 def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     """What raises a call with a path: in the `closed` workspace of our own tools, or in some place of another's."""
+    if _ORDINARY.fullmatch(path) and not _TELLING.search(path):
+        return ()
+    return looked_at(path, writes=writes, closed=closed)
+
+
+def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
+    """What `judge` says, without its quick look."""
     text = plain(path)
     found: list[Raised] = []
     if touches_secret(path):

@@ -1,0 +1,33 @@
+"""Paths: the quick look never says less than the whole one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.policy import paths
+
+_PARTS = [
+    *(folder.strip("/") for folder in paths._SECRET_FOLDERS), *paths._SECRET_NAMES, "agents", "soul", "tools", "user",
+    "architecture", "heartbeat", "memory", "bootstrap", "claude", "gemini", "policy", "prices", "personas", "workflows",
+    "hooks", "crontab", "cron", "sitecustomize", "usercustomize", "launchagents", "copilot-instructions", "etc", "var",
+    "proc", "root", "notes", "plan", "src", "main", "report",
+]  # fmt: skip
+PATHS = st.tuples(
+    st.lists(st.sampled_from(_PARTS) | st.text("abz09_-.", max_size=4), min_size=1, max_size=4),
+    st.sampled_from(["", ".md", ".txt", ".py", ".csv", ".key", ".pem", ".pth"]),
+).map(lambda made: "/".join(made[0]) + made[1])
+
+
+@given(PATHS, st.booleans(), st.booleans())
+def test_the_quick_look_says_what_the_whole_one_does(path: str, writes: bool, closed: bool) -> None:
+    assert paths.judge(path, writes=writes, closed=closed) == paths.looked_at(path, writes=writes, closed=closed)
+
+
+@pytest.mark.parametrize("part", _PARTS)
+@pytest.mark.parametrize("form", ["{}", "{}.md", "{}.txt", "{}.py", "a/{}", "a/{}.md", "{}/a.txt", "a/{}/b.md"])
+def test_nothing_telling_is_taken_for_ordinary(part: str, form: str) -> None:
+    path = form.format(part)
+    for writes in (False, True):
+        for closed in (False, True):
+            found = paths.judge(path, writes=writes, closed=closed)
+            assert found == paths.looked_at(path, writes=writes, closed=closed)
