@@ -33,6 +33,8 @@ _LOOK_ALIKES = str.maketrans(
 _SIGNS = frozenset('%&\\=[{"')
 _LONG_RUN = re.compile(r"[A-Za-z0-9+]{14}")
 _SINGLES = re.compile(r"[ ._/|-][^\W_][ ._/|-]{1,3}[^\W_](?![^\W_])")
+_WORDS = re.compile(r"[a-z]{2,10}(?:[ _/.-][a-z]{2,10}){0,5}\d{0,3}(?:\.[a-z]{2,4})?")
+"""Plain words, each in one piece: they have no other reading, and most names and paths are such."""
 _GAP_SIGNS = (" ", ".", "-", "_", "/", "|")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONFUSED = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET".split())
@@ -58,6 +60,10 @@ def fold(text: str) -> str:
 
 def is_odd(text: str) -> bool:
     """A quick look: False only where the text has no other reading than itself."""
+    return _WORDS.fullmatch(text) is None and _may_be_odd(text)
+
+
+def _may_be_odd(text: str) -> bool:
     if not text.isascii() or not _SIGNS.isdisjoint(text):
         return True
     if len(text) < 7:
