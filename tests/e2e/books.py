@@ -95,7 +95,8 @@ async def _check_sums(office: Office, settled: list[Any]) -> None:
 
 async def check_rest(office: Office) -> None:
     """Nothing is running or half done, and an SQLite file is intact."""
-    assert {run.status for run in await rows(office, Run)} == {"completed"}
+    left = [(run.kind, run.status, run.error) for run in await rows(office, Run) if run.status != "completed"]
+    assert not left, left
     assert {call.status for call in await rows(office, ToolCall)} <= {"done", "denied", "refused", "failed"}
     if office.settings.is_embedded:
         with contextlib.closing(sqlite3.connect(office.settings.database_url.removeprefix("sqlite:///"))) as file:

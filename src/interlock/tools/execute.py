@@ -20,6 +20,7 @@ from interlock.policy.placeholders import names
 from interlock.policy.risk import Effect
 from interlock.policy.secrets import scrub
 from interlock.store import approvals, audit, grants, mailbox, traces
+from interlock.store.errors import StoreUnavailable
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.contract import OUTWARD
@@ -88,7 +89,8 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     before it starts. Never raises for what the tool does. The model is told where the arguments are not those that it
     `wished`.
 
-    Raises LeaseLost where the run is no longer this worker's.
+    Raises LeaseLost where the run is no longer this worker's, and StoreUnavailable where a tool that may be called
+    again needs a database that is out of reach: then the run waits for it, and its model hears nothing of it.
     """
     tool = gate.toolbox.get(call.tool)
     begun = context.now
@@ -208,6 +210,10 @@ async def _tried(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outc
             return await tool.call(context, args)
     except (ToolError, OutcomeUnknown):
         raise
+    except StoreUnavailable as error:
+        if tool.idempotent:
+            raise
+        raise fault(f"{tool.name} lost the database: {error}") from error
     except TimeoutError as error:
         raise fault(f"{tool.name} did not end within {tool.timeout_s:g} s") from error
     except asyncio.CancelledError as error:

@@ -8,10 +8,12 @@ import pytest
 from interlock.core.errors import Conflict
 from interlock.llm.messages import ModelError, ModelFault, Usage
 from interlock.store import leases
+from interlock.store.errors import StoreUnavailable
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import Outcome, tool, write
-from tests.contract.runner.stage import CountingStore, Stage, staged
+from tests.contract.runner.stage import CountingStore, Stage, staged, until
+from tests.contract.runner.test_controls import becomes, working
 
 
 def fault(kind: ModelFault, usage: Usage | None = None, retry_after_s: float | None = None) -> ModelError:
@@ -120,3 +122,29 @@ async def test_run_that_somebody_was_ahead_of_steps_aside_and_goes_on(store: Cou
     assert await stage.ended(run) == ("completed", "end_turn")
     assert await stage.statuses(run) == ["done"]
     assert len(tries) == 2
+
+
+async def test_model_hears_nothing_of_a_database_that_was_out_of_reach_for_a_tool(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    tries: list[str] = []
+
+    @tool(risk="GREEN", idempotent=True, outside=False)
+    async def look() -> str:
+        """Looks."""
+        tries.append("look")
+        if len(tries) == 1:
+            raise StoreUnavailable("PostgreSQL went away")
+        return "seen"
+
+    model = ScriptedModel(calls("look"), "done")
+    stage = await staged(store, tmp_path, model, [look])
+    run = await stage.think()
+    async with working(stage):
+        await until(lambda: len(tries) == 1)
+        await becomes(stage, run, "created")
+        stage.clock.advance(5)
+        store.wake()
+        await becomes(stage, run, "completed")
+    assert len(tries) == 2
+    assert [(c.status, c.result) for c in await stage.calls(run)] == [("done", "seen")]
