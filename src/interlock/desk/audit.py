@@ -133,8 +133,8 @@ def verify_export(settings: Settings, path: Path, *, heads: Path | None = None, 
 
     Raises UsageError, AuditKeyError.
     """
-    keys, told, remarks = _anchors(settings, heads, key_file)
     source = audit_sources.OfExport(path)
+    keys, told, remarks = _anchors(settings, heads, key_file)
     report = verified(source, keys, told)
     report.remarks += remarks
     if not source.is_whole:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from time import process_time
 from typing import Any
 
 import pytest
@@ -66,13 +65,11 @@ HOSTILE: list[Any] = [
 @pytest.mark.parametrize("args", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("policy", [Policy.builtin(), RULES], ids=["built-in", "file"])
 def test_arguments_that_are_no_sane_json_never_run(args: Any, policy: Policy) -> None:
-    begun = process_time()
     for approval in (None, GENEROUS):
         decision = decide(Call(tool="file_read", args=args, is_builtin=True), WHO, policy, approval=approval)
         assert decision.effect is not Effect.ALLOW
         assert decision.risk is Risk.RED
         assert decision.reasons
-    assert process_time() - begun < 3.0
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The output gate: what is turned back at a glance, and honest work that must not be."""
 
-import time
 from typing import Any
 
 import pytest
@@ -113,15 +112,14 @@ def test_format_is_declared_by_what_a_result_is_not_by_what_it_is_about(spec: st
     assert declared(spec) == form
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a" + "*" * 200_000 + "a", "_" * 200_000, "sorry " * 40_000, "todo\n" * 50_000, "[" * 200_000, "insert " * 30_000,
-     "` " * 100_000, "\u200b" * 200_000, "# " * 100_000],
-)  # fmt: skip
-def test_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
-    begun = time.process_time()
-    faults(Handed(sha256="0", text=text))
-    assert time.process_time() - begun < 2
+@pytest.mark.parametrize("inside", ["*", "_", "sorry ", "todo\n", "[", "insert ", "` ", "\u200b", "# "])
+@pytest.mark.parametrize("around", ["a{}a", "{}"])
+def test_hostile_text_is_judged_however_long_it_is(around: str, inside: str) -> None:
+    """What took exponential time would never come to its end here."""
+    long, short = (around.format(inside * times) for times in (60_000, 3_000))
+    assert [fault.name for fault in faults(Handed(sha256="0", text=long))] == [
+        fault.name for fault in faults(Handed(sha256="0", text=short))
+    ]
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))  # fmt: skip # noqa: E501

