@@ -272,6 +272,8 @@ async def test_worker_that_beats_again_is_left_alone_and_hands_back_if_it_was_as
     await watch.after(59)
     agent: Any = await store.read(squad.agent, (await stage.run(run)).agent_id)
     assert (agent.runtime_status, agent.last_error) == ("idle", None)
+    [shown] = [row for row in await store.read(squad.agents) if row.id == agent.id]
+    assert (shown.runtime_status, shown.last_active_at) == ("running", (await stage.run(run)).started_at)
     assert ((await stage.run(run)).status, (await stage.run(run)).control) == ("running", "pause")
     assert await watch.alerts() == ["WORKER_SILENT"]
 
