@@ -24,6 +24,7 @@ KINDS = (
     "crash",
     "error",
     "file",
+    "host",
     "name",
     "note",
     "output",

@@ -57,6 +57,7 @@ def _script() -> ScriptedModel:
 
 async def test_no_word_of_a_run_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["interlock", "run", WORDS["command"]])
+    monkeypatch.setattr(socket, "gethostname", lambda: WORDS["host"])
     with receiving() as receiver:
         async with played(tmp_path, _script(), sentry_for(receiver)) as stage:
             await _everything(stage)
@@ -65,7 +66,6 @@ async def test_no_word_of_a_run_leaves(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(receiver.items("event")) == 1
     sent = receiver.everything
     assert [word for word in (*WORDS.values(), KEY, "canary", str(tmp_path)) if word in sent] == []
-    assert socket.gethostname() not in sent.replace("127.0.0.1", "")
 
 
 async def test_attributes_are_listed_ones_only(tmp_path: Path) -> None:
