@@ -3,6 +3,15 @@
 from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, KnownTool, Vote
 from interlock.store.schema.chat import Conversation, Incoming, Outgoing
 from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion, Schedule
+from interlock.store.schema.mind import (
+    BlockHolder,
+    Memory,
+    MemoryBlock,
+    MemoryVersion,
+    MemoryWord,
+    SessionMarker,
+    Subagent,
+)
 from interlock.store.schema.record import (
     Account,
     Activity,
@@ -13,6 +22,15 @@ from interlock.store.schema.record import (
     RunMessage,
     RunStep,
     ToolCall,
+)
+from interlock.store.schema.rooms import (
+    ApiToken,
+    Channel,
+    ChannelMember,
+    ChatMessage,
+    ChatReaction,
+    ChatRound,
+    FeedEvent,
 )
 from interlock.store.schema.squad import Agent, Capability, Identity, Lane, Member, Meta, Person, Project, Run, Worker
 from interlock.store.schema.types import Json, table
@@ -36,17 +54,25 @@ __all__ = [
     "Activity",
     "Agent",
     "Alert",
+    "ApiToken",
     "Approval",
     "ApprovalAnswer",
     "AuditSeal",
     "Blob",
+    "BlockHolder",
     "Capability",
+    "Channel",
+    "ChannelMember",
+    "ChatMessage",
+    "ChatReaction",
+    "ChatRound",
     "CheckResult",
     "Checkpoint",
     "CheckpointWrite",
     "Control",
     "Conversation",
     "Deliverable",
+    "FeedEvent",
     "Firing",
     "Grant",
     "Identity",
@@ -61,6 +87,10 @@ __all__ = [
     "LessonUse",
     "LessonVersion",
     "Member",
+    "Memory",
+    "MemoryBlock",
+    "MemoryVersion",
+    "MemoryWord",
     "Meta",
     "Mission",
     "MissionEvent",
@@ -71,6 +101,8 @@ __all__ = [
     "RunMessage",
     "RunStep",
     "Schedule",
+    "SessionMarker",
+    "Subagent",
     "Task",
     "TaskDependency",
     "TaskMessage",

@@ -26,6 +26,8 @@ class Mission(SQLModel, table=True):
     estimate_microusd: int = 0
     deadline_at: datetime | None = None
     canceled_at: datetime | None = None
+    workflow: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    """What stands in place of a plan, as it was when the mission began. Source: row A14."""
     created_at: datetime
 
 
