@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from interlock.agents import voting
+from interlock.agents import live, voting
 from interlock.agents.interruption import Interrupt
 from interlock.agents.session import CallState, Session, later
 from interlock.agents.steps import Hold, Results
@@ -266,6 +266,7 @@ async def _run(session: Session, call: CallState) -> Done | HeldAnew:
     telemetry = session.runtime.telemetry
     known = call.tool if session.gate.toolbox.get(call.tool) is not None else None
     with telemetry.span("tool", tool=known, risk=call.risk, agent=session.persona.name) as span:
+        live.calls(session, call)
         outcome = await execute(session.gate, session.claim, call, where, wished=session.wished(call))
         status = str(outcome.status if isinstance(outcome, Done) else CallStatus.HELD)
         span.tell(status=status, simulated=isinstance(outcome, Done) and outcome.simulated)
@@ -281,6 +282,7 @@ async def _take(session: Session, call: CallState, outcome: Done | HeldAnew, set
     else:
         settled.done.append(outcome)
         session.after_call(outcome)
+        live.called(session, call, outcome)
 
 
 async def _keep_what_ended(

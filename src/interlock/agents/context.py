@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from interlock.agents.events import Events
 from interlock.agents.persona import PersonaSet
 from interlock.core.clock import Clock
 from interlock.core.telemetry import Telemetry
@@ -38,6 +39,8 @@ class Runtime:
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     """By kind of run: what is done with the answer of a run that completed."""
+    events: Events = field(default_factory=Events)
+    """What is told while it happens, to who listens in this process."""
     vault: Vault = field(default_factory=Vault)
     """Named secrets, and what must not be told."""
 

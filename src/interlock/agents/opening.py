@@ -5,7 +5,7 @@ What happens in the run is the runner's matter.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,8 @@ from interlock.agents import brief as briefs
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona, restored
-from interlock.agents.prompt import LessonNote, PromptData, build_prompt
+from interlock.agents.prompt import build_prompt
+from interlock.agents.prompt_data import prompt_data
 from interlock.agents.quoting import json_block, one_line
 from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
 from interlock.agents.steps import Beginning
@@ -23,7 +24,7 @@ from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
 from interlock.policy.calls import Caller
-from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, best, disputes
+from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, best
 from interlock.policy.risk import Trust
 from interlock.store import ledger
 from interlock.store.ledger import OverBudget
@@ -105,6 +106,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         position=0,
         spender=spender,
         deadline_at=now + timedelta(seconds=limit_s),
+        began_s=runtime.clock.monotonic(),
         ends_s=runtime.clock.monotonic() + limit_s,
         labels=_taint(brief),
         attempt=brief.attempts,
@@ -167,7 +169,7 @@ async def _begin(session: Session) -> bool:
     if any(UNTRUSTED in row.labels for row in lessons):
         session.labels |= {UNTRUSTED}
     with session.runtime.telemetry.span("prompt", agent=session.persona.name) as span:
-        prompt = build_prompt(_prompt_data(session, lessons, now))
+        prompt = build_prompt(prompt_data(session, lessons, now))
         session.system = prompt.parts
         first = _first_message(brief)
         history = conversation.mended(conversation.messages_of(brief.history))
@@ -237,35 +239,6 @@ def _waiting(earlier: Unfinished) -> Text:
         f'<system_message origin="system">An earlier message is not answered yet: "{said}". '
         f"Its run is waiting for approval {waits_for}, and goes on by itself.</system_message>"
     )
-
-
-def _prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -> PromptData:
-    brief = session.brief
-    notes = {row.id: _note(row, lessons) for row in lessons}
-    promoted = tuple(notes[row.id] for row in lessons if row.status == "promoted")
-    return PromptData(
-        persona=session.persona,
-        tools=session.tools,
-        now=now,
-        agent_id=brief.agent.id,
-        project=brief.run.project_id,
-        model=str(session.ref),
-        timezone=brief.project.timezone,
-        rules=promoted,
-        lessons=tuple(notes[row.id] for row in lessons if row.status != "promoted"),
-        max_turns=session.max_turns,
-        run_budget_microusd=session.persona.run_microusd(chat=session.is_chat),
-        text_is_delivered=session.is_chat,
-    )
-
-
-def _note(row: Any, lessons: Sequence[Any]) -> LessonNote:
-    against = [other.evidence_at for other in disputes(row, lessons)]
-    return LessonNote(
-        row.id, row.kind, row.rule, row.confidence, row.status == "probation",
-        is_untrusted=UNTRUSTED in row.labels,
-        disputed=("newer" if row.evidence_at > max(against) else "older") if against else "",
-    )  # fmt: skip
 
 
 def _resume(session: Session) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from interlock.agents import calls, steps
+from interlock.agents import calls, live, steps
 from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
@@ -77,6 +77,7 @@ async def _worked(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Sp
             span.tell(agent=session.persona.name, model=session.ref.model, provider=session.ref.provider)
             held.append(session)
             session.interrupt = interrupt
+            live.began(session)
             await _until_deadline(session)
     except LeaseLost:
         if await _is_controlled(runtime, claim):
@@ -335,6 +336,7 @@ async def _end(
     await session.write(
         steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
     )  # fmt: skip
+    live.ended(session.runtime, session.claim, ending.status, ending.stop_reason, session)
 
 
 async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason: str, why: str) -> None:
@@ -343,6 +345,7 @@ async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason
         idle=(held[0].watch.idle_calls, held[0].watch.idle_microusd) if held else None,
     )  # fmt: skip
     await _finish_anyway(runtime, claim, ending)
+    live.ended(runtime, claim, "failed", stop_reason, held[0] if held else None)
 
 
 async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: Interruption | None) -> None:
@@ -350,6 +353,7 @@ async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: 
     cost, canceled = held[0].open_microusd if held else 0, reason is Interruption.CONTROL
     with contextlib.suppress(LeaseLost):
         await runtime.store.write(_step_back, claim, cost, runtime.clock.now(), canceled=canceled)
+        live.ended(runtime, claim, "cancelled", "cancelled" if canceled else "handed_back", held[0] if held else None)
 
 
 def _step_back(tx: Tx, claim: Claim, cost: int, now: datetime, *, canceled: bool = False) -> None:

@@ -91,6 +91,8 @@ class Session:
     """Where the next row of the conversation goes."""
     spender: Spender
     deadline_at: datetime
+    began_s: float
+    """When this process took it up, by the monotonic clock."""
     ends_s: float
     """The deadline by the monotonic clock, so that no jump of the other one ends a run."""
     usage: Usage = field(default_factory=Usage)
@@ -148,6 +150,11 @@ class Session:
     def max_turns(self) -> int:
         """Model calls of this run at most."""
         return self.persona.max_turns(chat=self.is_chat)
+
+    @property
+    def worked_s(self) -> float:
+        """For how long this process has worked it."""
+        return self.runtime.clock.monotonic() - self.began_s
 
     @property
     def seconds_left(self) -> float:

@@ -6,7 +6,7 @@ What the reply leads to is the runner's matter; when to try again, `llm.retries`
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from interlock.agents import spending
+from interlock.agents import live, spending
 from interlock.agents.session import InFlight, Session
 from interlock.agents.steps import Settlement
 from interlock.core.text import storable, storable_value
@@ -91,6 +91,8 @@ async def _stream(session: Session) -> Reply:
         if isinstance(item, Delta):
             if session.in_flight is not None:
                 session.in_flight.streamed_chars += len(item.text)
+            if item.kind == "text":
+                live.said(session, item.text)
         else:
             reply = item
     if reply is None:

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 
+from interlock.settings.agency import AgentSettings, MemorySettings, Routing, SubagentSettings, WorkspaceChat
+from interlock.settings.part import Part
 from interlock.settings.values import (
     Amount,
     Attempts,
@@ -24,12 +26,6 @@ from interlock.settings.values import (
     VariableName,
     Zone,
 )
-
-
-class Part(BaseModel):
-    """A frozen group of settings; an unknown key is a fault."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ProviderSettings(Part):
@@ -291,10 +287,18 @@ class Settings(Part):
     home: Path
     database_url: DatabaseUrl = Field(repr=False)
     model: ModelName | None = None
+    fallbacks: tuple[ModelName, ...] = ()
+    """Models that are tried in turn where a persona names none of its own."""
+    task_models: Mapping[str, ModelName] = {}
+    """By type of task; a persona's own model goes before."""
     project: ProjectName = "default"
     timezone: Zone = "UTC"
     policy: Path | None = None
     personas: tuple[Path, ...] = ()
+    workflows: tuple[Path, ...] = ()
+    """Folders of workflow files, beside those that come with Interlock."""
+    bootstrap: Path = Path(".")
+    """The folder of AGENTS.md, SOUL.md, TOOLS.md and so on, which prompts are made of."""
     prices: Path | None = None
     providers: Mapping[str, ProviderSettings] = {}
     brave: BraveSettings = BraveSettings()
@@ -319,6 +323,11 @@ class Settings(Part):
     approval_expires_s: Seconds = 86_400.0
     approvals: ApprovalSettings = ApprovalSettings()
     consensus: ConsensusSettings = ConsensusSettings()
+    agents: AgentSettings = AgentSettings()
+    subagents: SubagentSettings = SubagentSettings()
+    chat: WorkspaceChat = WorkspaceChat()
+    routing: Routing = Routing()
+    memory: MemorySettings = MemorySettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     times: Times = Times()
     retry: Retry = Retry()

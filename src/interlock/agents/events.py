@@ -1,0 +1,91 @@
+"""Who listens in this process to what is told while it happens.
+
+What must survive a crash is a row of the feed; how events get to other processes or browsers is no matter of this
+module.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from interlock.core.events import ASSISTANT, Event
+
+MOST_WAITING = 1_000
+"""Events that are kept for a listener who does not come for them."""
+Wanted = Callable[[Event], bool]
+
+
+@dataclass(slots=True, eq=False)
+class Listener:
+    """One who listens; events wait for it in order.
+
+    It never holds up who tells. Where it does not come for too long, pieces of one text are joined, and then the
+    oldest are lost: `lost` counts them.
+    """
+
+    wanted: Wanted
+    lost: int = 0
+    _waiting: deque[Event] = field(default_factory=deque)
+    _came: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self, event: Event) -> None:
+        """Keeps an event for this one, if it is wanted."""
+        if not self.wanted(event):
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            if self._joined(event):
+                return
+            self._waiting.popleft()
+            self.lost += 1
+        self._waiting.append(event)
+        self._came.set()
+
+    def _joined(self, event: Event) -> bool:
+        last = self._waiting[-1]
+        if event.name != ASSISTANT or last.name != ASSISTANT or last.run_id != event.run_id:
+            return False
+        joined = {**last.payload, "delta": last.payload["delta"] + event.payload["delta"]}
+        self._waiting[-1] = replace(last, payload=joined)
+        return True
+
+    def ready(self) -> list[Event]:
+        """What waits, without waiting for more."""
+        found = list(self._waiting)
+        self._waiting.clear()
+        self._came.clear()
+        return found
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while True:
+            await self._came.wait()
+            for event in self.ready():
+                yield event
+
+
+class Events:
+    """Where the parts of a process tell what happens. Telling nobody costs next to nothing."""
+
+    def __init__(self) -> None:
+        self._listeners: set[Listener] = set()
+
+    @property
+    def are_heard(self) -> bool:
+        """Whether anybody listens, so that something need be gathered for them."""
+        return bool(self._listeners)
+
+    def tell(self, event: Event) -> None:
+        """Gives an event to all who want it, at once; it never waits and never fails."""
+        for listener in tuple(self._listeners):
+            listener.take(event)
+
+    @contextmanager
+    def listening(self, wanted: Wanted = lambda _: True) -> Iterator[Listener]:
+        """A listener to what is told as long as the context lasts."""
+        listener = Listener(wanted)
+        self._listeners.add(listener)
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)

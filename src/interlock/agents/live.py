@@ -1,0 +1,70 @@
+"""What a run tells while it is worked: that it began, the model's words, tools at work, how it ended.
+
+Who hears of it is no matter of a run; what has to last is in its rows.
+"""
+
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.session import CallState, Session
+from interlock.core.events import ASSISTANT, DONE, LIFECYCLE, TOOL, TYPING, Event
+from interlock.store.mailbox import Claim
+from interlock.tools.execute import Done
+
+PHASES = {"completed": "end", "failed": "error", "cancelled": "abort"}
+"""Of a run's lifecycle, by the status that it ends with. Source: S4 "Streaming Events"."""
+
+
+def began(session: Session) -> None:
+    """A run is worked, for the first time or again."""
+    _tell(session.runtime, session.claim, LIFECYCLE, phase="start", session_key=session.claim.run.agent_id)
+    if session.claim.run.channel_id is not None:
+        _tell(session.runtime, session.claim, TYPING, persona=session.persona.name, channel_id=_channel(session.claim))
+
+
+def said(session: Session, delta: str) -> None:
+    """A piece of the model's words, in which the values of secrets may still be: they are masked."""
+    if session.runtime.events.are_heard and delta:
+        _tell(session.runtime, session.claim, ASSISTANT, delta=session.runtime.vault.scrub(delta))
+
+
+def calls(session: Session, call: CallState) -> None:
+    """A tool is at work."""
+    if session.runtime.events.are_heard:
+        _tell(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, args=call.args)
+
+
+def called(session: Session, call: CallState, outcome: Done) -> None:
+    """A tool has come to an end."""
+    if session.runtime.events.are_heard:
+        result, failed = outcome.content, outcome.is_error
+        _tell(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, result=result, is_error=failed)
+
+
+def ended(runtime: Runtime, claim: Claim, status: str, stop_reason: str, session: Session | None) -> None:
+    """A run has ended, or is no longer worked here."""
+    if not runtime.events.are_heard:
+        return
+    more: dict[str, Any] = {"session_key": claim.run.agent_id, "stop_reason": stop_reason}
+    if session is not None:
+        more |= {"tokens": session.usage.as_dict(), "duration_ms": round(session.worked_s * 1000)}
+    _tell(runtime, claim, LIFECYCLE, phase=PHASES[status], **more)
+    if claim.run.channel_id is not None:
+        persona = session.persona.name if session is not None else None
+        _tell(runtime, claim, DONE, persona=persona, channel_id=_channel(claim))
+
+
+def _channel(claim: Claim) -> str:
+    return str(claim.run.channel_id)
+
+
+def _tell(runtime: Runtime, claim: Claim, what: str, **payload: Any) -> None:
+    if runtime.events.are_heard:
+        run = claim.run
+        told = {"run_id": run.id, **payload}
+        runtime.events.tell(
+            Event(
+                name=what, payload=told, project_id=run.project_id, run_id=run.id, agent_id=run.agent_id,
+                channel_id=run.channel_id,
+            )
+        )  # fmt: skip
