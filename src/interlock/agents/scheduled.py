@@ -100,9 +100,10 @@ def ended(tx: Tx, run: Any, status: str, error: str | None, result: str | None, 
         return
     if status == "completed":
         audit.settle(tx, FAILED, run.cause_id, now)
-    if status == "completed" and (result or "").strip() and not _kept_quiet(tx, run.id):
+    if status == "completed" and (result or "").strip() and not kept_quiet(tx, run.id):
         outbox.tell(tx, "text", f"{SAID}:{run.id}", now, project_id=run.project_id)
 
 
-def _kept_quiet(tx: Tx, run_id: str) -> bool:
+def kept_quiet(tx: Tx, run_id: str) -> bool:
+    """Whether a run said in so many words that nothing needs saying."""
     return any(call.tool == "do_nothing" and call.status == "done" for call in traces.calls(tx, run_id))

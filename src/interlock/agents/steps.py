@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import breaker, circles, conversation, scheduled, spending, voting
+from interlock.agents import breaker, circles, conversation, spending, telling, voting
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
@@ -357,7 +357,7 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
     if ending.follow_up is not None and ending.status == "completed":
         ending.follow_up(tx, run, ending.result, now)
     squad.set_status(tx, run.agent_id, "error" if failed else "idle", now, ending.error if failed else None)
-    scheduled.ended(tx, run, ending.status, ending.error, ending.result, now)
+    telling.ended(tx, run, ending.status, ending.error, ending.result, now)
     if run.kind == "task" and ending.status == "completed":
         task = tasks.task(tx, run.task_id)
         if task is not None and task.status == "IN_PROGRESS":

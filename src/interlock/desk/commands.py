@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, UsageError
-from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, signing
+from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, signing, talking
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, meant, named, spelled
@@ -108,10 +108,10 @@ async def carry_out(
     """
     surface = request.place.surface
     command = named(request.command) if request.command.strip() else COMMANDS["help"]
-    if command is None:
-        return replies.unknown(surface, request.command)
-    desk = Desk(runtime, person, request.place, request.key, command, request.words, request.fields, accepted_at)
     try:
+        if command is None:
+            return await talking.talk(runtime, person, request)
+        desk = Desk(runtime, person, request.place, request.key, command, request.words, request.fields, accepted_at)
         if command.role != VIEWER:
             require_operator(person, f"use `{command.name}`")
         return await HANDLERS[command.name](desk)

@@ -12,8 +12,9 @@ from interlock.core.ids import new_id
 from interlock.desk.attachments import Attachment, keep
 from interlock.desk.goals import model_for
 from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.requests import Place
 from interlock.desk.views import View, dollars, view
-from interlock.store import mailbox, squad, traces
+from interlock.store import conversations, mailbox, squad, traces
 from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
@@ -51,8 +52,11 @@ async def say(
     model: str | None = None,
     idempotency_key: str | None = None,
     files: Sequence[Attachment] = (),
+    place: Place | None = None,
 ) -> str:
     """Posts a message for the agent that this person talks to on this surface; returns the run's id.
+
+    With a place, the answer goes there, and what is said there is a conversation of its own.
 
     Raises UsageError for an empty or too long text, an unknown persona, a model that cannot be; Refused.
     """
@@ -64,7 +68,7 @@ async def say(
     spoken = str(model_for(runtime, model)) if model else None
     return await runtime.store.write(
         _post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
-        idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(), files,
+        idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(), files, place,
     )  # fmt: skip
 
 
@@ -92,18 +96,27 @@ def _post(
     run_id: str,
     now: datetime,
     files: Sequence[Attachment],
+    place: Place | None,
 ) -> str:
     squad.ensure_project(tx, project, timezone, now)
-    parts = {"connector": person.surface, "channel": "direct", "user": person.id}
-    agent = squad.ensure_agent(
-        tx, Descriptor("user", project, persona.name, parts), persona.to_json(), persona.trust, now
-    )  # fmt: skip
+    who = descriptor(person, persona.name, project, place)
+    agent = squad.ensure_agent(tx, who, persona.to_json(), persona.trust, now)
+    there = None
+    if place is not None:
+        there = conversations.chat_place(tx, place.surface, place.channel, place.thread, persona.name, project, now)
     payload = {"text": text, "from": person.name, "attachments": keep(tx, project, files, now)}
     message = Post(
         project_id=project, agent_id=agent.id, kind="chat", payload=payload,
         idempotency_key=key, cause_kind="message", cause_id=person.id, model=model, run_id=run_id,
+        dm_conversation_id=there,
     )  # fmt: skip
     return mailbox.post(tx, message, now)[0]
+
+
+def descriptor(person: Person, persona: str, project: str, place: Place | None) -> Descriptor:
+    """What an agent is for that a person talks with: who they are, and where. Source: row E1."""
+    channel = "direct" if place is None else place.channel
+    return Descriptor("user", project, persona, {"connector": person.surface, "channel": channel, "user": person.id})
 
 
 async def reply_of(office: Office, run_id: str) -> Reply | None:

@@ -14,7 +14,7 @@ from interlock.desk.details import deliverable, task
 from interlock.desk.office import Office
 from interlock.desk.views import View
 from interlock.desk.wording import begun, counted, dollars, line, listed, moment, words
-from interlock.store import approvals, audit, traces
+from interlock.store import approvals, audit, squad, traces
 from interlock.store.tx import Tx
 
 LONGEST_GOAL = 1_500
@@ -28,7 +28,7 @@ SEVERITIES = {"info": Tone.PLAIN, "warning": Tone.YELLOW, "critical": Tone.RED}
 async def draw(office: Office, subject: str) -> Card | None:
     """What there is to say now of a subject; else None.
 
-    Subjects are `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N`, `alert:ID` and `said:RUN`.
+    Subjects are `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N`, `alert:ID`, `said:RUN` and `reply:RUN`.
     """
     kind, _, ident = subject.partition(":")
     try:
@@ -45,6 +45,8 @@ async def draw(office: Office, subject: str) -> Card | None:
                 return await alert_card(office, ident)
             case "said":
                 return await said_card(office, ident)
+            case "reply":
+                return await reply_card(office, ident)
     except NotFound:
         return None
     raise LookupError(f"nothing is drawn of `{subject}`")
@@ -132,6 +134,31 @@ async def said_card(office: Office, run_id: str) -> Card | None:
         passages=(Passage(begun(run.result, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),),
         footer=run_id,
     )
+
+
+async def reply_card(office: Office, run_id: str) -> Card | None:
+    """What an agent answers one who talks with it, or why no answer comes."""
+    found = await office.store.read(_run_and_persona, run_id)
+    if found is None:
+        return None
+    run, persona = found
+    said = (run.result or "").strip()
+    if run.status == "completed":
+        return Card(
+            title=persona, passages=(Passage(begun(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),)
+        )  # fmt: skip
+    word = "was cancelled" if run.status == "cancelled" else "could not answer"
+    passages = (Passage(begun(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`"), "So far"),) if said else ()
+    return Card(
+        title=f"{persona} {word}", facts=_facts(("Why", words(run.error or ""))), passages=passages, footer=run_id,
+        tone=Tone.RED,
+    )  # fmt: skip
+
+
+def _run_and_persona(tx: Tx, run_id: str) -> tuple[Any, str] | None:
+    run = traces.run(tx, run_id)
+    agent = squad.agent(tx, run.agent_id) if run is not None else None
+    return None if run is None or agent is None else (run, agent.persona)
 
 
 def _fate(row: Any, name: str | None) -> tuple[str, str | None]:

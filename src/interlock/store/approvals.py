@@ -154,10 +154,21 @@ def ask(tx: Tx, **values: Any) -> None:
         tool=values["request"].get("tool"),
     )
     if values.get("status") != CONSULTING:
-        outbox.tell(
-            tx, "approval", about(values["id"]), values["created_at"], project_id=values["project_id"],
-            mission_id=values.get("mission_id"),
-        )  # fmt: skip
+        tell(
+            tx, values["id"], values["project_id"], values.get("mission_id"), values.get("run_id"), values["created_at"]
+        )
+
+
+def tell(
+    tx: Tx, approval_id: str, project_id: str, mission_id: str | None, run_id: str | None, now: datetime
+) -> None:  # fmt: skip
+    """Has people told of a question: where its mission is told of, or its project; and where the person is who asked.
+
+    Whoever talks with an agent is told where they talk, so that an answer does not fail to come without a word.
+    """
+    outbox.tell(tx, "approval", about(approval_id), now, project_id=project_id, mission_id=mission_id)
+    if mission_id is None and run_id is not None:
+        outbox.tell_asker(tx, "approval", about(approval_id), run_id, now)
 
 
 def about(approval_id: str) -> str:

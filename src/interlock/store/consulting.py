@@ -13,7 +13,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, mailbox, outbox, tasks
+from interlock.store import approvals, audit, mailbox, tasks
 from interlock.store.approvals import APPROVALS, CONSULTING
 from interlock.store.tx import Tx
 
@@ -67,9 +67,7 @@ def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()
             reason=row.request.get("summary", "a call waits for a person"), wait_for=f"approval:{row.id}",
         )  # fmt: skip
         tasks.advance(tx, wait, now)
-    outbox.tell(
-        tx, "approval", approvals.about(row.id), now, project_id=row.project_id, mission_id=row.mission_id
-    )  # fmt: skip
+    approvals.tell(tx, row.id, row.project_id, row.mission_id, row.run_id, now)
     return approvals.approval(tx, approval_id)
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlmodel import UTCDateTime
 
 from interlock.state_machine.table import TERMINAL
-from interlock.store.schema import Conversation, Outgoing, Task, table
+from interlock.store.schema import Conversation, Outgoing, Run, Task, table
 from interlock.store.tx import Tx
 
 CONVERSATIONS, TASKS = table(Conversation), table(Task)
@@ -26,6 +26,14 @@ _ADD_REPLIES = (
     insert(CONVERSATIONS)
     .values(_NEW)
     .on_conflict_do_update(index_elements=[_c.id], set_={"created_at": b("new_created_at", type_=_TIME)})
+)
+_ADD_CHAT = (
+    insert(CONVERSATIONS)
+    .values(_NEW)
+    .on_conflict_do_update(
+        index_elements=[_c.id],
+        set_={"created_at": b("new_created_at", type_=_TIME), "address": b("new_address", type_=_c.address.type)},
+    )
 )
 """INVARIANT: a place that is used again is locked and looks new, so that nobody prunes it before the reply is there."""
 _NAME_ROOM = (
@@ -42,10 +50,16 @@ _ROOM = sa.select(_c.role, _c.project_id).where(_c.id == b("conversation"))
 _CONVERSATION = sa.select(CONVERSATIONS).where(_c.id == b("conversation"))
 _other = CONVERSATIONS.alias("other")
 _said = table(Outgoing)
+_r = table(Run).c
+_IN_USE = [
+    sa.exists().where(_r.status == sa.text(f"'{status}'"), _r.dm_conversation_id == _c.id)
+    for status in ("created", "running", "waiting")
+]
 _PRUNE = sa.delete(CONVERSATIONS).where(
-    _c.role == sa.text("'reply'"),
+    _c.role.in_([sa.literal_column(f"'{role}'") for role in ("reply", "chat")]),
     _c.created_at < b("before", type_=_TIME),
     sa.not_(sa.exists().where(_said.c.conversation_id == _c.id)),
+    *(sa.not_(used) for used in _IN_USE),
 )
 
 
@@ -136,6 +150,26 @@ def reply_place(
     return ident
 
 
+def chat_place(
+    tx: Tx, surface: str, channel: str, thread: str | None, persona: str, project_id: str, now: datetime
+) -> str:
+    """Where somebody talks with a persona's agent, and its answers go; returns the conversation's id."""
+    ident = _chat(surface, channel, thread)
+    address = {"persona": persona} if thread is None else {"persona": persona, "thread": thread}
+    tx.run(_ADD_CHAT, _new(ident, surface, "chat", channel, address, project_id, None, now))
+    return ident
+
+
+def talked_with(tx: Tx, surface: str, channel: str, thread: str | None, since: datetime) -> str | None:
+    """The persona that was last talked with at a place, where that was not before a moment."""
+    row = tx.one(_CONVERSATION, {"conversation": _chat(surface, channel, thread)})
+    return None if row is None or row.created_at < since else row.address.get("persona")
+
+
+def _chat(surface: str, channel: str, thread: str | None) -> str:
+    return f"{surface}:{channel}/{thread or ''}"
+
+
 def of_letter(tx: Tx, token: str, project_id: str, now: datetime) -> str:
     """A conversation for one e-mail, so that none waits for another; returns its id."""
     ident = f"email:{token}"
@@ -144,7 +178,7 @@ def of_letter(tx: Tx, token: str, project_id: str, now: datetime) -> str:
 
 
 def prune(tx: Tx, before: datetime) -> int:
-    """Forgets places of replies that were last used before a moment and in which nothing is kept; returns how many."""
+    """Forgets places of replies and chats, last used before a moment, in which nothing is kept; returns how many."""
     return tx.count(_PRUNE, {"before": before})
 
 

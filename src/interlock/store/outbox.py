@@ -15,10 +15,10 @@ from sqlmodel import UTCDateTime
 
 from interlock.store import conversations
 from interlock.store.conversations import CONVERSATIONS
-from interlock.store.schema import Approval, Outgoing, table
+from interlock.store.schema import Approval, Outgoing, Run, table
 from interlock.store.tx import Tx
 
-OUTBOX, APPROVALS = table(Outgoing), table(Approval)
+OUTBOX, APPROVALS, RUNS = table(Outgoing), table(Approval), table(Run)
 _o, _c, _ap = OUTBOX.c, CONVERSATIONS.c, APPROVALS.c
 _TIME = UTCDateTime()
 _NAMES = (
@@ -56,6 +56,10 @@ def _tell(listeners: sa.ColumnElement[bool]) -> Any:
 
 _TELL_MISSION = _tell(sa.and_(_c.mission_id == b("mission"), _c.role == sa.text("'mission'")))
 _TELL_ROOMS = _tell(conversations.hears(b("project", type_=sa.String())))
+_TELL_ASKER = _tell(
+    _c.id == sa.select(RUNS.c.dm_conversation_id).where(RUNS.c.id == b("run", type_=sa.String())).scalar_subquery()
+)
+_TELL_THERE = _tell(_c.id == b("conversation", type_=sa.String()))
 _TOUCH = sa.update(OUTBOX).where(_o.subject == b("about")).values(_CHANGED)
 _TOUCH_VOIDED = (
     sa.update(OUTBOX)
@@ -137,6 +141,16 @@ def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mis
         tx.stir(_TELL_MISSION, {**params, "mission": mission_id})
     else:
         tx.stir(_TELL_ROOMS, {**params, "project": project_id})
+
+
+def tell_asker(tx: Tx, kind: str, subject: str, run_id: str, now: datetime) -> None:
+    """Tells who talks with a run's agent in a connector, where they do; nobody where that is nowhere."""
+    tx.stir(_TELL_ASKER, {"sort": kind, "about": subject, "run": run_id, "now": now})
+
+
+def tell_there(tx: Tx, kind: str, subject: str, conversation_id: str, now: datetime) -> None:
+    """Tells one conversation."""
+    tx.stir(_TELL_THERE, {"sort": kind, "about": subject, "conversation": conversation_id, "now": now})
 
 
 def touch(tx: Tx, subject: str) -> None:

@@ -80,6 +80,12 @@ class Post:
     model: str | None = None
     simulated: bool = False
     labels: tuple[str, ...] = ()
+    channel_id: str | None = None
+    """The channel of the workspace chat that it comes from."""
+    dm_conversation_id: str | None = None
+    """The direct conversation that it comes from: of the workspace chat, or in a connector, where its answer goes."""
+    trigger_message_id: str | None = None
+    """The message of the workspace chat that it is."""
     coalesce: bool = False
     """Whether a run of this kind that is still queued will do for this message too."""
     run_id: str = field(default_factory=lambda: new_id("run"))
@@ -118,6 +124,9 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
         report_to=message.report_to,
         mission_id=message.mission_id,
         task_id=message.task_id,
+        trigger_message_id=message.trigger_message_id,
+        channel_id=message.channel_id,
+        dm_conversation_id=message.dm_conversation_id,
         model=message.model,
         simulated=message.simulated,
         labels=list(message.labels),

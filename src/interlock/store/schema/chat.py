@@ -27,7 +27,7 @@ class Conversation(SQLModel, table=True):
     surface: str
     """slack, telegram or email."""
     role: str
-    """room, mission, reply, letter, or closed (a room before another was named)."""
+    """room, mission, reply, chat, letter, or closed (a room before another was named)."""
     channel: str
     """Of the surface: a channel's or chat's id."""
     address: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
