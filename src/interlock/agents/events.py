@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from interlock.core.events import ASSISTANT, Event
 
@@ -64,11 +65,20 @@ class Listener:
                 yield event
 
 
+class Hearer(Protocol):
+    """What events are given to."""
+
+    def take(self, event: Event) -> None:
+        """Hears of an event; it neither waits nor fails."""
+
+
 class Events:
     """Where the parts of a process tell what happens. Telling nobody costs next to nothing."""
 
     def __init__(self) -> None:
-        self._listeners: set[Listener] = set()
+        self._listeners: set[Hearer] = set()
+        self.audience: set[Callable[[], object]] = set()
+        """Called when somebody begins or ceases to listen."""
 
     @property
     def are_heard(self) -> bool:
@@ -84,8 +94,24 @@ class Events:
     def listening(self, wanted: Wanted = lambda _: True) -> Iterator[Listener]:
         """A listener to what is told as long as the context lasts."""
         listener = Listener(wanted)
-        self._listeners.add(listener)
-        try:
+        with self.heard_by(listener):
             yield listener
+
+    @contextmanager
+    def heard_by(self, hearer: Hearer) -> Iterator[None]:
+        """Gives what is told to `hearer` as long as the context lasts."""
+        self._listeners.add(hearer)
+        self._audience_changed()
+        try:
+            yield
         finally:
-            self._listeners.discard(listener)
+            self._listeners.discard(hearer)
+            self._audience_changed()
+
+    def has_others_than(self, hearer: Hearer) -> bool:
+        """Whether somebody else listens."""
+        return bool(self._listeners - {hearer})
+
+    def _audience_changed(self) -> None:
+        for call in tuple(self.audience):
+            call()

@@ -22,10 +22,32 @@ def began(session: Session) -> None:
         _tell(session.runtime, session.claim, TYPING, persona=session.persona.name, channel_id=_channel(session.claim))
 
 
-def said(session: Session, delta: str) -> None:
-    """A piece of the model's words, in which the values of secrets may still be: they are masked."""
-    if session.runtime.events.are_heard and delta:
-        _tell(session.runtime, session.claim, ASSISTANT, delta=session.runtime.vault.scrub(delta))
+class Words:
+    """The words of one model call as they come, told without the values of secrets.
+
+    What may be the beginning of one is kept back until the rest shows what it is.
+    """
+
+    __slots__ = ("_kept", "_session")
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._kept = session, ""
+
+    def said(self, delta: str) -> None:
+        """A piece of the model's words."""
+        session = self._session
+        if not session.runtime.events.are_heard or not delta:
+            self._kept = ""
+            return
+        told, self._kept = session.runtime.vault.parted(self._kept + delta)
+        if told:
+            _tell(session.runtime, session.claim, ASSISTANT, delta=told)
+
+    def end(self) -> None:
+        """No more words come: what was kept back is told."""
+        told, self._kept = self._kept, ""
+        if told:
+            _tell(self._session.runtime, self._session.claim, ASSISTANT, delta=told)
 
 
 def calls(session: Session, call: CallState) -> None:
@@ -65,6 +87,6 @@ def _tell(runtime: Runtime, claim: Claim, what: str, **payload: Any) -> None:
         runtime.events.tell(
             Event(
                 name=what, payload=told, project_id=run.project_id, run_id=run.id, agent_id=run.agent_id,
-                channel_id=run.channel_id,
+                channel_id=run.channel_id, mission_id=run.mission_id,
             )
         )  # fmt: skip

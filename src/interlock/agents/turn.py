@@ -87,14 +87,18 @@ async def _called(session: Session) -> Reply:
 
 async def _stream(session: Session) -> Reply:
     reply: Reply | None = None
-    async for item in session.model.stream(session.request(session.max_tokens)):
-        if isinstance(item, Delta):
-            if session.in_flight is not None:
-                session.in_flight.streamed_chars += len(item.text)
-            if item.kind == "text":
-                live.said(session, item.text)
-        else:
-            reply = item
+    words = live.Words(session)
+    try:
+        async for item in session.model.stream(session.request(session.max_tokens)):
+            if isinstance(item, Delta):
+                if session.in_flight is not None:
+                    session.in_flight.streamed_chars += len(item.text)
+                if item.kind == "text":
+                    words.said(item.text)
+            else:
+                reply = item
+    finally:
+        words.end()
     if reply is None:
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
     vault = session.runtime.vault

@@ -21,5 +21,8 @@ class Event:
     agent_id: str | None = None
     channel_id: str | None = None
     """Of what only members of that channel may see."""
+    mission_id: str | None = None
     id: int | None = None
     """Of the row of the feed that it is; None for what is told without one."""
+    is_relayed: bool = False
+    """Whether another process told it."""

@@ -15,6 +15,18 @@ SHORTEST = 8
 LEAST_LINE = 16
 _SIGNS = ("%", "\\", "&", "+")
 """Without one of these no character is escaped."""
+LONGEST_ESCAPE = 20
+"""Characters by which one character of a value may be written."""
+_PIECE = re.compile(
+    r"%(?:25)?[0-9A-Fa-f]{2}|\\{1,8}u[0-9A-Fa-f]{4}|\\{1,8}x[0-9A-Fa-f]{2}|\\{1,8}[^\\]"
+    r"|&(?:amp;)?(?:\#[0-9xA-Fa-f]{1,12}|[a-z]{2,5});|.",
+    re.DOTALL,
+)
+"""Of a text: one character, escaped or not."""
+_CUT = re.compile(
+    r"(?:%(?:25?)?[0-9A-Fa-f]?|\\{1,8}(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|&(?:amp;?)?[#a-zA-Z0-9]{0,12})\Z"
+)
+"""An escape that has only begun."""
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([^ux]))")
 _SLASHES = r"\\{1,8}"
 _NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
@@ -55,6 +67,36 @@ class Masks:
                 if any(value in reading for reading in plain):
                     text = self._spelt[value].sub(f"[secret: {name}]", text)
         return text
+
+    def begun(self, text: str) -> int:
+        """How many characters at the end of a text may be the beginning of a value, however it is spelt."""
+        if self._literal is None or not text:
+            return 0
+        longest = max(map(len, self._forms))
+        tail = text[-longest:]
+        most = max(_overlap(tail, form) for form in self._forms)
+        tail = text[-longest * LONGEST_ESCAPE :]
+        return max(most, self._begun_escaped(tail)) if any(sign in tail for sign in _SIGNS) else most
+
+    def _begun_escaped(self, tail: str) -> int:
+        """The same where escapes stand in the text; an escape that is cut off counts too."""
+        if cut := _CUT.search(tail):
+            tail = tail[: cut.start()]
+        readings = {tail, *_readings(tail)}
+        longest = max((_overlap(reading, value) for reading in readings for value in self._values), default=0)
+        pieces = _PIECE.findall(tail)
+        kept = sum(map(len, pieces[-longest:])) if longest else 0
+        return kept + (len(cut[0]) if cut else 0)
+
+
+def _overlap(text: str, value: str) -> int:
+    """The length of the longest end of `text` with which `value` begins, without being all of it."""
+    at = text.find(value[0], max(0, len(text) - len(value) + 1))
+    while at >= 0:
+        if value.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(value[0], at + 1)
+    return 0
 
 
 def _forms(value: str) -> set[str]:

@@ -170,6 +170,12 @@ class Vault:
         """The text with every known value masked, also where it is encoded as base64, hex, URL, JSON or HTML."""
         return self._masks.scrub(text)
 
+    def parted(self, text: str) -> tuple[str, str]:
+        """The beginning of a text that goes on, masked, and its end, in which a value may have begun."""
+        masked = self._masks.scrub(text)
+        kept = self._masks.begun(masked)
+        return (masked[:-kept], masked[-kept:]) if kept else (masked, "")
+
     def scrub_bytes(self, data: bytes) -> bytes:
         """The same of the bytes of a file."""
         text = data.decode("utf-8", "surrogateescape")
