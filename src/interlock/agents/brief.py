@@ -56,6 +56,8 @@ class Brief:
     """Of a fresh look of the Learner: what it is shown."""
     learning: Opening | None = None
     """Of a look of the Learner: the account that bounds it."""
+    marker: Any | None = None
+    """Where the history begins, if that is not with the agent's first run."""
 
 
 @small
@@ -81,6 +83,7 @@ def load(tx: Tx, run: Any) -> Brief:
         unfinished=_unfinished(tx, run) if run.kind == "chat" and not messages else (),
         look=learning.shown(tx, run) if learns and not messages else None,
         learning=learning.opening(tx, run) if learns else None,
+        marker=found.marker,
     )
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
-from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps, voting
+from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps, voting, window
 from interlock.agents import brief as briefs
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
@@ -123,6 +123,8 @@ def _taint(brief: Brief) -> frozenset[str]:
     """
     said = {row.run_id: row.labels for row in brief.history}
     labels = frozenset(brief.run.labels).union(*said.values())
+    if brief.marker is not None:
+        labels = labels.union(brief.marker.labels)
     if brief.look is not None:
         labels |= brief.look.labels
     return labels if brief.words is None else labels | brief.words.labels
@@ -172,7 +174,7 @@ async def _begin(session: Session) -> bool:
         prompt = build_prompt(prompt_data(session, lessons, now))
         session.system = prompt.parts
         first = _first_message(brief)
-        history = conversation.mended(conversation.messages_of(brief.history))
+        history = window.earlier(brief.history, brief.marker)
         session.messages, session.earlier = [*history, first], len(history)
         span.tell(count=len(session.messages), lessons=len(lessons), left_out=len(prompt.degraded))
     lines = [conversation.system_line(prompt.parts), *conversation.lines_of(first)]
@@ -245,13 +247,12 @@ def _resume(session: Session) -> None:
     """Puts the session where the rows say the run stopped."""
     brief = session.brief
     session.system = conversation.system_of(brief.messages)
-    history = conversation.mended(conversation.messages_of(brief.history))
-    own = conversation.messages_of(brief.messages)
+    history, own = window.earlier(brief.history, brief.marker), window.own(brief.messages, brief.marker)
     session.messages, session.earlier = [*history, *own], len(history)
     session.position = 1 + max(row.position for row in brief.messages)
     session.usage = usage_of(brief.run.token_usage)
     session.handed_in = any(c.tool == HANDS_IN and c.status == "done" for c in brief.calls)
-    session.nudged = any(Text(NUDGE) in message.blocks for message in own if message.role == "user")
+    session.nudged = any(row.message_type == conversation.USER and row.content == NUDGE for row in brief.messages)
     session.mistakes = _mistakes(brief.calls)
     last = [c for c in brief.calls if c.step_number == brief.run.step_count]
     if last and own[-1].role == "assistant":

@@ -5,7 +5,7 @@ What an agent is told of it is not known here.
 
 from typing import Any, NamedTuple
 
-from interlock.store import approvals, ledger, lessons, missions, squad, tasks, traces
+from interlock.store import approvals, ledger, lessons, markers, missions, squad, tasks, traces
 from interlock.store.tx import Ask, Tx
 
 
@@ -28,6 +28,8 @@ class Around(NamedTuple):
     """What was said in earlier runs of the agent, oldest first."""
     lessons: list[Any]
     """Those that fit, more than are shown."""
+    marker: Any | None = None
+    """Where the history begins, if that is not with the agent's first run."""
 
 
 def of(tx: Tx, run: Any, *, turns: int, most: int) -> Around:
@@ -51,19 +53,27 @@ def of(tx: Tx, run: Any, *, turns: int, most: int) -> Around:
         (ledger.ATTEMPTS, next_step) if begun else None,
     ])  # fmt: skip
     fits = {"project": run.project_id, "name": agent.persona, "sort": task[0].type if task else None}
+    marker = _marker(tx, run, agent, messages) if agent.history_from_seq > 0 else None
     earlier, fitting = tx.gather([
-        _history(run, agent, messages, turns, most) if turns else None,
+        _history(run, messages, marker, turns, most) if turns else None,
         (lessons.FITTING, fits),
     ])  # fmt: skip
     return Around(
         agent, member, project, task[0] if task else None, mission[0] if mission else None, messages, steps, calls,
-        held, tried[0].attempts if tried else 0, list(reversed(earlier)), fitting,
+        held, tried[0].attempts if tried else 0, list(reversed(earlier)), fitting, marker,
     )  # fmt: skip
 
 
-def _history(run: Any, agent: Any, messages: list[Any], turns: int, most: int) -> Ask:
+def _marker(tx: Tx, run: Any, agent: Any, messages: list[Any]) -> Any | None:
+    return markers.then(tx, agent.id, run.id, messages[0].created_at) if messages else markers.latest(tx, agent.id)
+
+
+def _history(run: Any, messages: list[Any], marker: Any | None, turns: int, most: int) -> Ask:
     """As it was when the run began: what has ended since then is no part of what its model was told."""
-    params = {"agent": agent.id, "since": agent.history_from_seq, "before": run.seq, "turns": turns, "most": most}
-    if not messages:
-        return traces.HISTORY, params
-    return traces.HISTORY_THEN, {**params, "until": messages[0].created_at}
+    since = marker.from_seq if marker is not None else 0
+    params = {"agent": run.agent_id, "since": since, "before": run.seq, "turns": turns, "most": most}
+    then = {"until": messages[0].created_at} if messages else {}
+    if marker is not None and marker.kind == markers.COMPACTION:
+        joined = traces.HISTORY_THEN_JOINED if messages else traces.HISTORY_JOINED
+        return joined, {**params, **then, "summed_up_at": marker.created_at}
+    return traces.HISTORY_THEN if messages else traces.HISTORY, {**params, **then}

@@ -62,17 +62,24 @@ _DROPPED = (
 )
 _HELD = sa.update(CALLS).where(_c.id == b("call")).values(status=b("to"), approval_id=b("approval"), subject=b("bound"))
 _HELD_EDITED = _HELD.values(args=b("given", type_=_c.args.type))
-_TURNS = (
-    sa.select(_r.id, _r.seq, _r.labels)
-    .where(
-        _r.agent_id == b("agent"),
-        _r.seq >= b("since"),
-        _r.seq < b("before"),
-        _r.status.in_(("completed", "failed", "cancelled")),
+_SINCE = _r.seq >= b("since")
+_JOINED = sa.or_(_SINCE, _r.completed_at > b("summed_up_at", type_=_TIME))
+"""Runs from a place on, and those before it that had not ended when the rest was summed up."""
+_THEN = _r.completed_at <= b("until", type_=_TIME)
+
+
+def _turns(counts: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return (
+        sa.select(_r.id, _r.seq, _r.labels)
+        .where(
+            _r.agent_id == b("agent"),
+            counts,
+            _r.seq < b("before"),
+            _r.status.in_(("completed", "failed", "cancelled")),
+        )
+        .order_by(_r.seq.desc())
+        .limit(b("turns"))
     )
-    .order_by(_r.seq.desc())
-    .limit(b("turns"))
-)
 
 
 def _said_in(turns: Any) -> sa.Select[Any]:
@@ -86,8 +93,8 @@ def _said_in(turns: Any) -> sa.Select[Any]:
     )
 
 
-HISTORY = _said_in(_TURNS)
-HISTORY_THEN = _said_in(_TURNS.where(_r.completed_at <= b("until", type_=_TIME)))
+HISTORY, HISTORY_JOINED = _said_in(_turns(_SINCE)), _said_in(_turns(_JOINED))
+HISTORY_THEN, HISTORY_THEN_JOINED = _said_in(_turns(_SINCE).where(_THEN)), _said_in(_turns(_JOINED).where(_THEN))
 _WAITING = (
     sa.select(_r.id, _r.seq, _r.payload)
     .where(_r.agent_id == b("agent"), _r.seq < b("before"), _r.status == sa.text("'waiting'"))

@@ -1,0 +1,45 @@
+"""What a model is shown of what was said: earlier runs from a marker on, what stands in place of the rest, its own run.
+
+When a marker is set is not decided here; rows become messages in `conversation`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from interlock.agents.conversation import SYSTEM, USER, mended, messages_of
+from interlock.llm.messages import Message, Text
+
+
+def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
+    """The messages of earlier runs, after what is told in place of those before the marker.
+
+    `history` are rows of runs from the marker on; of the run in which it stands, those before its place are left out.
+    Source: rows E13, E14.
+    """
+    if marker is None:
+        return mended(messages_of(history))
+    kept = [row for row in history if not _is_summed_up(row, marker)]
+    return mended([*_in_place(marker), *messages_of(kept)])
+
+
+def own(rows: Sequence[Any], marker: Any | None) -> list[Message]:
+    """The messages of a run: what woke it, and what was said since, from the last marker that was set within it."""
+    if marker is None or marker.position is None or not rows or marker.run_id != rows[0].run_id:
+        return messages_of(rows)
+    woke = opening_rows(rows)
+    return messages_of([*woke, *(row for row in rows[len(woke) :] if row.position >= marker.position)])
+
+
+def opening_rows(rows: Sequence[Any]) -> list[Any]:
+    """The first rows of a run: its system prompt and the message that woke it."""
+    end = next((at for at, row in enumerate(rows) if row.message_type not in (SYSTEM, USER)), len(rows))
+    return list(rows[:end])
+
+
+def _is_summed_up(row: Any, marker: Any) -> bool:
+    return marker.position is not None and row.run_id == marker.run_id and row.position < marker.position
+
+
+def _in_place(marker: Any) -> list[Message]:
+    """What is told in place of what a marker leaves out."""
+    return [Message("user", (Text(marker.summary),))] if marker.summary else []
