@@ -84,10 +84,12 @@ class BlockHolder(SQLModel, table=True):
     """A persona of the project that has a block in its prompts."""
 
     __tablename__ = "block_holders"
-    __table_args__ = (sa.Index("ix_block_holders_persona", "project_id", "persona"),)
+    __table_args__ = (sa.UniqueConstraint("project_id", "persona", "label"),)
     block_id: str = Field(primary_key=True, foreign_key="memory_blocks.id", ondelete="CASCADE")
     persona: str = Field(primary_key=True)
     project_id: str
+    label: str
+    """The block's, so that a persona has one of that name."""
     can_write: bool = True
 
 
@@ -95,22 +97,30 @@ class Memory(SQLModel, table=True):
     """Something that was kept to be recalled. Source: row H3."""
 
     __tablename__ = "memories"
-    __table_args__ = (sa.Index("ix_memories_of", "project_id", "persona", "archived_at"),)
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "scope", "digest"),
+        sa.Index("ix_memories_weight", "project_id", "scope", "importance", "id",
+                 sqlite_where=sa.text("archived_at IS NULL"), postgresql_where=sa.text("archived_at IS NULL")),
+    )  # fmt: skip
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
     persona: str
     """Whose it is."""
+    scope: str
+    """Who is shown it: its persona in all it does, or with one person only, or in rehearsals only."""
     person_id: str | None = None
-    """Whom it is about or was heard from, where that is a person."""
+    """Whom it was heard from, where that is a person."""
     type: str
     """fact, conversation, decision, observation or learning."""
     text: str
+    length: int
+    """Of the text in words."""
     importance: float
     """0 to 1."""
     decay: float = 1.0
     """1 when it was last used; less with each day since."""
     digest: str
-    """Of the text as words, so that the same is kept once."""
+    """Of the text, so that the same is kept once."""
     labels: list[str] = Field(default_factory=list, sa_type=Json)
     run_id: str | None = None
     version: int = 1
@@ -122,11 +132,12 @@ class Memory(SQLModel, table=True):
 
 
 class MemoryWord(SQLModel, table=True):
-    """A word of a memory, so that both databases find it alike."""
+    """A word of a memory that is not archived, so that both databases find it alike."""
 
     __tablename__ = "memory_words"
-    __table_args__ = (sa.Index("ix_memory_words_memory_id", "memory_id"),)
+    __table_args__ = (sa.Index("ix_memory_words_memory_id", "memory_id"), {"sqlite_with_rowid": False})
     project_id: str = Field(primary_key=True)
+    scope: str = Field(primary_key=True)
     word: str = Field(primary_key=True)
     memory_id: str = Field(primary_key=True, foreign_key="memories.id", ondelete="CASCADE")
     times: int

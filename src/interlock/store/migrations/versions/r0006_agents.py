@@ -62,6 +62,7 @@ def upgrade() -> None:
         sa.Column("created_by", sqltypes.AutoString(), nullable=False),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
         sa.Column("archived_at", sqltypes.UTCDateTime(), nullable=True),
+        sa.Column("last_seq", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
             ["project_id"], ["projects.id"], name=op.f("fk_channels_project_id"), ondelete="CASCADE"
         ),
@@ -73,9 +74,11 @@ def upgrade() -> None:
         sa.Column("id", sqltypes.AutoString(), nullable=False),
         sa.Column("project_id", sqltypes.AutoString(), nullable=False),
         sa.Column("persona", sqltypes.AutoString(), nullable=False),
+        sa.Column("scope", sqltypes.AutoString(), nullable=False),
         sa.Column("person_id", sqltypes.AutoString(), nullable=True),
         sa.Column("type", sqltypes.AutoString(), nullable=False),
         sa.Column("text", sqltypes.AutoString(), nullable=False),
+        sa.Column("length", sa.Integer(), nullable=False),
         sa.Column("importance", sa.Float(), nullable=False),
         sa.Column("decay", sa.Float(), nullable=False),
         sa.Column("digest", sqltypes.AutoString(), nullable=False),
@@ -91,8 +94,16 @@ def upgrade() -> None:
             ["project_id"], ["projects.id"], name=op.f("fk_memories_project_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_memories")),
+        sa.UniqueConstraint("project_id", "scope", "digest", name=op.f("uq_memories_project_id_scope_digest")),
     )
-    op.create_index("ix_memories_of", "memories", ["project_id", "persona", "archived_at"], unique=False)
+    op.create_index(
+        "ix_memories_weight",
+        "memories",
+        ["project_id", "scope", "importance", "id"],
+        unique=False,
+        sqlite_where=sa.text("archived_at IS NULL"),
+        postgresql_where=sa.text("archived_at IS NULL"),
+    )
     op.create_table(
         "memory_blocks",
         sa.Column("id", sqltypes.AutoString(), nullable=False),
@@ -114,13 +125,14 @@ def upgrade() -> None:
         sa.Column("block_id", sqltypes.AutoString(), nullable=False),
         sa.Column("persona", sqltypes.AutoString(), nullable=False),
         sa.Column("project_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("label", sqltypes.AutoString(), nullable=False),
         sa.Column("can_write", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["block_id"], ["memory_blocks.id"], name=op.f("fk_block_holders_block_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("block_id", "persona", name=op.f("pk_block_holders")),
+        sa.UniqueConstraint("project_id", "persona", "label", name=op.f("uq_block_holders_project_id_persona_label")),
     )
-    op.create_index("ix_block_holders_persona", "block_holders", ["project_id", "persona"], unique=False)
     op.create_table(
         "channel_members",
         sa.Column("channel_id", sqltypes.AutoString(), nullable=False),
@@ -153,7 +165,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_chat_messages")),
         sa.UniqueConstraint("idempotency_key", name=op.f("uq_chat_messages_idempotency_key")),
     )
-    op.create_index("ix_chat_messages_place", "chat_messages", ["channel_id", "seq"], unique=False)
+    op.create_index("ix_chat_messages_place", "chat_messages", ["channel_id", "seq"], unique=True)
     op.create_index(
         "ix_chat_messages_thread",
         "chat_messages",
@@ -165,13 +177,15 @@ def upgrade() -> None:
     op.create_table(
         "memory_words",
         sa.Column("project_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("scope", sqltypes.AutoString(), nullable=False),
         sa.Column("word", sqltypes.AutoString(), nullable=False),
         sa.Column("memory_id", sqltypes.AutoString(), nullable=False),
         sa.Column("times", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
             ["memory_id"], ["memories.id"], name=op.f("fk_memory_words_memory_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("project_id", "word", "memory_id", name=op.f("pk_memory_words")),
+        sa.PrimaryKeyConstraint("project_id", "scope", "word", "memory_id", name=op.f("pk_memory_words")),
+        sqlite_with_rowid=False,
     )
     op.create_index("ix_memory_words_memory_id", "memory_words", ["memory_id"], unique=False)
     op.create_table(
@@ -190,6 +204,8 @@ def upgrade() -> None:
         "chat_rounds",
         sa.Column("message_id", sqltypes.AutoString(), nullable=False),
         sa.Column("channel_id", sqltypes.AutoString(), nullable=False),
+        sa.Column("thread", sqltypes.AutoString(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("waiting", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("run_id", sqltypes.AutoString(), nullable=True),
         sa.Column("created_at", sqltypes.UTCDateTime(), nullable=False),
@@ -198,6 +214,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("message_id", name=op.f("pk_chat_rounds")),
     )
+    op.create_index("ix_chat_rounds_place", "chat_rounds", ["channel_id", "thread", "seq"], unique=False)
     op.create_index(
         "ix_chat_rounds_run_id",
         "chat_rounds",
