@@ -29,6 +29,8 @@ class Channel(SQLModel, table=True):
     """`person:ID` or `agent:PERSONA`."""
     created_at: datetime
     archived_at: datetime | None = None
+    last_seq: int = Field(default=0, sa_type=sa.BigInteger)
+    """Of the message that was said last; who says the next locks this row."""
 
 
 class ChannelMember(SQLModel, table=True):
@@ -46,7 +48,7 @@ class ChatMessage(SQLModel, table=True):
 
     __tablename__ = "chat_messages"
     __table_args__ = (
-        sa.Index("ix_chat_messages_place", "channel_id", "seq"),
+        sa.Index("ix_chat_messages_place", "channel_id", "seq", unique=True),
         sa.Index("ix_chat_messages_thread", "parent_id", "seq", sqlite_where=sa.text("parent_id IS NOT NULL"),
                  postgresql_where=sa.text("parent_id IS NOT NULL")),
     )  # fmt: skip
@@ -83,19 +85,27 @@ class ChatReaction(SQLModel, table=True):
 
 
 class ChatRound(SQLModel, table=True):
-    """A message that several agents are to see one after another, each after what those before have said."""
+    """A message that agents are to see one after another, each after what those before have said; gone once all did.
+
+    In one place, which is a channel or a thread of it, one round goes on at a time, in the order of the messages.
+    """
 
     __tablename__ = "chat_rounds"
     __table_args__ = (
+        sa.Index("ix_chat_rounds_place", "channel_id", "thread", "seq"),
         sa.Index("ix_chat_rounds_run_id", "run_id", sqlite_where=sa.text("run_id IS NOT NULL"),
                  postgresql_where=sa.text("run_id IS NOT NULL")),
     )  # fmt: skip
     message_id: str = Field(primary_key=True, foreign_key="chat_messages.id", ondelete="CASCADE")
     channel_id: str
+    thread: str = ""
+    """The root of the thread it is in."""
+    seq: int = Field(sa_type=sa.BigInteger)
+    """Of the message."""
     waiting: list[str] = Field(sa_type=Json)
     """Personas whose turn has still to come, in order."""
     run_id: str | None = None
-    """Of whose turn it is now; None once all had theirs."""
+    """Of whose turn it is now."""
     created_at: datetime
 
 
