@@ -10,6 +10,7 @@ from typing import Any
 
 from interlock.agents.persona import Persona
 from interlock.agents.quoting import one_line
+from interlock.agents.system_words import system_words
 from interlock.core.ids import new_id
 from interlock.llm.messages import Text
 from interlock.store import audit, mailbox, outbox, squad, traces
@@ -68,10 +69,10 @@ def notice(payload: Mapping[str, Any]) -> tuple[Text, ...]:
         return ()
     name = one_line(str(payload.get("name", "")))
     return (
-        Text(
-            f'<system_message origin="schedule">Nobody is waiting in this chat: the schedule "{name}" woke you. Your '
-            "last words are sent to the people of this project. Where there is nothing they need to know, call "
-            "do_nothing, and nothing is sent.</system_message>"
+        system_words(
+            "schedule",
+            f'Nobody is waiting in this chat: the schedule "{name}" woke you. Your last words are sent to the people '
+            "of this project. Where there is nothing they need to know, call do_nothing, and nothing is sent.",
         ),
     )
 

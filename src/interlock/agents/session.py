@@ -17,6 +17,7 @@ from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona
 from interlock.agents.steps import Reservation, Results, StepRecord, commit_results
+from interlock.agents.system_words import safe
 from interlock.core.complaint import Complaint
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
@@ -287,7 +288,7 @@ class Session:
 
     def answers(self) -> Message:
         """The results of the last step's calls, in call order."""
-        return Message("user", tuple(ToolResult(c.call_id, c.result or "", c.is_error) for c in self.calls))
+        return safe(Message("user", tuple(ToolResult(c.call_id, c.result or "", c.is_error) for c in self.calls)))
 
     def results(self, results: Results, message: Message | None = None) -> Results:
         """Transaction B with what the session knows filled in; `message` is what the model is told next."""

@@ -39,7 +39,7 @@ async def test_agent_is_told_of_the_end_it_waited_for_and_knows_the_conversation
     assert await stage.work() == [run, (await latest(stage)).id]
     [block] = told(stage.model)
     assert f"Run {run}, whose end you wanted to be told of, has ended: completed (end_turn)" in block.text  # type: ignore[union-attr]
-    assert block.text.count("</system_message>") == 1 + UNRULY.count("</system_message>") * (answer == UNRULY)  # type: ignore[union-attr]
+    assert block.text.count("</system_message>") == 1  # type: ignore[union-attr]
     assert block.text.rstrip().endswith("```")  # type: ignore[union-attr]
     assert "find it out" in str(stage.model.requests[-1].messages)
     last = await latest(stage)
