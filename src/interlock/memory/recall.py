@@ -1,0 +1,118 @@
+"""Recalling: the few memories that are worth showing for a text, and the count of those that were shown.
+
+How memories are kept is `archive`'s matter; which words and which rank, that of `words` and `ranking`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from interlock.memory import ranking
+from interlock.memory.words import asked_for
+from interlock.policy.taint import PRIVATE
+from interlock.store import memories, memory_writes
+from interlock.store.tx import Ask, Tx
+
+RECALLED = 5
+"""Source: numbers, "Memory"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory as it is recalled. `labels` are the taint that whoever is shown it takes on."""
+
+    id: str
+    type: str
+    text: str
+    importance: float
+    score: float
+    """0 to 1, greater being better."""
+    labels: frozenset[str]
+    created_at: datetime
+    decay: float = 1.0
+    person_id: str | None = None
+    """Whom it was heard from."""
+    run_id: str | None = None
+    """In which run it was kept."""
+
+
+def asked(
+    project_id: str, persona: str, text: str, person_id: str | None = None, *, rehearsal: bool = False
+) -> Ask:  # fmt: skip
+    """What gives the rows for `best`, for a read together with others: a single statement."""
+    return memories.candidates(project_id, persona, asked_for(text), person_id, rehearsal=rehearsal)
+
+
+def best(
+    rows: Iterable[Any], now: datetime, most: int = RECALLED, person_id: str | None = None
+) -> list[Recalled]:  # fmt: skip
+    """The best of what `asked` gave, best first, each once.
+
+    Those without a word in common must matter, and be nobody's or those of the person who speaks.
+    """
+    found: dict[str, Any] = {}
+    for row in rows:
+        if row.weight or row.person_id in (None, person_id):
+            found.setdefault(row.id, row)
+    return _ranked(found.values(), now)[:most]
+
+
+def recall(
+    tx: Tx,
+    project_id: str,
+    persona: str,
+    text: str,
+    now: datetime,
+    person_id: str | None = None,
+    most: int = RECALLED,
+    *,
+    rehearsal: bool = False,
+) -> list[Recalled]:
+    """What a persona remembers that is worth showing for a text, best first: what fits it, and what matters anyway.
+
+    Conversations are recalled only where `person_id` is whom they were with. Reads only: uses are counted by `used`.
+    Source: row H3.
+    """
+    rows = tx.rows(*asked(project_id, persona, text, person_id, rehearsal=rehearsal))
+    return best(rows, now, most, person_id)
+
+
+def search(
+    tx: Tx,
+    project_id: str,
+    persona: str,
+    text: str,
+    now: datetime,
+    person_id: str | None = None,
+    most: int = RECALLED,
+    *,
+    kinds: Sequence[str] = (),
+    rehearsal: bool = False,
+) -> list[Recalled]:
+    """The memories with words of a text, best first; of no words, those that matter most. Source: row H4."""
+    words = asked_for(text)
+    if words:
+        rows = memories.fitting(tx, project_id, persona, words, person_id, rehearsal=rehearsal)
+    else:
+        rows = memories.weightiest(tx, project_id, persona, memories.BEST, person_id, rehearsal=rehearsal)
+    return _ranked([row for row in rows if not kinds or row.type in kinds], now)[:most]
+
+
+def used(tx: Tx, ids: Sequence[str], now: datetime) -> None:
+    """Counts that memories were shown: each is as fresh as on its first day."""
+    memory_writes.used(tx, ids, now)
+
+
+def as_recalled(row: Any, now: datetime, weight: int = 0) -> Recalled:
+    """A row as what is recalled."""
+    worth = ranking.score(weight, row.length, row.importance, row.decay, now - row.created_at)
+    return Recalled(
+        row.id, row.type, row.text, row.importance, worth, frozenset({*row.labels, PRIVATE}), row.created_at,
+        row.decay, row.person_id, row.run_id,
+    )  # fmt: skip
+
+
+def _ranked(rows: Iterable[Any], now: datetime) -> list[Recalled]:
+    found = [as_recalled(row, now, row.weight) for row in rows]
+    return sorted(found, key=lambda each: (each.score, each.id), reverse=True)

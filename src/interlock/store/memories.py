@@ -1,0 +1,175 @@
+"""Memories as rows: those that fit a question by their words, those that matter most, one of them.
+
+Which words a text has is `memory.words`'s matter, the last word on rank `memory.ranking`'s; they are written in
+`memory_writes`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.schema import Memory, MemoryWord, table
+from interlock.store.tx import Ask, Tx
+
+MEMORIES, WORDS = table(Memory), table(MemoryWord)
+_m, _w = MEMORIES.c, WORDS.c
+SIZES = (4, 16)
+"""How many words a question may have; a statement for each, since most are short."""
+BEST = 50
+"""Memories that fit a question best by their words, of which the rest is looked at."""
+WEIGHTY = 20
+"""Memories that matter most, whatever is asked."""
+MATTERS = 0.7
+"""The importance from which on a memory may be recalled without a word in common."""
+_COUNTED, _LOOKED_AT = 1_000, 1_500
+"""Memories up to which it is counted how many have a word, and which are looked at for the rarest words together."""
+_RARITY = ((1, 100), (2, 92), (4, 84), (8, 75), (16, 66), (32, 57), (64, 48), (128, 39), (256, 31), (512, 23))
+_COMMON = 16
+_LIVE = _m.archived_at.is_(None)
+_SHOWN = (
+    _m.id, _m.persona, _m.person_id, _m.type, _m.text, _m.length, _m.importance, _m.decay, _m.labels, _m.run_id,
+    _m.version, _m.uses, _m.created_at, _m.used_at,
+)  # fmt: skip
+
+
+def _scopes(column: Any) -> Any:
+    return column.in_((b("scope"), b("with_person")))
+
+
+def _chosen(size: int) -> Any:
+    """The words of a question from the rarest on, until enough memories are to be looked at."""
+    counted = []
+    for at in range(size):
+        word = b(f"word_{at}", type_=sa.String())
+        some = (
+            sa.select(sa.literal_column("1"))
+            .where(_w.project_id == b("project"), _scopes(_w.scope), _w.word == word)
+            .limit(sa.literal_column(str(_COUNTED)))
+            .subquery()
+        )
+        number = sa.select(sa.func.count()).select_from(some).scalar_subquery()
+        counted.append(
+            sa.select(
+                sa.literal_column(str(at)).label("place"), sa.cast(word, sa.String).label("word"), number.label("many")
+            )
+        )
+    counts = sa.union_all(*counted).cte("counts")
+    sums = sa.func.sum(counts.c.many).over(order_by=(counts.c.many, counts.c.place), rows=(None, 0))
+    ranked = sa.select(counts.c.word, counts.c.many, (sums - counts.c.many).label("before")).where(counts.c.many > 0)
+    return ranked.cte("chosen")
+
+
+def _fitting(size: int) -> Any:
+    """The memories that fit the words of a question best, with the weight of what they share."""
+    chosen = _chosen(size)
+    rarity = sa.case(
+        *((chosen.c.many <= sa.literal_column(str(most)), sa.literal_column(str(points))) for most, points in _RARITY),
+        else_=sa.literal_column(str(_COMMON)),
+    )
+    often = sa.case(
+        (_w.times == sa.text("1"), sa.literal_column("8")), (_w.times == sa.text("2"), sa.literal_column("11")),
+        else_=sa.literal_column("13"),
+    )  # fmt: skip
+    weight = sa.func.sum(rarity * often).label("weight")
+    hits = (
+        sa.select(_w.memory_id, weight)
+        .join_from(chosen, WORDS, _w.word == chosen.c.word)
+        .where(
+            _w.project_id == b("project"), _scopes(_w.scope), chosen.c.before < sa.literal_column(str(_LOOKED_AT))
+        )
+        .group_by(_w.memory_id)
+        .order_by(sa.desc("weight"), _w.memory_id.desc())
+        .limit(sa.literal_column(str(BEST)))
+        .cte("hits")
+    )  # fmt: skip
+    return sa.select(*_SHOWN, hits.c.weight).join_from(hits, MEMORIES, _m.id == hits.c.memory_id)
+
+
+def _weighty(scope: str) -> Any:
+    found = (
+        sa.select(*_SHOWN, sa.literal_column("0").label("weight"))
+        .where(
+            _m.project_id == b("project"), _m.scope == b(scope), _LIVE,
+            _m.importance >= sa.literal_column(str(MATTERS)),
+        )
+        .order_by(_m.importance.desc(), _m.id.desc())
+        .limit(sa.literal_column(str(WEIGHTY)))
+        .subquery()
+    )  # fmt: skip
+    return sa.select(found)
+
+
+FITTING: Mapping[int, Any] = {size: _fitting(size) for size in SIZES}
+"""What fits a question of so many words."""
+CANDIDATES: Mapping[int, Any] = {
+    size: sa.union_all(FITTING[size], _weighty("scope"), _weighty("with_person")) for size in SIZES
+}
+"""The same, and what matters most besides; rows may come twice."""
+_ALL = (
+    sa.select(*_SHOWN, sa.literal_column("0").label("weight"))
+    .where(_m.project_id == b("project"), _scopes(_m.scope), _LIVE)
+    .order_by(_m.importance.desc(), _m.id.desc())
+    .limit(b("most"))
+)
+_ONE = sa.select(MEMORIES).where(_m.id == b("memory"))
+_SCOPES_OF = sa.select(_m.scope).where(_m.project_id == b("project"), _LIVE).distinct().order_by(_m.scope)
+
+
+def scope_of(persona: str, kind: str = "", person_id: str | None = None, *, rehearsal: bool = False) -> str:
+    """Where a memory of `kind` belongs: a conversation is shown to nobody but whom it was with.
+
+    What comes of rehearsals is kept apart from what is real.
+    """
+    mine = f"~{persona}" if rehearsal else persona
+    return f"{mine}:{person_id}" if kind == "conversation" and person_id else mine
+
+
+def _asked(
+    project_id: str, persona: str, words: Sequence[str], person_id: str | None, rehearsal: bool
+) -> tuple[int, dict[str, Any]]:
+    size = next((size for size in SIZES if len(words) <= size), SIZES[-1])
+    own = scope_of(persona, rehearsal=rehearsal)
+    params: dict[str, Any] = {f"word_{at}": "" for at in range(size)}
+    params.update((f"word_{at}", word) for at, word in enumerate(words[:size]))
+    with_person = scope_of(persona, "conversation", person_id, rehearsal=rehearsal)
+    return size, {**params, "project": project_id, "scope": own, "with_person": with_person if person_id else ""}
+
+
+def candidates(
+    project_id: str, persona: str, words: Sequence[str], person_id: str | None = None, *, rehearsal: bool = False
+) -> Ask:
+    """What gives the memories of a persona from which a few are recalled, for a read together with others.
+
+    `words` are those of `memory.words.asked_for`; `person_id` is whom the persona talks to.
+    """
+    size, params = _asked(project_id, persona, words, person_id, rehearsal)
+    return CANDIDATES[size], params
+
+
+def fitting(
+    tx: Tx, project_id: str, persona: str, words: Sequence[str], person_id: str | None = None, *,
+    rehearsal: bool = False,
+) -> list[Any]:  # fmt: skip
+    """The memories that fit some words best, with the weight of what they share."""
+    size, params = _asked(project_id, persona, words, person_id, rehearsal)
+    return tx.rows(FITTING[size], params)
+
+
+def weightiest(
+    tx: Tx, project_id: str, persona: str, most: int, person_id: str | None = None, *, rehearsal: bool = False
+) -> list[Any]:
+    """The memories that matter most."""
+    _, params = _asked(project_id, persona, (), person_id, rehearsal)
+    return tx.rows(_ALL, {**params, "most": most})
+
+
+def memory(tx: Tx, memory_id: str) -> Any | None:
+    """One memory, archived or not."""
+    return tx.one(_ONE, {"memory": memory_id})
+
+
+def scopes(tx: Tx, project_id: str) -> list[str]:
+    """All scopes in which a project has memories."""
+    return [row.scope for row in tx.rows(_SCOPES_OF, {"project": project_id})]

@@ -1,0 +1,44 @@
+"""Every version of every block and memory, with author and reason; never changed. What they say is their owners'."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.values import Actor
+from interlock.store.schema import MemoryVersion, table
+from interlock.store.tx import Tx, observe
+
+VERSIONS = table(MemoryVersion)
+_v = VERSIONS.c
+_ALL = sa.select(VERSIONS).where(_v.subject_id == b("subject")).order_by(_v.version)
+_ONE = sa.select(VERSIONS).where(_v.subject_id == b("subject"), _v.version == b("number"))
+_LAST = sa.select(VERSIONS).where(_v.subject_id == b("subject")).order_by(_v.version.desc()).limit(b("most"))
+
+
+def write(
+    tx: Tx, subject_id: str, version: int, content: Mapping[str, Any], author: Actor, reason: str, now: datetime
+) -> None:
+    """Keeps a block or a memory as it was just written. Source: row H7."""
+    tx.add(
+        MemoryVersion, subject_id=subject_id, version=version, content=dict(content), author_kind=str(author.kind),
+        author_id=author.id, reason=reason, created_at=now,
+    )  # fmt: skip
+    observe(tx, "memory_written", subject=subject_id, version=version, reason=reason, by=str(author.kind))
+
+
+def of(tx: Tx, subject_id: str) -> list[Any]:
+    """The versions of a block or a memory in order."""
+    return tx.rows(_ALL, {"subject": subject_id})
+
+
+def version(tx: Tx, subject_id: str, number: int) -> Any | None:
+    """One version."""
+    return tx.one(_ONE, {"subject": subject_id, "number": number})
+
+
+def last(tx: Tx, subject_id: str, most: int) -> Sequence[Any]:
+    """The last versions, newest first."""
+    return tx.rows(_LAST, {"subject": subject_id, "most": most})
