@@ -58,6 +58,10 @@ class Listener:
         self._came.clear()
         return found
 
+    async def wait(self) -> None:
+        """Returns when something waits."""
+        await self._came.wait()
+
     async def __aiter__(self) -> AsyncIterator[Event]:
         while True:
             await self._came.wait()

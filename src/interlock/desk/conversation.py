@@ -53,10 +53,12 @@ async def say(
     idempotency_key: str | None = None,
     files: Sequence[Attachment] = (),
     place: Place | None = None,
+    run_id: str | None = None,
 ) -> str:
     """Posts a message for the agent that this person talks to on this surface; returns the run's id.
 
-    With a place, the answer goes there, and what is said there is a conversation of its own.
+    With a place, the answer goes there, and what is said there is a conversation of its own. `run_id` is the id that
+    the run of a new message is to have, for who listens to it from the beginning.
 
     Raises UsageError for an empty or too long text, an unknown persona, a model that cannot be; Refused.
     """
@@ -68,7 +70,7 @@ async def say(
     spoken = str(model_for(runtime, model)) if model else None
     return await runtime.store.write(
         _post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
-        idempotency_key or new_id("say"), new_id("run"), runtime.clock.now(), files, place,
+        idempotency_key or new_id("say"), run_id or new_id("run"), runtime.clock.now(), files, place,
     )  # fmt: skip
 
 

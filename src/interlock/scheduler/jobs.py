@@ -22,7 +22,7 @@ from interlock.oversight.heartbeat import Heartbeat
 from interlock.oversight.sealing import Sealer
 from interlock.scheduler.schedules import Schedules
 from interlock.settings import Settings
-from interlock.store import conversations, firings
+from interlock.store import conversations, feed, firings
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
@@ -99,6 +99,8 @@ async def prune(runtime: Runtime) -> str:
     forgotten += await store.write(firings.prune_schedules, now - timedelta(seconds=KEPT_SCHEDULED_S))
     gone = await retention.prune(runtime)
     await store.write(conversations.prune, now - timedelta(seconds=KEPT_PLACES_S))
+    while await store.write(feed.prune, now - timedelta(seconds=DAY_S)) == feed.BITE:
+        pass
     told = [f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]
     return f"{', '.join(told)} forgotten, {await tidying.tidy(runtime)} leftovers removed"
 

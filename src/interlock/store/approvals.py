@@ -15,7 +15,7 @@ from sqlmodel import UTCDateTime
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.store import audit, mailbox, outbox, shortfalls
+from interlock.store import audit, feed, mailbox, outbox, shortfalls
 from interlock.store.consequences import Word, follow
 from interlock.store.consequences import pending_of_task as pending_of_task
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
@@ -166,6 +166,8 @@ def tell(
 
     Whoever talks with an agent is told where they talk, so that an answer does not fail to come without a word.
     """
+    told = {"approval_id": approval_id, "mission_id": mission_id, "run_id": run_id}
+    feed.tell(tx, "approval_created", now, project_id=project_id, payload=told)
     outbox.tell(tx, "approval", about(approval_id), now, project_id=project_id, mission_id=mission_id)
     if mission_id is None and run_id is not None:
         outbox.tell_asker(tx, "approval", about(approval_id), run_id, now)
@@ -212,6 +214,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
         _decide(tx, row, given, now)
     outbox.touch(tx, about(row.id))
     _note(tx, "APPROVAL_ANSWERED", row, given, now, edited=bool(row.edited) and given.verdict == "approve")
+    _feed(tx, row, now, verdict=given.verdict, by=given.name, still_needed=missing)
     return Answered(tx.one(_APPROVAL, {"approval": row.id}), missing)
 
 
@@ -260,6 +263,11 @@ def _note(tx: Tx, action: str, row: Any, given: Answer, now: datetime, *, edited
         mission_id=row.mission_id, task_id=row.task_id, run_id=row.run_id, subject=row.id, verdict=given.verdict,
         surface=given.surface, name=given.name, note=given.note, edited=edited, risk=row.risk,
     )  # fmt: skip
+
+
+def _feed(tx: Tx, row: Any, now: datetime, **told: Any) -> None:
+    about_it = {"approval_id": row.id, "mission_id": row.mission_id, "task_id": row.task_id, "run_id": row.run_id}
+    feed.tell(tx, "approval_answered", now, project_id=row.project_id, payload={**about_it, **told})
 
 
 def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
@@ -352,6 +360,7 @@ def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
             tx, "APPROVAL_EXPIRED", SYSTEM, now, project_id=row.project_id, mission_id=row.mission_id,
             task_id=row.task_id, run_id=row.run_id, subject=approval_id, risk=row.risk,
         )  # fmt: skip
+        _feed(tx, row, now, verdict="expired", by=None, still_needed=0)
     outbox.touch(tx, about(approval_id))
     return tx.one(_APPROVAL, {"approval": approval_id})
 

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.store import outbox
+from interlock.store import feed, outbox
 from interlock.store.schema import Activity, Alert, Meta, table
 from interlock.store.tx import Tx, observe
 
@@ -80,6 +80,8 @@ def alert(
         Alert, id=alert_id, project_id=project_id, severity=severity, kind=kind, subject=subject, text=text,
         dedup_key=key, created_at=now,
     )  # fmt: skip
+    told = {"alert_id": alert_id, "severity": severity, "kind": kind, "text": text, "subject": subject}
+    feed.tell(tx, "alert_raised", now, project_id=project_id, payload=told)
     outbox.tell(tx, "alert", f"alert:{alert_id}", now, project_id=project_id)
 
 

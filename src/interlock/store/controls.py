@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
+from interlock.store import feed
 from interlock.store.schema import Control, table
 from interlock.store.tx import Tx
 
@@ -92,7 +93,7 @@ def set_mode(tx: Tx, wanted: Mode, person_id: str, reason: str | None, now: date
         )  # fmt: skip
     else:
         tx.run(_SET, {"to": str(wanted), "why": reason, "who": person_id, "now": now})
-    tx.wake = True
+    feed.tell(tx, "control_changed", now, project_id=feed.EVERYWHERE, payload={"mode": str(wanted), "reason": reason})
     return before
 
 

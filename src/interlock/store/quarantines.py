@@ -12,7 +12,7 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, incidents, leases, missions, squad, tasks
+from interlock.store import approvals, feed, incidents, leases, missions, squad, tasks
 from interlock.store.tasks import Move
 from interlock.store.tx import Tx
 
@@ -63,6 +63,7 @@ def shut(
     if row.state == QUARANTINED:
         return None
     squad.set_state(tx, member.id, QUARANTINED, reason)
+    _feed(tx, member, QUARANTINED, reason, now)
     runs = leases.at_work(tx, member_id=member.id)
     for run in runs:
         leases.ask_back(tx, run.id, at_once=True)
@@ -96,12 +97,18 @@ def lift(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: dateti
     squad.lock_member(tx, member.id)
     if not squad.set_state(tx, member.id, "ACTIVE", None, seen=QUARANTINED):
         return None
+    _feed(tx, member, "ACTIVE", reason, now)
     back = [task for task in tx.rows(_HELD, {"member": member.id}) if _is_ours(tx, member.id, task)]
     for task in back:
         _put_back(tx, task, actor, reason, f"release:{stamp}:{task.id}", now)
     for mission_id in missions.without_agent(tx, member.project_id):
         missions.notify(tx, mission_id, "tick", {}, now)
     return [task.id for task in back]
+
+
+def _feed(tx: Tx, member: Any, state: str, reason: str, now: datetime) -> None:
+    told = {"member": member.id, "persona": member.persona, "state": state, "reason": reason}
+    feed.tell(tx, "control_changed", now, project_id=member.project_id, payload=told)
 
 
 def _key(member_id: str) -> str:

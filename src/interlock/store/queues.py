@@ -103,10 +103,10 @@ def missing(tx: Tx, run_ids: Sequence[str]) -> list[str]:
     return [each for each in run_ids if each not in known]
 
 
-def ended(tx: Tx, run_ids: Sequence[str]) -> list[Any]:
-    """Those of some runs that have ended: how, and what came of them."""
-    found = []
+def ended(tx: Tx, run_ids: Sequence[str], *, or_waiting: bool = False) -> list[Any]:
+    """Those of some runs that have ended, or wait for something: how, and what came of them."""
+    found, wanted = [], (*ENDED, "waiting") if or_waiting else ENDED
     for start in range(0, len(run_ids), AT_ONCE):
         some = list(run_ids[start : start + AT_ONCE])
-        found += tx.rows(_RESULT.where(_run.id.in_(some), _run.status.in_(ENDED)))
+        found += tx.rows(_RESULT.where(_run.id.in_(some), _run.status.in_(wanted)))
     return found

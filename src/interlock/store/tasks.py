@@ -16,7 +16,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
-from interlock.store import audit, evidence, missions, outbox
+from interlock.store import audit, evidence, feed, missions, outbox
 from interlock.store.schema import Approval, Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
 from interlock.store.tx import Tx
 
@@ -234,6 +234,7 @@ def _announce(tx: Tx, row: Any, move: Move, now: datetime) -> None:
     )
     payload = {"task_id": row.id, "from": row.status, "to": str(move.to), "by": str(move.actor.kind)}
     missions.notify(tx, row.mission_id, "task_changed", payload, now)
+    feed.tell(tx, "task_changed", now, project_id=row.project_id, payload={**payload, "mission_id": row.mission_id})
     _tell_people(tx, row, move, now)
 
 
@@ -254,6 +255,8 @@ def _tell_people(tx: Tx, row: Any, move: Move, now: datetime) -> None:
 def add(tx: Tx, **values: Any) -> None:
     """Inserts a task in INBOX."""
     tx.add(Task, **values)
+    told = {"task_id": values["id"], "from": None, "to": "INBOX", "mission_id": values["mission_id"]}
+    feed.tell(tx, "task_changed", values["created_at"], project_id=values["project_id"], payload=told)
 
 
 def depend(tx: Tx, task_id: str, on: str) -> None:
