@@ -1,0 +1,85 @@
+"""How channels and messages look to people, and who may see them; what is done with them is `rooms`' matter."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from interlock.core.errors import UsageError
+from interlock.desk.finding import Unknown
+from interlock.desk.office import Person
+from interlock.desk.views import View, view
+from interlock.policy.audience import PERSON, Who
+from interlock.store import people, rooms
+from interlock.store.rooms import OPEN
+from interlock.store.tx import Tx
+
+
+def as_who(person: Person) -> Who:
+    """A person as one who talks."""
+    return Who(PERSON, person.id)
+
+
+def may_see(tx: Tx, person_id: str, channel_id: str) -> bool:
+    """Whether somebody may read a channel: an open one, or one that they are in."""
+    row = rooms.channel(tx, channel_id)
+    return row is not None and (row.kind == OPEN or rooms.is_member(tx, row.id, Who(PERSON, person_id)))
+
+
+def readable(tx: Tx, person: Person, channel_id: str) -> Any:
+    """The row of a channel. Raises Unknown for one that is not there, or not this person's to see."""
+    row = rooms.channel(tx, channel_id)
+    if row is None or not may_see(tx, person.id, channel_id):
+        raise Unknown("channel", channel_id, (), "channel list")
+    return row
+
+
+def view_of(tx: Tx, row: Any, person: Person, inside: Sequence[Who]) -> View:
+    """A channel with its members."""
+    names = people.names(tx, [who.name for who in inside if who.kind == PERSON])
+    members = [{"kind": who.kind, "who": who.name, "name": names.get(who.name, who.name)} for who in inside]
+    return view(
+        row, "id", "name", "kind", "topic", "project_id", "created_at", "archived_at",
+        members=members, is_member=as_who(person) in inside, messages=row.last_seq,
+    )  # fmt: skip
+
+
+def one(tx: Tx, person: Person, channel_id: str) -> View:
+    """One channel as this person may see it. Raises Unknown."""
+    row = readable(tx, person, channel_id)
+    return view_of(tx, row, person, rooms.members(tx, row.id))
+
+
+def messages(tx: Tx, rows: Sequence[Any]) -> list[View]:
+    """Messages with their reactions and how many replies they have."""
+    ids = [row.id for row in rows]
+    signs, replies = rooms.reactions(tx, ids), rooms.reply_counts(tx, ids)
+    return [
+        view(
+            row, "id", "channel_id", "parent_id", "seq", "author_kind", "author", "name", "text", "run_id",
+            "created_at", "edited_at", reactions=signs.get(row.id, []), replies=replies.get(row.id, 0),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def root_of(tx: Tx, channel_id: str, message_id: str | None) -> str | None:
+    """The root of the thread that a message of a channel is in, or begins. Raises UsageError for another channel's."""
+    if message_id is None:
+        return None
+    row = of_channel(tx, channel_id, message_id)
+    return str(row.parent_id or row.id)
+
+
+def of_channel(tx: Tx, channel_id: str, message_id: str) -> Any:
+    """The row of a message of a channel. Raises UsageError for another one's."""
+    row = rooms.message(tx, message_id)
+    if row is None or row.channel_id != channel_id:
+        raise UsageError(f"no message `{message_id}` in this channel")
+    return row
+
+
+def message(tx: Tx, person: Person, message_id: str) -> Any:
+    """The row of a message that this person may see. Raises Unknown."""
+    row = rooms.message(tx, message_id)
+    if row is None or not may_see(tx, person.id, row.channel_id):
+        raise Unknown("message", message_id, (), "channel list")
+    return row

@@ -1,0 +1,182 @@
+"""The workspace chat for people: channels, direct conversations, what is said in them, reactions. Rows J4, E16.
+
+Everybody reads the open channels of a project, members alone private ones and their own conversations; only operators
+speak. Who speaks is who was authenticated. Which agents answer is `store.rounds`' matter.
+"""
+
+from datetime import datetime, timedelta
+
+from interlock.agents.context import Runtime
+from interlock.core.errors import Refused, UsageError
+from interlock.core.ids import new_id
+from interlock.core.text import storable
+from interlock.desk import room_names
+from interlock.desk.finding import Unknown
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.room_keeping import archive, create, dm, join, leave
+from interlock.desk.room_views import as_who, may_see, message, messages, of_channel, one, readable, root_of, view_of
+from interlock.desk.views import View
+from interlock.policy.audience import AGENT, DM, Who
+from interlock.policy.secrets import scrub
+from interlock.store import rooms, rounds, traces
+from interlock.store.rooms import OPEN, Words
+from interlock.store.tx import Tx
+
+__all__ = [
+    "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "react",
+    "say",
+]  # fmt: skip
+MOST_CHARS = 20_000
+MOST_SHOWN = 200
+MOST_A_MINUTE = 120
+"""Messages of one person in one channel."""
+
+
+async def channels(office: Office, person: Person, *, project: str | None = None, archived: bool = False) -> list[View]:
+    """The channels that somebody may read, by name, with their members; direct conversations after the others.
+
+    Each is {id, name, kind, topic, project_id, members: [{kind, who, name}], is_member, messages, created_at,
+    archived_at}; `messages` is the number of the last one.
+    """
+    return await office.store.read(_channels, person, project or office.settings.project, archived)
+
+
+def _channels(tx: Tx, person: Person, project: str, archived: bool) -> list[View]:
+    rows = [row for row in rooms.channels(tx, project) if archived or row.archived_at is None]
+    inside = rooms.members_by_channel(tx, [row.id for row in rows])
+    seen = [row for row in rows if row.kind == OPEN or as_who(person) in inside[row.id]]
+    shown = [view_of(tx, row, person, inside[row.id]) for row in seen]
+    return sorted(shown, key=lambda each: (each["kind"] == DM, each["name"]))
+
+
+async def channel(office: Office, person: Person, channel_id: str) -> View:
+    """One channel, as `channels` has it. Raises Unknown for one that is not there, or not theirs to see."""
+    return await office.store.read(one, person, channel_id)
+
+
+async def say(
+    runtime: Runtime,
+    person: Person,
+    channel_id: str,
+    text: str,
+    *,
+    parent_id: str | None = None,
+    idempotency_key: str | None = None,
+) -> View:
+    """Says something in a channel, or in the thread of `parent_id`; the agents that hear it answer one after another.
+
+    The message as `history` has it, with `runs`, those that it has begun so far, and `turns`, the personas that see it
+    in this order. The same key of the same person says it once.
+
+    Raises UsageError for an empty or too long text, or too many; Unknown; Refused for a viewer.
+    """
+    require_operator(person, "speak in channels")
+    if not text.strip():
+        raise UsageError("the message is empty: write what you want to say")
+    if len(text) > MOST_CHARS:
+        raise UsageError(f"the message has {len(text):,} characters: {MOST_CHARS:,} are the most")
+    words = Words(
+        channel_id=channel_id, author=as_who(person), text=runtime.vault.scrub(scrub(storable(text))),
+        key=f"{person.id}:{idempotency_key or new_id('say')}", parent_id=parent_id,
+    )  # fmt: skip
+    return await runtime.store.write(_say, runtime, person, words, runtime.clock.now())
+
+
+def _say(tx: Tx, runtime: Runtime, person: Person, words: Words, now: datetime) -> View:
+    readable(tx, person, words.channel_id)
+    rooms.lock(tx, words.channel_id)
+    row = readable(tx, person, words.channel_id)
+    if (before := rooms.said_under(tx, words.key)) is None:
+        if row.archived_at is not None:
+            raise UsageError(f"`{row.name}` is archived: open it again with `interlock channel archive --off`")
+        since = now - timedelta(seconds=60)
+        if rooms.count_recent(tx, row.id, words.author, since, MOST_A_MINUTE) >= MOST_A_MINUTE:
+            raise Refused(f"{MOST_A_MINUTE} messages within a minute are the most: wait a little")
+        root = root_of(tx, row.id, words.parent_id)
+        said = Words(
+            channel_id=row.id, author=words.author, text=words.text, key=words.key, parent_id=root, id=words.id
+        )
+        spoken = rounds.say(tx, said, runtime.settings.chat.chain_depth, runtime.settings.loops, now)
+        return {**messages(tx, [spoken.message])[0], "runs": list(spoken.runs), "turns": list(spoken.turns)}
+    agents = [who.name for who in rooms.members(tx, before.channel_id) if who.kind == AGENT]
+    runs = {name: traces.run_by_key(tx, rounds.key_of(before.id, name)) for name in agents}
+    return {**messages(tx, [before])[0], "runs": [run for run in runs.values() if run], "turns": agents}
+
+
+async def edit(runtime: Runtime, person: Person, message_id: str, text: str) -> View:
+    """Changes what this person has said; nobody is given a turn by it. Raises as `say`, Refused for others' words."""
+    require_operator(person, "speak in channels")
+    if not text.strip() or len(text) > MOST_CHARS:
+        raise UsageError(f"a message has 1 to {MOST_CHARS:,} characters")
+    return await runtime.store.write(
+        _edit, person, message_id, runtime.vault.scrub(scrub(storable(text))), runtime.clock.now()
+    )
+
+
+def _edit(tx: Tx, person: Person, message_id: str, text: str, now: datetime) -> View:
+    row = message(tx, person, message_id)
+    if Who(row.author_kind, row.author) != as_who(person):
+        raise Refused("only who has said it may change it")
+    return messages(tx, [rooms.edit(tx, row.id, text, now)])[0]
+
+
+async def history(
+    office: Office,
+    person: Person,
+    channel_id: str,
+    *,
+    thread: str | None = None,
+    before: int | str | None = None,
+    most: int = 50,
+) -> list[View]:
+    """What was said in a channel, or in the thread of one of its messages, oldest first: the last `most` ones, or of
+    those before a message (its id, or its `seq`).
+
+    Each is {id, channel_id, parent_id, seq, author_kind, author, name, text, run_id, created_at, edited_at, reactions:
+    [{emoji, by}], replies}. Raises Unknown, UsageError for a message that is not of this channel.
+    """
+    return await office.store.read(_history, person, channel_id, thread, before, max(1, min(most, MOST_SHOWN)))
+
+
+def _history(
+    tx: Tx, person: Person, channel_id: str, thread: str | None, before: int | str | None, most: int
+) -> list[View]:
+    row = readable(tx, person, channel_id)
+    last = rooms.LAST
+    if before is not None:
+        text = str(before)
+        last = min(int(text), rooms.LAST) if text.isdecimal() and len(text) < 20 else of_channel(tx, row.id, text).seq
+    if thread is None:
+        return messages(tx, rooms.latest(tx, row.id, most, last))
+    root = root_of(tx, row.id, thread)
+    assert root is not None
+    return messages(tx, rooms.thread(tx, root, most, last))
+
+
+async def react(office: Office, person: Person, message_id: str, emoji: str, *, on: bool = True) -> View:
+    """The message with this person's sign on it, or with `on` False without it.
+
+    Raises UsageError for what is no emoji, Unknown, Refused for a viewer.
+    """
+    require_operator(person, "react")
+    sign = room_names.emoji(emoji)
+    return await office.store.write(_react, person, message_id, sign, on, office.clock.now())
+
+
+def _react(tx: Tx, person: Person, message_id: str, emoji: str, on: bool, now: datetime) -> View:
+    row = message(tx, person, message_id)
+    rooms.react(tx, row.id, as_who(person), emoji, now, on=on)
+    return messages(tx, [row])[0]
+
+
+async def find(office: Office, person: Person, named: str, *, project: str | None = None) -> str:
+    """The id of the channel that somebody means by its id, its name with or without `#`, or `@PERSONA`.
+
+    Raises Unknown.
+    """
+    wanted = named.strip()
+    for each in await channels(office, person, project=project, archived=True):
+        name = f"@{each['name']}" if each["kind"] == DM else each["name"]
+        if wanted in (each["id"], name) or wanted.removeprefix("#").lower() == name:
+            return str(each["id"])
+    raise Unknown("channel", named, (), "channel list")
