@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import breaker, circles, conversation, spending, telling, voting
+from interlock.agents import breaker, circles, conversation, scheduled, spending, voting
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.learning import KIND as LEARN
 from interlock.core.values import SYSTEM, Actor
-from interlock.memory import lesson_book
+from interlock.memory import lesson_book, recall
 from interlock.policy.loops import Limits
 from interlock.policy.progress import Stuck
 from interlock.state_machine.table import TaskState
@@ -79,6 +79,8 @@ class Beginning:
     """Taint that comes with what the run is shown at its start."""
     degraded: Sequence[str] = ()
     """What was left out of the prompt, and why."""
+    memory_ids: Sequence[str] = ()
+    """The memories that it shows."""
     unpriced: str | None = None
     """The rate that its model is charged at, in words, where it has no price."""
 
@@ -153,6 +155,7 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
     ledger.open_accounts(tx, what.openings, now)
     conversation.write(tx, claim.run.id, 0, what.lines, now)
     lesson_book.shown(tx, what.lesson_ids, claim.run.id, claim.run.task_id or claim.run.mission_id, now)
+    recall.used(tx, what.memory_ids, now)
     if what.degraded:
         audit.note(
             tx, "PROMPT_DEGRADED", what.actor, now, project_id=claim.run.project_id, run_id=claim.run.id,
@@ -357,7 +360,7 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
     if ending.follow_up is not None and ending.status == "completed":
         ending.follow_up(tx, run, ending.result, now)
     squad.set_status(tx, run.agent_id, "error" if failed else "idle", now, ending.error if failed else None)
-    telling.ended(tx, run, ending.status, ending.error, ending.result, now)
+    scheduled.ended(tx, run, ending.status, ending.error, ending.result, now)
     if run.kind == "task" and ending.status == "completed":
         task = tasks.task(tx, run.task_id)
         if task is not None and task.status == "IN_PROGRESS":

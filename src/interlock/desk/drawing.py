@@ -6,6 +6,7 @@ Answers to commands are in `replies`; how a card looks, each surface's matter.
 from collections.abc import Sequence
 from typing import Any
 
+from interlock.agents import scheduled
 from interlock.core.errors import Conflict, NotFound
 from interlock.core.values import SYSTEM
 from interlock.desk.asking import approval_card
@@ -143,6 +144,8 @@ async def reply_card(office: Office, run_id: str) -> Card | None:
         return None
     run, persona = found
     said = (run.result or "").strip()
+    if run.status == "completed" and (not said or await office.store.read(scheduled.kept_quiet, run_id)):
+        return None
     if run.status == "completed":
         return Card(
             title=persona, passages=(Passage(begun(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),)

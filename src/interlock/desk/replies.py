@@ -35,7 +35,7 @@ def unknown(surface: str, written: str) -> Card:
 def addressless(personas: Iterable[str]) -> Card:
     """What is said to words that nobody is to hear."""
     named = ", ".join(f"`@{name}`" for name in personas)
-    return fault(f"say who is to hear that: begin with one of {named}, or with `run` to start a mission")
+    return fault(f"say who is to hear that: begin with one of {named}, with `run` to start a mission, or say `help`")
 
 
 def help_card(surface: str, one: Command | None = None) -> Card:

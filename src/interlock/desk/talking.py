@@ -3,6 +3,7 @@
 What a run answers is delivered to where it was said; how commands are carried out is in `commands`.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from interlock.agents.context import Runtime
@@ -28,7 +29,7 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
 
     Raises Refused, UsageError.
     """
-    text, place = f"{request.command} {request.words}".strip(), request.place
+    text, place = f"{request.command} {request.words}".strip(), _there(request.place)
     found, count = addressed(text, runtime.personas.personas), len(text.split(maxsplit=2))
     if found is None and count <= MISSPELLED and meant(request.command) is not None:
         return replies.unknown(place.surface, request.command)
@@ -45,6 +46,12 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
     )  # fmt: skip
     waits = await runtime.store.read(hindrance)
     return replies.said(f"{found.persona} has it and waits", in_chat(place.surface, waits)) if waits else None
+
+
+def _there(place: Place) -> Place:
+    """Where a conversation is that begins here: what is said in the open of a channel begins a thread, if it can."""
+    beneath = place.reply.get("beneath")
+    return place if place.thread is not None or beneath is None else replace(place, thread=str(beneath))
 
 
 async def _latest(runtime: Runtime, place: Place) -> str | None:

@@ -17,8 +17,8 @@ from interlock.store.errors import LeaseLost
 from interlock.store.posting import LANES as LANES
 from interlock.store.posting import RUNS as RUNS
 from interlock.store.posting import Post as Post
+from interlock.store.posting import is_awaited, report
 from interlock.store.posting import post as post
-from interlock.store.posting import report
 from interlock.store.tx import Tx, observe, relaxed, small
 
 _TIME = UTCDateTime()
@@ -119,6 +119,7 @@ _FURTHER = {**_TOTALS, "crashes": sa.text("0")}
 """A run that gets further is not what kills its workers."""
 _PROGRESS = _OWN.values(_FURTHER)
 _PROGRESS_FREE = _OWN_FREE.values(_FURTHER)
+_USE_MODEL = _OWN_FREE.values(model=b("ref"))
 _BEGIN = _OWN_FREE.values(
     model=b("ref"), simulated=b("rehearsed", type_=sa.Boolean()), policy_hash=b("policy"),
     deadline_at=b("deadline", type_=_TIME), labels=b("taint", type_=_run.labels.type),
@@ -322,7 +323,7 @@ def finish(
     observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
     if not at_once:
         tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
-    if claim.run.report_to is not None:
+    if is_awaited(claim.run):
         report(tx, claim.run.id, now)
 
 
@@ -332,6 +333,11 @@ def park(tx: Tx, claim: Claim, now: datetime) -> None:
     tx.must(_PARK, claim.params, 1, LeaseLost(claim.run.id))
     observe(tx, "run_parked", run=claim.run, status="waiting")
     tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+
+
+def use_model(tx: Tx, claim: Claim, model: str) -> None:
+    """Has a run work with another model from now on, also when it is parked or taken up by another worker."""
+    tx.must(_USE_MODEL, {**claim.params, "steps": claim.steps, "ref": model}, 1, LeaseLost(claim.run.id))
 
 
 def requeue(

@@ -13,11 +13,14 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
+from interlock.store import outbox
 from interlock.store.schema import Lane, Run, table
 from interlock.store.tx import Tx, observe
 
 LANES = table(Lane)
 RUNS = table(Run)
+REPLY = "reply"
+"""The kind of subject of what an agent answers in a connector: `reply:RUN`."""
 CHILD_END = "child_end"
 """The kind of a run that tells an agent of the end of another run."""
 SAYINGS = frozenset({"message", "comment"})
@@ -53,8 +56,16 @@ _PLACED = sa.select(_lane.next_seq, _lane.clock_at).where(_lane.agent_id == b("a
 """Read after the lane is locked by its change; a returning clause costs SQLite five times as much."""
 _CHILD = sa.select(
     _run.id, _run.project_id, _run.agent_id, _run.kind, _run.status, _run.stop_reason, _run.result, _run.error,
-    _run.fence, _run.report_to, _run.mission_id, _run.simulated, _run.labels,
+    _run.fence, _run.report_to, _run.mission_id, _run.simulated, _run.labels, _run.dm_conversation_id, _run.channel_id,
 ).where(_run.id == b("run"))  # fmt: skip
+
+
+_LAST_PLACE = (
+    sa.select(_run.dm_conversation_id)
+    .where(_run.agent_id == b("agent"), _run.dm_conversation_id.is_not(None), _run.channel_id.is_(None))
+    .order_by(_run.seq.desc())
+    .limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +137,7 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
         task_id=message.task_id,
         trigger_message_id=message.trigger_message_id,
         channel_id=message.channel_id,
-        dm_conversation_id=message.dm_conversation_id,
+        dm_conversation_id=message.dm_conversation_id or _place_of(tx, message),
         model=message.model,
         simulated=message.simulated,
         labels=list(message.labels),
@@ -138,8 +149,23 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
     return message.run_id, True
 
 
+def _place_of(tx: Tx, message: Post) -> str | None:
+    """Where the person is who will want to hear what comes of this: of what wakes an agent later than somebody's words,
+    where it was last talked with in a connector."""
+    if message.by_agent is None and message.kind != CHILD_END:
+        return None
+    row = tx.one(_LAST_PLACE, {"agent": message.agent_id})
+    return None if row is None else str(row.dm_conversation_id)
+
+
+def is_awaited(run: Any) -> bool:
+    """Whether somebody is told of a run's end: the agent that it reports to, or who talks with its agent."""
+    return run.report_to is not None or (run.dm_conversation_id is not None and run.channel_id is None)
+
+
 def report(tx: Tx, run_id: str, now: datetime) -> None:
-    """Tells the agent that a run reports to of its end, in the transaction that ends it; nobody where it has none.
+    """Tells the agent that a run reports to, and who talks with its agent in a connector, of the end of the run, in the
+    transaction that ends it; nobody where it has none. Of an answer without words people are not told.
 
     INVARIANT: each end is told once, whoever ends the run and however often that is tried. A run that a person has had
     tried again ends under another fence, so that end is told too.
@@ -147,7 +173,12 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
     Source: row A19.
     """
     child = tx.one(_CHILD, {"run": run_id})
-    if child is None or child.report_to is None:
+    if child is None:
+        return
+    says = child.status != "completed" or (child.result or "").strip()
+    if says and child.dm_conversation_id is not None and child.channel_id is None:
+        outbox.tell_there(tx, "text", f"{REPLY}:{child.id}", child.dm_conversation_id, now)
+    if child.report_to is None:
         return
     payload = {
         "run": child.id, "agent": child.agent_id, "status": child.status, "stop_reason": child.stop_reason,

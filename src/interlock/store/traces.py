@@ -19,12 +19,6 @@ RUNS, STEPS, MESSAGES, CALLS = table(Run), table(RunStep), table(RunMessage), ta
 _r, _s, _m, _c = RUNS.c, STEPS.c, MESSAGES.c, CALLS.c
 _TIME = UTCDateTime()
 
-_LAST_PLACE = (
-    sa.select(_r.dm_conversation_id)
-    .where(_r.agent_id == b("agent"), _r.dm_conversation_id.is_not(None), _r.channel_id.is_(None))
-    .order_by(_r.seq.desc())
-    .limit(1)
-)
 _RUN = sa.select(RUNS).where(_r.id == b("run_"))
 _BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
 STEPS_OF = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
@@ -105,12 +99,6 @@ _WAITING = (
 def run(tx: Tx, run_id: str) -> Any | None:
     """One run."""
     return tx.one(_RUN, {"run_": run_id})
-
-
-def last_place(tx: Tx, agent_id: str) -> str | None:
-    """The conversation in a connector in which people last talked with an agent, where they did."""
-    row = tx.one(_LAST_PLACE, {"agent": agent_id})
-    return None if row is None else str(row.dm_conversation_id)
 
 
 def run_by_key(tx: Tx, key: str) -> str | None:

@@ -220,3 +220,14 @@ class Deaf(Reception):
     async def run(self) -> None:
         """Works nothing."""
         await asyncio.Event().wait()
+
+
+async def test_an_agent_that_is_named_in_a_channel_answers_in_a_thread_beneath(stage: Stage) -> None:
+    said = payloads.mention("@research what did you find?")
+    assert (await stage.post(said)).status == 200
+    answer = await stage.card("research")
+    assert answer.thread == said["event"]["ts"]
+    again = payloads.mention("and the prices?", thread=answer.thread)
+    assert (await stage.post(again)).status == 200
+    await stage.api.until(lambda slack: len(found(slack, "research")) == 2)
+    assert found(stage.api, "research")[1].thread == answer.thread

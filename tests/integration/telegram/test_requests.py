@@ -72,6 +72,15 @@ async def test_a_group_takes_commands_for_this_bot_only(api: TelegramApi, recept
     assert (second.command, second.place.thread, second.identity) == ("tasks", "77", "telegram:42")
 
 
+async def test_a_group_talks_with_this_bot_by_its_name(api: TelegramApi, reception: Recording) -> None:
+    async with at_work(api, reception):
+        for text in ("@other_bot @research hello", "@interlock_botx hello", "ask @interlock_bot hi", "@interlock_bot"):
+            await api.say(text, chat=GROUP)
+        await api.say("@Interlock_Bot, research: what did you find?", chat=GROUP, topic=77)
+        (found,) = await reception.count(1)
+    assert (found.command, found.words, found.place.thread) == ("research:", "what did you find?", "77")
+
+
 async def test_a_topic_is_one_only_where_telegram_says_so(api: TelegramApi, reception: Recording) -> None:
     async with at_work(api, reception):
         await api.say("/tasks", chat=GROUP, message_thread_id=5)

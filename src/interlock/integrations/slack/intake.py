@@ -91,10 +91,16 @@ def of_event(body: Payload) -> Request | None:
         key=_key(body["event_id"]),
         identity=_identity(event["user"]),
         name=event["user"],
-        place=Place(SURFACE, event["channel"], event.get("thread_ts"), event["user"]),
+        place=Place(SURFACE, event["channel"], event.get("thread_ts"), event["user"], _beneath(event)),
         command=command,
         words=words,
     )
+
+
+def _beneath(event: Payload) -> dict[str, Any]:
+    """What was said in a channel is answered in a thread of its own."""
+    ts = event.get("ts")
+    return {"beneath": str(ts)} if ts and event.get("channel_type") != "im" else {}
 
 
 def _command(text: str) -> tuple[str, str]:

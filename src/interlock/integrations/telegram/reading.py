@@ -28,6 +28,7 @@ QUESTIONS = {
 """What is asked for the words that a command lacks, by command."""
 FIELDS = {"deny": "reason", "approve": "note"}
 """Where in a request these words go."""
+_MENTION = re.compile(r"@([A-Za-z0-9_]{1,64})[,:]?\s+")
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?:\s+(.*))?", re.DOTALL)
 _IDENT = "([A-Za-z0-9_-]{1,62}(?::[a-z0-9-]{1,20})?)"
 """An id, and what is said with it after a colon."""
@@ -117,10 +118,18 @@ def _said(update: Update, message: Message, me: User) -> Request | None:
         for command, asked in _ASKED.items():
             if (found := asked.fullmatch(above.text or "")) is not None:
                 return _request(update, sender, place, command, fields={"id": found[1], FIELDS[command]: text})
-    if message.chat.type != "private" or not text:
+    if message.chat.type != "private":
+        text = _without_mention(text, me)
+    if not text:
         return None
     word, *rest = text.split(maxsplit=1)
     return _request(update, sender, place, word, words="".join(rest))
+
+
+def _without_mention(text: str, me: User) -> str:
+    """What somebody says to the bot by name in a group; nothing where it is not said to the bot."""
+    found = _MENTION.match(text)
+    return text[found.end() :] if found is not None and found[1].lower() == (me.username or "").lower() else ""
 
 
 def _command(update: Update, sender: User, place: Place, text: str, me: User, *, private: bool) -> Request | None:
