@@ -83,7 +83,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     if brief.learning is not None:
         openings = (*openings, brief.learning)
         spender = replace(spender, accounts=tuple(sorted((*spender.accounts, brief.learning.id))))
-    limit_s = runtime.settings.times.chat_run_s if chat else runtime.settings.times.task_run_s
+    limit_s = _limit_s(runtime, run)
     session = Session(
         runtime=runtime,
         claim=claim,
@@ -115,6 +115,15 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     session.openings = openings
     session.watch = breaker.resumed(brief, unanswered=False)
     return session
+
+
+def _limit_s(runtime: Runtime, run: Any) -> float:
+    """How long a run may take: as its workflow says, where the task follows one. Source: row A14."""
+    times = runtime.settings.times
+    if run.kind == "chat":
+        return times.chat_run_s
+    own = run.payload.get("timeout_s") if run.kind == "task" else None
+    return float(own) if own is not None else times.task_run_s
 
 
 def _taint(brief: Brief) -> frozenset[str]:

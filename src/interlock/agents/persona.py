@@ -11,12 +11,13 @@ from typing import Any
 from pydantic import PrivateAttr, ValidationError
 
 from interlock.agents import persona_schema as schema
-from interlock.agents.tool_names import COMMON_TOOLS
+from interlock.agents.reading import read_bounded
+from interlock.agents.tool_names import COMMON_TOOLS, COORDINATION_TOOLS
+from interlock.agents.tool_names import COORDINATOR as COORDINATOR
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 from interlock.core.values import digest, microusd
 
-COORDINATOR = "coordinator"
 LEARNER = "learner"
 
 
@@ -28,13 +29,14 @@ class Persona(schema.PersonaFields):
 
     @property
     def offered_tools(self) -> frozenset[str]:
-        """The tools it may be offered: those of its file and those of all personas. Source: row G1."""
-        return COMMON_TOOLS.union(self.tools)
+        """The tools it may be offered: those of its file and those of all personas. Source: rows A4, G1."""
+        named = COORDINATION_TOOLS.intersection(self.tools) if self.name == COORDINATOR else self.tools
+        return COMMON_TOOLS.union(named)
 
     @property
     def takes_tasks(self) -> bool:
         """Whether tasks can be given to it; the Coordinator and the Learner have none."""
-        return bool(self.task_types)
+        return bool(self.task_types) and self.name != COORDINATOR
 
     @property
     def daily_microusd(self) -> int:
@@ -172,7 +174,7 @@ def _files(folder: Path, faults: list[str]) -> Iterator[Path]:
 
 def _read(path: Path, known_tools: frozenset[str]) -> Persona | _Refusal:
     try:
-        document = strict_yaml.parse(path.read_bytes(), source=str(path))
+        document = strict_yaml.parse(read_bounded(path, strict_yaml.LARGEST_BYTES), source=str(path))
     except OSError as error:
         return _Refusal(path.stem, [f"{path}:1: cannot be read: {(error.strerror or str(error)).lower()}"])
     except ConfigError as error:
@@ -181,7 +183,7 @@ def _read(path: Path, known_tools: frozenset[str]) -> Persona | _Refusal:
     if not isinstance(data, dict):
         return _Refusal(path.stem, [f"{path}:1: a persona is a mapping: start with `schema_version: 1`"])
     name = data["name"] if isinstance(data.get("name"), str) else path.stem
-    if fault := _version_fault(data):
+    if fault := version_fault(data):
         return _Refusal(name, [document.fault(("schema_version",), fault)])
     try:
         return Persona.model_validate(data, context={"known_tools": known_tools})
@@ -189,7 +191,8 @@ def _read(path: Path, known_tools: frozenset[str]) -> Persona | _Refusal:
         return _Refusal(name, [document.fault(at, problem) for at, problem in schema.faults_of(error)])
 
 
-def _version_fault(data: Mapping[str, Any]) -> str | None:
+def version_fault(data: Mapping[str, Any]) -> str | None:
+    """What is wrong with the schema version of a file; None where it is one that this version reads."""
     version = data.get("schema_version")
     if "schema_version" not in data:
         near = [key for key in data if isinstance(key, str) and schema.suggestion(key, ["schema_version"])]

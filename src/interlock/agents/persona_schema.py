@@ -13,7 +13,7 @@ from pydantic import field_validator as check
 from pydantic import model_validator as check_all
 from pydantic_core import ErrorDetails
 
-from interlock.agents.tool_names import FIXED_TOOLS
+from interlock.agents.tool_names import COORDINATION_TOOLS, COORDINATOR, FIXED_TOOLS
 from interlock.llm.messages import ModelRef
 from interlock.policy.budgets import AGENT_DAY, CHAT_RUN, RUN, USD
 
@@ -28,6 +28,9 @@ BUDGETS_USD: Mapping[str, Mapping[str, float]] = {
 TEMPLATE_NAMES = ("name", "title", "role", "project")
 """What `{{…}}` in a prompt may name."""
 LONGEST_TEXT = 20_000
+HIDDEN = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+"""Marks that turn the direction of text, or are not seen at all; no script needs them in a persona."""
+KeysBeside = Callable[[tuple[str | int, ...]], list[str]]
 _TEMPLATE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 
@@ -42,7 +45,8 @@ def _shaped(pattern: str, expected: str) -> Callable[[str], str]:
     return checked
 
 
-def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+def distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    """The values, none of which is there twice, whatever its case. Raises ValueError."""
     seen: set[str] = set()
     for value in values:
         if value.casefold() in seen:
@@ -60,6 +64,8 @@ def _one_line(value: str) -> str:
 def _prose(value: str) -> str:
     if not value.strip():
         raise ValueError("is empty")
+    if found := HIDDEN.search(value):
+        raise ValueError(f"has the invisible character U+{ord(found.group()):04X}, which hides words from readers")
     if len(value) > LONGEST_TEXT:
         raise ValueError(f"has {len(value):,} characters: {LONGEST_TEXT:,} are the most")
     return value.strip() + "\n"
@@ -128,12 +134,12 @@ class PersonaFields(Schema):
     role: Line
     trust: Trust
     risk_profile: Risk
-    triggers: Annotated[tuple[Trigger, ...], AfterValidator(_distinct)] = ()
-    capabilities: Annotated[tuple[Capability, ...], AfterValidator(_distinct)] = ()
-    task_types: Annotated[tuple[TaskType, ...], AfterValidator(_distinct)] = ()
-    tools: Annotated[tuple[Tool, ...], AfterValidator(_distinct)] = ()
+    triggers: Annotated[tuple[Trigger, ...], AfterValidator(distinct)] = ()
+    capabilities: Annotated[tuple[Capability, ...], AfterValidator(distinct)] = ()
+    task_types: Annotated[tuple[TaskType, ...], AfterValidator(distinct)] = ()
+    tools: Annotated[tuple[Tool, ...], AfterValidator(distinct)] = ()
     model: Model | None = None
-    fallbacks: Annotated[tuple[Model, ...], AfterValidator(_distinct)] = ()
+    fallbacks: Annotated[tuple[Model, ...], AfterValidator(distinct)] = ()
     budget: Budget
     limits: Limits = Limits()
     max_tokens: Annotated[int, Strict(), Field(ge=256, le=128_000)] = 4096
@@ -142,6 +148,7 @@ class PersonaFields(Schema):
     mbti: Mbti | None = None
     soul: Prose
     prompt: Prose | None = None
+    prompt_mode: Literal["full", "minimal", "none"] | None = None
 
     @check_all(mode="before")
     @classmethod
@@ -161,7 +168,19 @@ class PersonaFields(Schema):
         unknown = [f"`{tool}`{suggestion(tool, known)}" for tool in tools if tool not in known]
         if unknown:
             raise ValueError(f"names no tool by {', '.join(unknown)}")
+        if info.data.get("name") == COORDINATOR and (others := [t for t in tools if t not in COORDINATION_TOOLS]):
+            raise ValueError(
+                f"gives the coordinator {', '.join(f'`{each}`' for each in others)}: it does no work itself, and may "
+                f"have {', '.join(sorted(COORDINATION_TOOLS))}"
+            )
         return tools
+
+    @check("task_types", mode="after")
+    @classmethod
+    def _works(cls, task_types: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.context is not None and task_types and info.data.get("name") == COORDINATOR:
+            raise ValueError("gives the coordinator work: it gives out tasks and takes none, write []")
+        return task_types
 
     @check("prompt", mode="after")
     @classmethod
@@ -187,23 +206,26 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f": did you mean `{near[0]}`?" if near else ""
 
 
-def faults_of(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """Each fault as the path of the value that has it (a missing key: of its parent) and the problem in words."""
+def faults_of(error: ValidationError, beside: KeysBeside | None = None) -> list[tuple[tuple[str | int, ...], str]]:
+    """Each fault as the path of the value that has it (a missing key: of its parent) and the problem in words.
+
+    `beside` gives the keys that there are where an unknown one was found; without it, those of a persona.
+    """
     out = []
     for detail in error.errors(include_url=False):
         path = detail["loc"]
         at = path[:-1] if detail["type"] == "missing" else path
-        out.append((at, _worded(detail, path)))
+        out.append((at, _worded(detail, path, beside or _keys_beside)))
     return out
 
 
-def _worded(detail: ErrorDetails, path: tuple[str | int, ...]) -> str:
+def _worded(detail: ErrorDetails, path: tuple[str | int, ...], beside: KeysBeside) -> str:
     label = f"`{_dotted(path)}`"
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "missing":
         return f"{label} is missing"
     if kind == "extra_forbidden":
-        known = _keys_beside(path)
+        known = beside(path)
         hint = suggestion(str(path[-1]), known) or f": the keys are {', '.join(known)}"
         return f"unknown key {label}{hint}"
     if kind == "value_error":

@@ -52,3 +52,10 @@ FIXED_TOOLS = COMMON_TOOLS | frozenset(
     }
 )
 """Every name that is fixed, installed or not. Source: interfaces, "Tool names"."""
+
+COORDINATOR = "coordinator"
+"""The persona that gives work out."""
+COORDINATION_TOOLS = frozenset(
+    {"create_task", "update_task", "list_tasks", "get_task", "file_read", "database", "notification"}
+)
+"""What the coordinator may have beside the tools of all personas, whatever a file or a setting says. Source: row A4."""

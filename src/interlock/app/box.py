@@ -192,16 +192,19 @@ class Interlock:
         deadline: datetime | None = None,
         idempotency_key: str | None = None,
         checks: Sequence[Mapping[str, Any]] = (),
+        workflow: str | None = None,
+        inputs: Mapping[str, str] | None = None,
     ) -> str:
         """Starts a mission and returns its id; it gets on where a process executes this home.
 
-        `checks` are what its deliverable must pass, such as `{"kind": "contains", "text": "Sources"}`.
+        `checks` are what its deliverable must pass, such as `{"kind": "contains", "text": "Sources"}`. A `workflow`
+        stands in place of a plan, with its `inputs`.
 
-        Raises UsageError for a goal, a check, a budget, a model or a deadline that cannot be.
+        Raises UsageError for a goal, a check, a budget, a model, a deadline or a workflow that cannot be.
         """
         return await submit(
             self.runtime, self.person, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
-            idempotency_key=idempotency_key, checks=checks,
+            idempotency_key=idempotency_key, checks=checks, workflow=workflow, inputs=inputs,
         )  # fmt: skip
 
     async def run(self, goal: str, **options: Any) -> MissionResult:

@@ -64,8 +64,9 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     """
     faults: list[str] = []
     toolbox = Toolbox([*builtin_tools(), *tools])
-    linked = [file for folder in settings.personas for file in sorted(folder.glob("*")) if file.is_symlink()]
-    _collect(faults, lambda: refuse_workspace(settings, settings.prices, *settings.personas, *linked))
+    folders = (*settings.personas, *settings.workflows)
+    linked = [file for folder in folders for file in sorted(folder.glob("*")) if file.is_symlink()]
+    _collect(faults, lambda: refuse_workspace(settings, settings.prices, *folders, *linked))
     policy = _collect(faults, lambda: load_policy_of(settings))
     prices = _collect(faults, lambda: load_prices(settings.prices))
     personas = load_all_personas(settings, toolbox).with_needs(toolbox.needs)

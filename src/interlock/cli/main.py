@@ -30,6 +30,7 @@ from interlock.cli import (
     serving,
     signing,
     starting,
+    workflows,
 )
 from interlock.core.errors import InterlockError
 
@@ -96,6 +97,7 @@ def build() -> typer.Typer:
         for verb, command in more.items():
             group.command(verb)(command)
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
+    app.add_typer(workflows.workflow(), name="workflow", rich_help_panel="Missions")
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(database.database(), name="db", rich_help_panel="Start")
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")

@@ -42,6 +42,12 @@ def run(
     deadline: Annotated[
         str | None, typer.Option("--deadline", metavar="T", help="Such as 30m, 2h or 2026-12-24T18:00.")
     ] = None,
+    workflow: Annotated[
+        str | None, typer.Option("--workflow", metavar="W", help="A workflow in place of a plan: `workflow list`.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A value that the workflow asks for.")
+    ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch it to its end, or only start it.")] = True,
     approve: Annotated[
@@ -58,8 +64,10 @@ def run(
     here = approve or (Approve.ASK if sys.stdin.isatty() and sys.stdout.isatty() and not as_json else Approve.QUEUE)
     ends = None if deadline is None else moment(deadline, SystemClock().now().astimezone())
     opening.load_everything()
-    demanded = _checks(check, checks)
-    mission = _Mission(goal, model, budget, ends, project, wait, here is Approve.ASK, as_json, demanded)
+    demanded, given = _checks(check, checks), _inputs(inputs or [])
+    mission = _Mission(
+        goal, model, budget, ends, project, wait, here is Approve.ASK, as_json, demanded, workflow, given
+    )  # fmt: skip
     raise typer.Exit(opening.run(mission.run()))
 
 
@@ -69,6 +77,18 @@ def _checks(texts: list[str] | None, file: Path | None) -> list[dict[str, Any]]:
     from interlock.desk import evidence
 
     return evidence.written(texts or (), file)
+
+
+def _inputs(texts: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"`{text[:60]}` is no input: write NAME=VALUE")
+        if name.strip() in found:
+            raise UsageError(f"the input `{name.strip()[:60]}` is given twice")
+        found[name.strip()] = value
+    return found
 
 
 def moment(text: str, now: datetime) -> datetime:
@@ -100,9 +120,12 @@ class _Mission:
         asks: bool,
         as_json: bool,
         checks: list[dict[str, Any]],
+        workflow: str | None,
+        inputs: dict[str, str],
     ) -> None:
         self.goal, self.model, self.budget_usd, self.deadline, self.project = goal, model, budget_usd, deadline, project
         self.wait, self.asks, self.as_json, self.checks = wait, asks, as_json, checks
+        self.workflow, self.inputs = workflow, inputs
 
     async def run(self) -> int:
         from interlock.app.box import Interlock
@@ -114,7 +137,7 @@ class _Mission:
                 report_faults(box)
                 mission_id = await box.submit(
                     self.goal, budget_usd=self.budget_usd, model=self.model, deadline=self.deadline,
-                    checks=self.checks,
+                    checks=self.checks, workflow=self.workflow, inputs=self.inputs,
                 )  # fmt: skip
                 if not self.wait:
                     return await _started(box, mission_id, self.as_json)

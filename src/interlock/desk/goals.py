@@ -9,6 +9,7 @@ from interlock.agents.persona import COORDINATOR
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import microusd, usd
+from interlock.desk import workflows
 from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place
 from interlock.graph.applying import POLICY
@@ -35,18 +36,22 @@ async def submit(
     idempotency_key: str | None = None,
     place: Place | None = None,
     checks: Sequence[Mapping[str, Any]] = (),
+    workflow: str | None = None,
+    inputs: Mapping[str, str] | None = None,
 ) -> str:
     """Starts a mission and returns its id; the same idempotency key in a project gives the first one. Source: row A1.
 
     `place` is where in a chat it was said: the mission's thread is there. A model that only rehearses stays with the
-    mission, so that no later process takes another for it. `checks` are what its deliverable must pass.
+    mission, so that no later process takes another for it. `checks` are what its deliverable must pass. A `workflow`,
+    or one that the goal names, stands in place of a plan, with its `inputs`. Source: row A14.
 
-    Raises UsageError for a goal, a check, a budget, a model or a deadline that cannot be; Refused for a viewer.
+    Raises UsageError for a goal, a check, a budget, a model, a deadline or a workflow that cannot be; Refused for a
+    viewer.
     """
     require_operator(person, "start missions")
     plan = await wish(
         runtime, person.id, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
-        idempotency_key=idempotency_key or new_id("key"), place=place, checks=checks,
+        idempotency_key=idempotency_key or new_id("key"), place=place, checks=checks, workflow=workflow, inputs=inputs,
     )  # fmt: skip
     return await runtime.store.write(launch, plan, runtime.clock.now())
 
@@ -63,6 +68,8 @@ async def wish(
     deadline: datetime | None = None,
     place: Place | None = None,
     checks: Sequence[Mapping[str, Any]] = (),
+    workflow: str | None = None,
+    inputs: Mapping[str, str] | None = None,
 ) -> Launch:
     """A mission to be launched in the name of a person whose right to do so was checked.
 
@@ -90,6 +97,7 @@ async def wish(
         deadline_at=deadline,
         origin=None if place is None else Origin(place.surface, place.channel, place.thread),
         checks=checks_of(runtime, requested_by, checks),
+        workflow=await workflows.chosen(runtime, text, workflow, inputs or {}, limit),
     )
 
 

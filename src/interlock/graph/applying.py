@@ -91,9 +91,11 @@ class Applier:
         return Actor(ActorKind.AGENT, self.view.coordinator_agent_id, COORDINATOR)
 
     def _checks(self, task: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-        """What the policy demands of a task of its type; a review is held to nothing but its verdict."""
-        demanded = () if task["reviews"] else self.waits.checks.get(task["type"], ())
-        return [{**check, "by": POLICY.id} for check in demanded] or None
+        """What the policy and its workflow demand of a task; a review is held to nothing but its verdict."""
+        if task["reviews"]:
+            return None
+        demanded = [{**check, "by": POLICY.id} for check in self.waits.checks.get(task["type"], ())]
+        return [*demanded, *task.get("checks", ())] or None
 
     def _advance(self, e: Effect, to: str, **more: Any) -> None:
         actor = self.coordinator if e.get("as", "coordinator") == "coordinator" else SYSTEM
@@ -168,7 +170,10 @@ class Applier:
 
     def _post_work(self, e: Effect, agent_id: str, due_at: datetime | None) -> None:
         payload = {"purpose": e["purpose"], "task_id": e["task"]}
-        taint = self.view.taint(self.view.task(e["task"]))
+        task = self.view.task(e["task"])
+        if (step := self.view.step(task)) is not None and step.timeout_s is not None:
+            payload["timeout_s"] = step.timeout_s
+        taint = self.view.taint(task)
         self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at, labels=taint)
 
     def check(self, e: Effect) -> None:

@@ -13,6 +13,7 @@ from interlock.agents.quoting import one_line
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.graph.state import GRAPH_VERSION
+from interlock.graph.workflow import Workflow
 from interlock.store import audit, conversations, coordination, ledger, missions, outbox, squad, tasks
 from interlock.store.conversations import Origin
 from interlock.store.ledger import Opening
@@ -42,6 +43,8 @@ class Launch:
     """Where in a chat it was started; its thread is there too."""
     checks: Sequence[Mapping[str, Any]] = ()
     """What the mission's own deliverable must pass; each with `by`, who demands it. Source: row A20."""
+    workflow: Workflow | None = None
+    """What stands in place of a plan; the mission keeps it as it is now."""
     mission_id: str = field(default_factory=lambda: new_id("mis"))
 
 
@@ -74,12 +77,15 @@ def launch(tx: Tx, wish: Launch, now: datetime) -> str:
         Mission, id=wish.mission_id, project_id=wish.project_id, goal=wish.goal, model=wish.model,
         simulated=wish.simulated, graph_version=GRAPH_VERSION, coordinator_agent_id=coordinator,
         thinker_agent_id=thinker, requested_by=wish.requested_by, deadline_at=wish.deadline_at, created_at=now,
+        workflow=None if wish.workflow is None else wish.workflow.to_json(),
     )  # fmt: skip
+    followed = {} if wish.workflow is None else {"workflow": wish.workflow.name}
     opening = Opening(f"mission:{wish.mission_id}", "mission", wish.mission_id, wish.project_id, wish.budget_microusd)
     ledger.open_accounts(tx, [opening], now)
     audit.note(
         tx, "MISSION_STARTED", Actor(ActorKind.HUMAN, wish.requested_by), now, project_id=wish.project_id,
         mission_id=wish.mission_id, goal=wish.goal, budget_microusd=wish.budget_microusd, simulated=wish.simulated,
+        **followed,
     )  # fmt: skip
     _open_threads(tx, wish, now)
     missions.notify(tx, wish.mission_id, "goal", {}, now)

@@ -11,6 +11,7 @@ from interlock.core.errors import NotFound
 from interlock.core.values import usd
 from interlock.graph.delegation import Candidate
 from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, Vote, highest
+from interlock.graph.workflow import Workflow
 from interlock.policy.budgets import day_key
 from interlock.policy.checks import stored
 from interlock.store import checkpoints, coordination, evidence, ledger, looks, missions, squad, tasks, votes
@@ -65,6 +66,7 @@ def load(
         texts=_texts(tx, root, others),
         consensus=consensus,
         looks=frozenset(looks.of_mission(tx, mission_id)),
+        workflow=Workflow.from_json(mission.workflow) if mission.workflow else None,
     )
     return Loaded(view, tuple(missions.pending(tx, mission_id)), checkpoint.id if checkpoint else None)
 

@@ -40,6 +40,10 @@ class PlanTask:
     budget_share: float
     depends_on: tuple[str, ...] = ()
     reviews: str | None = None
+    budget_microusd: int | None = None
+    """What a person has set for it, in place of its share."""
+    checks: tuple[Mapping[str, Any], ...] = ()
+    """What it must pass beside what the policy demands, as a person wrote it."""
 
     def to_json(self) -> dict[str, Any]:
         """As a plan's JSON has it."""
@@ -58,9 +62,12 @@ class Plan:
         return {"summary": self.summary, "tasks": [task.to_json() for task in self.tasks]}
 
     def budgets_microusd(self, limits: "PlanLimits") -> dict[str, int]:
-        """What each task may cost: its share of the mission's budget, at most what its type may."""
+        """What each task may cost: its share of the mission's budget, at most what its type may; or what is set."""
+        most = limits.task_budgets_microusd
         return {
-            task.key: min(floor(task.budget_share * limits.budget_microusd), limits.task_budgets_microusd[task.type])
+            task.key: min(floor(task.budget_share * limits.budget_microusd), most[task.type])
+            if task.budget_microusd is None
+            else task.budget_microusd
             for task in self.tasks
         }
 

@@ -12,14 +12,17 @@ from interlock.graph.fallback import fallback_plan
 from interlock.graph.plan import Plan, PlanLimits, parse_plan
 from interlock.graph.state import State, Step, wait_at
 from interlock.graph.view import MissionView, Question, RunView, derived_id
+from interlock.graph.workflow import Workflow
 
 MOST_TRIES = 2
 """A plan is asked for again once. Source: row A3."""
 
 
 def plan(state: State, runtime: Step) -> State:
-    """Takes the mission up and asks for a plan."""
+    """Takes the mission up and asks for a plan, unless a workflow stands in its place."""
     view = runtime.context
+    if view.follows is not None:
+        return _follow(state, view, view.follows)
     number = len(view.thoughts("plan")) + 1
     prompt = plan_message(
         view.goal,
@@ -41,6 +44,13 @@ def _taken_up(view: MissionView) -> list[Effect]:
         effects.take_up(view),
         effects.move(root, "IN_PROGRESS", "coordinator", "planning", f"start:{root.id}:v{root.version}"),
     ]
+
+
+def _follow(state: State, view: MissionView, workflow: Workflow) -> State:
+    """Makes the workflow's steps the mission's tasks; where people approve plans, they approve this one too."""
+    found = workflow.plan(view.goal, view.budget_microusd)
+    settled = _settled(state, view, found, "workflow", [], [])
+    return {**settled, "effects": [*state.get("effects", []), *_taken_up(view), *settled["effects"]]}
 
 
 def check(state: State, runtime: Step) -> State:
@@ -138,15 +148,20 @@ def _adopted(
             "budget_microusd": budgets[task.key],
             "depends_on": [ids[key] for key in task.depends_on],
             "reviews": ids[task.reviews] if task.reviews else None,
+            "checks": [{**each, "by": f"workflow:{view.follows.name}"} for each in task.checks] if view.follows else [],
         }
         for task in found.tasks
     ]
     reason = f"the model's plan, at try {len(tries)}"
+    more: dict[str, Any] = {}
     if source == "fallback":
         reason = f"no usable plan after {len(tries)} tries: the fallback planner made one from trigger words"
+    elif (followed := view.follows) is not None:
+        reason = f"the workflow `{followed.name}` stands in place of a plan"
+        more = {"workflow": followed.name, "file": followed.source, "digest": followed.digest}
     inputs = {
         "source": source, "goal": view.goal, "runs": [run.id for run in tries], "errors": errors,
-        "tasks": {task.key: ids[task.key] for task in found.tasks}, "summary": found.summary,
+        "tasks": {task.key: ids[task.key] for task in found.tasks}, "summary": found.summary, **more,
     }  # fmt: skip
     return [
         effects.create(rows, found.summary, sum(budgets.values())),

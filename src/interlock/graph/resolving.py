@@ -87,9 +87,9 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
             effects.decide("resolution", reason, inputs, task),
             *(asked or _ask_again(view, task, "BUDGET", reason)),
         ]
-    if tries % TRIES and run.stop_reason != "dead_letter":
+    if (tried := tries % _limit(view, task)) and run.stop_reason != "dead_letter":
         reason = f"try {tries} failed and is made again: {run.trouble}"
-        again = effects.work(view, task, attempt=tries, delay_s=BACKOFF_S[tries % TRIES - 1])
+        again = effects.work(view, task, attempt=tries, delay_s=BACKOFF_S[min(tried, len(BACKOFF_S)) - 1])
         return [counted, again, effects.decide("resolution", reason, inputs, task)]
     reason = f"{tries} tries failed, the last one because {run.trouble}" if tries > 1 else f"it failed: {run.trouble}"
     return [
@@ -98,6 +98,12 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
         effects.decide("resolution", reason, inputs, task),
         *_ask_again(view, task, "FAILURE", reason),
     ]
+
+
+def _limit(view: MissionView, task: TaskView) -> int:
+    """How often a task is tried before a person is asked: as its workflow says, where it follows one."""
+    step = view.step(task)
+    return TRIES if step is None else step.retries + 1
 
 
 def _ask_again(view: MissionView, task: TaskView, kind: str, reason: str) -> list[Effect]:

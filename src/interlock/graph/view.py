@@ -10,6 +10,7 @@ from datetime import datetime
 from interlock.agents.persona import Persona
 from interlock.core.values import digest
 from interlock.graph.delegation import Candidate
+from interlock.graph.workflow import Step, Workflow
 
 ENDED = frozenset({"DONE", "CANCELED"})
 WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
@@ -197,6 +198,18 @@ class MissionView:
     """Whether models are asked where author and reviewer do not agree."""
     looks: frozenset[str] = frozenset()
     """Keys of the Learner's runs so far."""
+    workflow: Workflow | None = None
+    """What it was started with in place of a plan."""
+
+    @property
+    def follows(self) -> Workflow | None:
+        """The workflow that stands in place of a plan; None without one, or where a person wanted another plan."""
+        refused = any(q.kind == "PLAN" and q.status == "denied" for q in self.questions)
+        return None if refused or self.thoughts("plan") else self.workflow
+
+    def step(self, task: TaskView) -> Step | None:
+        """The step of the workflow that a task is; None where it is none, or no workflow is followed."""
+        return self.follows.step(task.key) if self.follows is not None and task.reviews is None else None
 
     def task(self, task_id: str) -> TaskView:
         """One of its tasks, or its root."""

@@ -22,6 +22,9 @@ SECRET_RULE = "builtin:secret"
 PRODUCTION_RULE = "builtin:production"
 UNFIT_RULE = "builtin:unfit-arguments"
 FAILED_RULE = "builtin:undecided"
+COORDINATOR_RULE = "builtin:coordinator-reads"
+COORDINATOR = "coordinator"
+"""The persona that reads the database, and changes nothing in it. Source: row A4."""
 MOST_KEPT = 4_096
 _UNMADE: Any = object()
 _TOO_LARGE = "the arguments are too large for its condition"
@@ -100,6 +103,11 @@ class _Verdict:
         self.raise_to(found.risk, found.rule, found.reason)
         self.held |= found.holds
 
+    def deny(self, rule: str, reason: str) -> None:
+        self.denied = True
+        self.rules.append(rule)
+        self.reasons.append(reason)
+
     def match(self, rule: Rule, outcome: bool | str) -> None:
         self.rules.append(rule.id)
         if outcome is not True:
@@ -152,6 +160,8 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
         verdict.take(each)
     for rule, outcome in matching:
         verdict.match(rule, outcome)
+    if who.persona == COORDINATOR and call.tool == "database" and any("database-" in each.rule for each in found):
+        verdict.deny(COORDINATOR_RULE, "the coordinator does no work itself: it only reads the database")
     return _decision(verdict, call, who, policy, terms)
 
 

@@ -1,0 +1,185 @@
+"""Finding the words of triggers in a text, in any language: where they stand, and whether they are taken back.
+
+What follows from them is routing's and delegation's matter.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+LARGEST_GAP = 3
+"""Words that may stand between those of a trigger: `fix bug` is found in "fix the login bug"."""
+REACH = 4
+"""Words over which one that takes back reaches."""
+_INNER = frozenset("'&/+-.")
+_JOINED = re.compile("[\u1100-\u11ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")  # fmt: skip # noqa: E501
+"""Letters of scripts in which words are not set apart."""
+_BRITISH = re.compile(r"(?<=\w\w)([iy])s(?=(?:e|es|ed|ing)$)")
+_HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
+_CLAUSE = re.compile(r"[.!?;:]+(?=\s|$)|[\n,。！？；：、，…]|\s[–—-]\s|\b(?:but|sondern|mais|sino|aber|pero|но)\b")
+_SENTENCE = re.compile(r"[.!?;:\n]+(?=\s|$)|[。！？；：\n]")
+_NEGATIONS = frozenset(
+    "no not never without don't dont doesn't didn't won't isn't aren't cannot can't couldn't shouldn't wouldn't "
+    "neither nor nothing instead rather avoid skip stop nicht kein keine keinen keiner keines ohne nie niemals statt "
+    "ne pas sans jamais sin nunca jamás non senza mai não nao sem nie bez niet geen zonder не без никогда нет "
+    "inte utan ikke uden değil".split()
+)
+_NEGATED_JOINED = re.compile("不要|不用|别|別|不是|没有|沒有|無需|无需|しない|しなく|せずに|하지")
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|\"[^\"\n]*\""
+    r"|(?<!\w)['‘][^'’\n]*['’](?!\w)",
+    re.DOTALL,
+)
+_CITED = re.compile(r"^[ \t]*(?:>|&gt;).*$", re.MULTILINE)
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\bwww\.\S+|\S+@\S+\.\w+|(?<!\w)[@#]\w+|(?<!\w)(?:~|\.{1,2})?/[\w./-]+", re.IGNORECASE)  # fmt: skip # noqa: E501
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A trigger where it was found. `at` counts words from the beginning of its sentence."""
+
+    trigger: str
+    at: int
+    negated: bool
+
+    @property
+    def weight(self) -> int:
+        """One for each of its words."""
+        return len(self.trigger.split())
+
+
+def own_words(text: str, *, most_quoted: int = 0) -> str:
+    """What somebody says in a text themselves: without quotations, code and addresses.
+
+    Quotations of at most `most_quoted` words stay, such as a name.
+    """
+
+    def kept(found: re.Match[str]) -> str:
+        return found[0] if len(found[0].split()) <= most_quoted else " … "
+
+    return _ADDRESS.sub(" … ", _QUOTED.sub(kept, _CITED.sub(" … ", text)))
+
+
+def find_triggers(text: str, triggers: Iterable[str]) -> tuple[str, ...]:
+    """Those of the triggers that occur in the text, by whole words, whatever their case and common endings."""
+    plain = folded(text)
+    sentences = [words_of(sentence) for sentence in _SENTENCE.split(plain)]
+    return tuple(t for t in triggers if _occurs_anywhere(_parts(t), plain, sentences))
+
+
+def hits(text: str, triggers: Iterable[str]) -> Iterator[Hit]:
+    """Every trigger that occurs, once: where it is not taken back, if it is somewhere so."""
+    plain = folded(text)
+    clauses = list(_clauses(plain))
+    for trigger in triggers:
+        parts = _parts(trigger)
+        found = [
+            Hit(trigger, before + at, _taken_back(words, at, clause))
+            for clause, words, before in clauses
+            if (at := _place(parts, clause, words)) >= 0
+        ]
+        if found:
+            yield min(found, key=lambda hit: (hit.negated, hit.at))
+
+
+def weight(found: Sequence[str]) -> int:
+    """What matched triggers weigh together: one for each of their words."""
+    return sum(len(trigger.split()) for trigger in found)
+
+
+def folded(text: str) -> str:
+    """A text as it is compared: composed, without case in any language, with one kind of apostrophe.
+
+    The Turkish dotted and dotless i count as the i that they are spelled as elsewhere.
+    """
+    if text.isascii():
+        return text.lower()
+    same = unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i").replace("ı", "i")
+    return unicodedata.normalize("NFC", same).replace("’", "'")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a folded text; a name with points in it, such as a file's, is one word."""
+    if text.isascii():
+        return [word for each in _ASCII_WORD.findall(text) if (word := each.strip("'&/-."))]
+    words, current = [], ""
+    for char in text:
+        if char.isalnum() or char == "_" or char in _INNER or unicodedata.category(char)[0] == "M":
+            current += char
+        elif current:
+            words.append(current)
+            current = ""
+    return [word for each in (*words, current) if (word := each.strip("'&/-."))]
+
+
+_ASCII_WORD = re.compile(r"[\w'&/+.-]+")
+
+
+def _clauses(plain: str) -> Iterator[tuple[str, list[str], int]]:
+    """Each clause with its words, and how many words of its sentence stand before it."""
+    for sentence in _SENTENCE.split(plain):
+        before = 0
+        for clause in _CLAUSE.split(sentence):
+            words = words_of(clause or "")
+            yield clause or "", words, before
+            before += len(words)
+
+
+@lru_cache(maxsize=4096)
+def _parts(trigger: str) -> tuple[str, ...]:
+    return tuple(folded(trigger).split())
+
+
+def _occurs_anywhere(parts: Sequence[str], plain: str, sentences: Sequence[Sequence[str]]) -> bool:
+    return any(_place(parts, plain, words) >= 0 for words in sentences)
+
+
+def _place(parts: Sequence[str], clause: str, words: Sequence[str]) -> int:
+    """The word at which a trigger begins; -1 where it does not occur."""
+    if not parts:
+        return -1
+    if any(_JOINED.search(part) for part in parts):
+        return 0 if all(part in clause for part in parts) else -1
+    return _occurs(parts, words)
+
+
+def _occurs(wanted: Sequence[str], words: Sequence[str]) -> int:
+    for start, word in enumerate(words):
+        if not _same(wanted[0], word):
+            continue
+        at = start
+        for part in wanted[1:]:
+            window = range(at + 1, min(at + 2 + LARGEST_GAP, len(words)))
+            at = next((i for i in window if _same(part, words[i])), -1)
+            if at < 0:
+                break
+        else:
+            return start
+    return -1
+
+
+def _taken_back(words: Sequence[str], at: int, clause: str) -> bool:
+    """Whether a word like `not` stands shortly before in the same clause, or `pas` right after."""
+    if _NEGATED_JOINED.search(clause):
+        return True
+    near = (*words[max(0, at - REACH) : at], *words[at + 1 : at + 2])
+    return any(word in _NEGATIONS or word.endswith("n't") for word in near)
+
+
+@lru_cache(maxsize=4096)
+def _endings(wanted: str) -> frozenset[str]:
+    wanted = _BRITISH.sub(r"\1z", wanted)
+    stem = wanted[:-1] if wanted.endswith("e") else wanted
+    doubled = stem + stem[-1:]
+    endings = {wanted, wanted + "s", wanted + "'s", stem + "ed", stem + "ing", doubled + "ed", doubled + "ing"}
+    if _HISSING.search(wanted):
+        endings.add(wanted + "es")
+    if wanted.endswith("y"):
+        endings |= {wanted[:-1] + "ies", wanted[:-1] + "ied"}
+    return frozenset(endings)
+
+
+def _same(wanted: str, word: str) -> bool:
+    return _BRITISH.sub(r"\1z", word) in _endings(wanted)

@@ -1,0 +1,136 @@
+"""Workflows at the desk: which there are, and which one a goal gets; what a mission makes of one is the graph's."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from interlock.agents.context import Runtime
+from interlock.agents.persona import Persona
+from interlock.agents.persona_schema import suggestion
+from interlock.agents.triggers import own_words
+from interlock.core.errors import ConfigError, UsageError
+from interlock.core.values import MICRO, usd
+from interlock.desk.views import View
+from interlock.graph.workflow import Workflow
+from interlock.graph.workflow_file import WorkflowSet, load_workflow, load_workflows, shipped_folder
+from interlock.settings import Settings
+
+LONGEST_INPUT = 2_000
+_LEAD = r"(?:using|uses?|with|by|via|per|follow(?:ing|s)?|run|mit|per|nach|avec|selon|con|usando|según)"
+_OUT = re.compile(
+    r"\b(?:without|not|never|don['’]?t|instead of|rather than|ohne|nicht|kein\w*|sans|sin|no)\b[^.!?;\n]{0,40}$",
+    re.IGNORECASE,
+)
+"""What takes back the naming that follows."""
+
+
+def loaded(settings: Settings, personas: Mapping[str, Persona]) -> WorkflowSet:
+    """The shipped workflows and those of the settings' folders, as their files are now."""
+    return load_workflows(settings.workflows, personas, workspaces=settings.home / "workspaces")
+
+
+def checked(settings: Settings, personas: Mapping[str, Persona], files: list[Path]) -> list[Workflow]:
+    """The workflows of some files, or all that there are.
+
+    Raises ConfigError with every fault.
+    """
+    if not files:
+        found = loaded(settings, personas)
+        if found.faults:
+            raise ConfigError(list(found.faults))
+        return list(found.workflows.values())
+    good, faults = [], []
+    for path in files:
+        try:
+            good.append(load_workflow(path, personas, workspaces=settings.home / "workspaces"))
+        except ConfigError as error:
+            faults += error.faults
+    if faults:
+        raise ConfigError(faults)
+    return good
+
+
+def shown(workflow: Workflow) -> View:
+    """A workflow as surfaces list it."""
+    return {
+        "name": workflow.name, "title": workflow.title, "description": workflow.description,
+        "triggers": list(workflow.triggers), "inputs": dict(workflow.inputs), "source": workflow.source,
+        "is_shipped": Path(workflow.source).parent == shipped_folder(),
+        "steps": [
+            {
+                "name": step.key, "title": step.title, "persona": step.persona, "type": step.type,
+                "depends_on": list(step.depends_on), "review": step.review, "retries": step.retries,
+                "timeout_s": step.timeout_s, "expected": step.expected,
+            }
+            for step in workflow.steps
+        ],
+    }  # fmt: skip
+
+
+async def chosen(
+    runtime: Runtime, goal: str, named: str | None, inputs: Mapping[str, str], budget_microusd: int
+) -> Workflow | None:
+    """What stands in place of a plan: the workflow that is named, else the one that the goal names, else None.
+
+    Raises UsageError for one that there is not, that has faults, lacks an input, or costs more than the mission has.
+    """
+    if named is None and not inputs and "workflow" not in goal.casefold():
+        return None
+    found = await asyncio.to_thread(loaded, runtime.settings, runtime.personas.personas)
+    name = named if named is not None else named_in(goal, (*found.workflows, *found.refused))
+    if name is None:
+        if inputs:
+            raise UsageError("inputs are for a workflow, and none is named: say which with `--workflow`")
+        return None
+    if name in found.refused:
+        raise UsageError(f"the workflow `{name}` has faults: {found.refused[name][0]}; see `interlock workflow check`")
+    if name not in found.workflows:
+        hint = suggestion(name, found.workflows) or f": there are {', '.join(found.workflows)}"
+        raise UsageError(f"no workflow `{name[:60]}`{hint}")
+    return started(found.workflows[name], inputs, budget_microusd)
+
+
+def started(workflow: Workflow, inputs: Mapping[str, str], budget_microusd: int) -> Workflow:
+    """A workflow with its inputs, for a mission with a budget.
+
+    Raises UsageError.
+    """
+    for name, value in inputs.items():
+        if name not in workflow.inputs:
+            known = f": there are {', '.join(workflow.inputs)}" if workflow.inputs else ", which takes none"
+            raise UsageError(f"no input `{name[:60]}` in the workflow `{workflow.name}`{known}")
+        if not value.strip() or len(value) > LONGEST_INPUT or "\x00" in value:
+            raise UsageError(f"the input `{name}` is text of 1 to {LONGEST_INPUT:,} characters")
+    filled = Workflow.from_json({**workflow.to_json(), "inputs": {**workflow.inputs, **inputs}})
+    if filled.missing:
+        wanted = " ".join(f"--input {name}=…" for name in filled.missing)
+        raise UsageError(f"the workflow `{workflow.name}` needs {wanted}")
+    if (least := filled.least_microusd(budget_microusd)) > budget_microusd:
+        need = least / MICRO
+        raise UsageError(
+            f"the steps of the workflow `{workflow.name}` take {usd(least)} and the mission has "
+            f"{usd(budget_microusd)}: give `--budget {need:g}` at least"
+        )
+    return filled
+
+
+def named_in(goal: str, names: tuple[str, ...]) -> str | None:
+    """The workflow that a goal names (`… using workflow incident`, `follow the incident workflow`); None for two.
+
+    What is quoted, and what is taken back (`without the incident workflow`), names none. Source: row A14.
+    """
+    text = own_words(goal, most_quoted=1)
+    found = set()
+    for name in names:
+        spelled = re.escape(name).replace(r"\-", "[- _]")
+        mark = "[\"'`“”«»]?"
+        forms = (
+            rf"(?:^|[(\[,;:.\n]\s*|\b{_LEAD}\s+(?:the\s+|our\s+|dem\s+|le\s+|el\s+)?)workflow\s*[:=]?\s*{mark}{spelled}",
+            rf"\b{_LEAD}\s+(?:the\s+|our\s+|dem\s+)?{mark}{spelled}{mark}[\s-]+workflow",
+        )
+        for form in forms:
+            for match in re.finditer(rf"{form}(?![\w-])", text, re.IGNORECASE):
+                if not _OUT.search(text[: match.start()]):
+                    found.add(name)
+    return found.pop() if len(found) == 1 else None
