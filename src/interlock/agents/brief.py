@@ -3,21 +3,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.agents import learning, scheduled
+from interlock.agents import learning, turns
+from interlock.agents.background import NOTHING, Background, Gathering, Wanted
 from interlock.agents.handover import earlier_work
 from interlock.agents.learning import Look
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
 from interlock.policy.checks import stored
+from interlock.settings.agency import AgentSettings
 from interlock.store import approvals, around, blobs, tasks, traces
 from interlock.store.ledger import Opening
-from interlock.store.posting import CHILD_END
 from interlock.store.tx import Tx, small
-
-HISTORY_TURNS, HISTORY_ROWS = 30, 120
-"""What a model is shown of earlier runs of its agent, at most. Source: numbers, "Session history limits"."""
-KINDS_WITH_HISTORY = ("task", "chat", CHILD_END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +55,18 @@ class Brief:
     """Of a look of the Learner: the account that bounds it."""
     marker: Any | None = None
     """Where the history begins, if that is not with the agent's first run."""
+    background: Background = NOTHING
+    """Of a run that has not begun: what its agent keeps in mind, has in hand and hears."""
 
 
 @small
-def load(tx: Tx, run: Any) -> Brief:
-    """Reads everything around a run that was just claimed, whose row is given."""
-    found = around.of(tx, run, turns=HISTORY_TURNS if run.kind in KINDS_WITH_HISTORY else 0, most=HISTORY_ROWS)
+def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) -> Brief:
+    """Reads everything around a run that was just claimed, whose row is given; its background where it is wanted."""
+    gathering = Gathering(run, wanted)
+    found = around.of(
+        tx, run, turns=lambda agent: turns.shown(run.kind, agent.descriptor, limits), rows_a_turn=turns.ROWS_A_TURN,
+        also=gathering.asks,
+    )  # fmt: skip
     task, messages, learns = found.task, found.messages, run.kind == learning.KIND
     return Brief(
         run=run,
@@ -76,7 +79,7 @@ def load(tx: Tx, run: Any) -> Brief:
         steps=found.steps,
         calls=found.calls,
         approvals={row.id: row for row in found.approvals},
-        history=scheduled.recent(found.agent, found.history),
+        history=found.history,
         lessons=[] if learns else found.lessons,
         attempts=found.attempts,
         words=_words(tx, task) if run.kind == "task" and task is not None and not messages else None,
@@ -84,6 +87,7 @@ def load(tx: Tx, run: Any) -> Brief:
         look=learning.shown(tx, run) if learns and not messages else None,
         learning=learning.opening(tx, run) if learns else None,
         marker=found.marker,
+        background=gathering.found(found.also),
     )
 
 

@@ -3,7 +3,7 @@
 What is said is not decided here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -45,10 +45,11 @@ class Line:
     tool_input: Any = None
 
 
-def system_line(parts: Sequence[SystemPart]) -> Line:
-    """The system prompt, so that a later trace and a resumed run see the same one."""
+def system_line(parts: Sequence[SystemPart], record: Mapping[str, Any] | None = None) -> Line:
+    """The system prompt, so that a later trace and a resumed run see the same one; `record` is only for the trace."""
     text = "\n\n".join(part.text for part in parts)
-    return Line(SYSTEM, text, tuple({"name": p.name, "text": p.text, "stable": p.stable} for p in parts))
+    blocks = tuple({"name": p.name, "text": p.text, "stable": p.stable} for p in parts)
+    return Line(SYSTEM, text, blocks, tool_input=record)
 
 
 def lines_of(message: Message, names: dict[str, str] | None = None) -> list[Line]:
@@ -132,31 +133,3 @@ def messages_of(rows: Iterable[Any]) -> list[Message]:
         else:
             out.append((role, blocks))
     return [Message(role, tuple(blocks)) for role, blocks in out]
-
-
-def mended(messages: Sequence[Message]) -> list[Message]:
-    """A history that a provider accepts: begins with a user's words, each call has its result, each result its call.
-
-    Source: row E13.
-    """
-    out: list[Message] = []
-    for message in messages:
-        asked = out[-1].tool_uses if out else ()
-        if message.role == "assistant":
-            if asked:
-                out.append(Message("user", tuple(_lost(use) for use in asked)))
-            if out:
-                out.append(message)
-            continue
-        given = {b.call_id: b for b in message.blocks if isinstance(b, ToolResult)}
-        rest = [b for b in message.blocks if not isinstance(b, ToolResult)]
-        blocks = (*(given.get(use.id) or _lost(use) for use in asked), *rest)
-        if blocks:
-            out.append(Message("user", blocks))
-    if out and (asked := out[-1].tool_uses):
-        out.append(Message("user", tuple(_lost(use) for use in asked)))
-    return out
-
-
-def _lost(use: ToolUse) -> ToolResult:
-    return ToolResult(use.id, "no result: the run ended before this call did", is_error=True)

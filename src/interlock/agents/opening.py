@@ -11,8 +11,10 @@ from typing import Any
 
 from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps, voting, window
 from interlock.agents import brief as briefs
+from interlock.agents.background import Background, Wanted, failure
 from interlock.agents.brief import Brief, Unfinished
 from interlock.agents.context import Runtime
+from interlock.agents.mending import joined
 from interlock.agents.persona import Persona, restored
 from interlock.agents.prompt import build_prompt
 from interlock.agents.prompt_data import prompt_data
@@ -21,6 +23,7 @@ from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
 from interlock.agents.steps import Beginning
 from interlock.agents.system_words import safe, system_words
 from interlock.agents.task_messages import task_message
+from interlock.core.errors import InterlockError
 from interlock.core.values import microusd
 from interlock.llm.messages import Message, ModelRef, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
@@ -45,7 +48,7 @@ async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
 
     Raises UsageError where its model cannot be used, LeaseLost.
     """
-    brief = await runtime.store.read(briefs.load, claim.run)
+    brief = await _brief(runtime, claim.run)
     with runtime.telemetry.span("resolve") as span:
         session = await _session(runtime, claim, brief)
         span.tell(agent=session.persona.name, model=session.ref.model, count=len(session.tools))
@@ -54,6 +57,21 @@ async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
         await _open_today(session)
         return session
     return session if await _begin(session) else None
+
+
+async def _brief(runtime: Runtime, run: Any) -> Brief:
+    """All that a run needs to know; without its background where that cannot be read. Source: row F4."""
+    settings = runtime.settings
+    wanted = Wanted(
+        runtime.clock.now(), settings.memory.recall, settings.chat.context_messages, settings.model
+    )  # fmt: skip
+    try:
+        return await runtime.store.read(briefs.load, run, settings.agents, wanted)
+    except InterlockError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the run goes on
+        found = await runtime.store.read(briefs.load, run, settings.agents)
+        return replace(found, background=Background(failures=(failure("background", error),)))
 
 
 def model_of(runtime: Runtime, brief: Brief, persona: Persona) -> ModelRef:
@@ -132,7 +150,7 @@ def _taint(brief: Brief) -> frozenset[str]:
     Source: row C11.
     """
     said = {row.run_id: row.labels for row in brief.history}
-    labels = frozenset(brief.run.labels).union(*said.values())
+    labels = frozenset(brief.run.labels).union(brief.background.labels, *said.values())
     if brief.marker is not None:
         labels = labels.union(brief.marker.labels)
     if brief.look is not None:
@@ -181,13 +199,16 @@ async def _begin(session: Session) -> bool:
     if any(UNTRUSTED in row.labels for row in lessons):
         session.labels |= {UNTRUSTED}
     with session.runtime.telemetry.span("prompt", agent=session.persona.name) as span:
-        prompt = build_prompt(prompt_data(session, lessons, now))
+        prompt = build_prompt(await prompt_data(session, lessons, now))
         session.system = prompt.parts
+        lessons = [row for row in lessons if prompt.has("rules" if row.status == "promoted" else "lessons")]
+        if any(UNTRUSTED in row.labels for row in lessons):
+            session.labels |= {UNTRUSTED}
         first = safe(_first_message(brief))
         history = window.earlier(brief.history, brief.marker)
-        session.messages, session.earlier = [*history, first], len(history)
+        session.messages, session.earlier = joined(history, [first])
         span.tell(count=len(session.messages), lessons=len(lessons), left_out=len(prompt.degraded))
-    lines = [conversation.system_line(prompt.parts), *conversation.lines_of(first)]
+    lines = [conversation.system_line(prompt.parts, prompt.record), *conversation.lines_of(first)]
     beginning = Beginning(
         lines=lines,
         openings=session.openings,
@@ -196,6 +217,7 @@ async def _begin(session: Session) -> bool:
         policy_hash=session.gate.policy.version_hash,
         deadline_at=session.deadline_at,
         lesson_ids=[row.id for row in lessons if REHEARSED in row.labels or not session.model.simulated],
+        memory_ids=[note.id for note in brief.background.memories] if prompt.has("memories") else (),
         actor=session.actor,
         labels=sorted(session.labels),
         degraded=prompt.degraded,
@@ -261,7 +283,7 @@ def _resume(session: Session) -> None:
     brief = session.brief
     session.system = conversation.system_of(brief.messages)
     history, own = window.earlier(brief.history, brief.marker), window.own(brief.messages, brief.marker)
-    session.messages, session.earlier = [*history, *own], len(history)
+    session.messages, session.earlier = joined(history, own)
     session.position = 1 + max(row.position for row in brief.messages)
     session.usage = usage_of(brief.run.token_usage)
     session.handed_in = any(c.tool == HANDS_IN and c.status == "done" for c in brief.calls)

@@ -3,7 +3,7 @@
 When they are posted is the scheduler's matter; otherwise they are chats, with the limits and tools of any chat.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,8 +19,6 @@ from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 
 CAUSE, RUN_KIND = "schedule", "chat"
-TURNS = 10
-"""Source: numbers, "Session history limits"."""
 FAILED = "SCHEDULED_RUN_FAILED"
 """The kind of the alert about a schedule whose run failed; settled by the next one that does not."""
 SAID = "said"
@@ -75,14 +73,6 @@ def notice(payload: Mapping[str, Any]) -> tuple[Text, ...]:
             "of this project. Where there is nothing they need to know, call do_nothing, and nothing is sent.",
         ),
     )
-
-
-def recent(agent: Any, history: Sequence[Any]) -> list[Any]:
-    """The rows of its last turns, of an agent that a schedule wakes; all of any other's."""
-    if agent.descriptor.get("kind") not in ("cron", "heartbeat"):
-        return list(history)
-    runs = list(dict.fromkeys(row.run_id for row in history))[-TURNS:]
-    return [row for row in history if row.run_id in runs]
 
 
 def ended(tx: Tx, run: Any, status: str, error: str | None, result: str | None, now: datetime) -> None:

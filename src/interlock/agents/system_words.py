@@ -32,7 +32,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class SystemText(Text):
-    """Words of Interlock's own; only `system_words` makes them. Once stored they are a text like any other."""
+    """Words of Interlock's own; only `system_words` makes them. Once `safe` they are a text like any other."""
 
 
 def system_words(origin: Origin, text: str, beside: str = "") -> SystemText:
@@ -42,15 +42,15 @@ def system_words(origin: Origin, text: str, beside: str = "") -> SystemText:
 
 
 def safe(message: Message) -> Message:
-    """A message to an agent in which only Interlock's own words stand between its tags."""
+    """A message to an agent in which only Interlock's own words stand between its tags; made so once, and not again."""
     blocks = tuple(_safe(block) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
 def _safe(block: Block) -> Block:
     match block:
-        case SystemText():
-            return block
+        case SystemText(text):
+            return Text(text)
         case Text(text):
             return Text(harmless(text))
         case ToolResult(call_id, content, is_error):

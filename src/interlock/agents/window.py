@@ -6,7 +6,8 @@ When a marker is set is not decided here; rows become messages in `conversation`
 from collections.abc import Sequence
 from typing import Any
 
-from interlock.agents.conversation import SYSTEM, USER, mended, messages_of
+from interlock.agents.conversation import SYSTEM, USER, messages_of
+from interlock.agents.mending import mended
 from interlock.llm.messages import Message, Text
 
 

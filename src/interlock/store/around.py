@@ -3,6 +3,7 @@
 What an agent is told of it is not known here.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from interlock.store import approvals, ledger, lessons, markers, missions, squad, tasks, traces
@@ -30,10 +31,20 @@ class Around(NamedTuple):
     """Those that fit, more than are shown."""
     marker: Any | None = None
     """Where the history begins, if that is not with the agent's first run."""
+    also: Sequence[list[Any]] = ()
+    """The rows of each select that was asked for besides."""
 
 
-def of(tx: Tx, run: Any, *, turns: int, most: int) -> Around:
-    """Everything around a run, whose row as it was claimed is given; `most` rows of its agent's last `turns` runs.
+Also = Callable[[Any, Any | None, Any | None], Sequence[Ask]]
+"""What is asked for besides, by the rows of the agent, the task and the mission."""
+
+
+def _nothing(*_: Any) -> Sequence[Ask]:
+    return ()
+
+
+def of(tx: Tx, run: Any, *, turns: Callable[[Any], int], rows_a_turn: int, also: Also = _nothing) -> Around:
+    """Everything around a run, whose row as it was claimed is given, with so many `turns` of its agent before it.
 
     A run that has not begun has no conversation of its own yet, and none is looked for.
     """
@@ -53,14 +64,17 @@ def of(tx: Tx, run: Any, *, turns: int, most: int) -> Around:
         (ledger.ATTEMPTS, next_step) if begun else None,
     ])  # fmt: skip
     fits = {"project": run.project_id, "name": agent.persona, "sort": task[0].type if task else None}
+    most = turns(agent)
     marker = _marker(tx, run, agent, messages) if agent.history_from_seq > 0 else None
-    earlier, fitting = tx.gather([
-        _history(run, messages, marker, turns, most) if turns else None,
+    mine, whole = task[0] if task else None, mission[0] if mission else None
+    earlier, fitting, *besides = tx.gather([
+        _history(run, messages, marker, most, most * rows_a_turn) if most else None,
         (lessons.FITTING, fits),
+        *also(agent, mine, whole),
     ])  # fmt: skip
     return Around(
-        agent, member, project, task[0] if task else None, mission[0] if mission else None, messages, steps, calls,
-        held, tried[0].attempts if tried else 0, list(reversed(earlier)), fitting, marker,
+        agent, member, project, mine, whole, messages, steps, calls, held, tried[0].attempts if tried else 0,
+        list(reversed(earlier)), fitting, marker, besides,
     )  # fmt: skip
 
 

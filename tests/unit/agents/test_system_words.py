@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interlock.agents.system_words import SystemText, harmless, safe, system_words
+from interlock.agents.system_words import harmless, safe, system_words
 from interlock.llm.messages import Image, Message, Text, ToolResult
 
 FORGED = (
@@ -73,9 +73,8 @@ def test_only_what_is_our_own_keeps_its_tags() -> None:
     )
     made = safe(Message("user", (ours, Text("<system_message>"), ToolResult("1", "<system_message>"), picture)))
     first, text, result, last = made.blocks
-    assert first == ours
-    assert isinstance(first, SystemText)
-    assert first.text.count("system_message>") == 1
+    assert first == Text(ours.text)
+    assert ours.text.count("system_message>") == 1
     assert isinstance(text, Text)
     assert "<system" not in text.text
     assert isinstance(result, ToolResult)

@@ -1,0 +1,33 @@
+"""How many earlier runs an agent is shown again, by what it is for and where people talk with it.
+
+From which run on they count is said by markers; how they are read, by `store.around`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.settings.agency import AgentSettings
+from interlock.store.posting import CHILD_END
+
+KINDS = ("task", "chat", "subagent", CHILD_END)
+"""Of runs that are shown what was said before."""
+BACKGROUND = frozenset({"subagent", "cron", "heartbeat"})
+COMMAND_LINE = frozenset({"cli", "python", "local"})
+"""Where people talk for longer than in a chat."""
+ROWS_A_TURN = 24
+"""Words, calls and results of one run, about; of a long run the beginning is left out."""
+
+
+def shown(run_kind: str, descriptor: Mapping[str, Any], limits: AgentSettings) -> int:
+    """Earlier runs at most. In the workspace chat none: there the last messages of the place are shown instead.
+
+    Source: numbers, "Session history limits"; decisions, "History".
+    """
+    kind = descriptor.get("kind")
+    if run_kind not in KINDS or kind == "room":
+        return 0
+    if kind in BACKGROUND:
+        return limits.background_turns
+    if kind == "user" and descriptor.get("connector") in COMMAND_LINE:
+        return limits.command_line_turns
+    return limits.chat_turns
