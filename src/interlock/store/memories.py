@@ -5,7 +5,7 @@ Which words a text has is `memory.words`'s matter, the last word on rank `memory
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
@@ -23,8 +23,18 @@ WEIGHTY = 20
 """Memories that matter most, whatever is asked."""
 MATTERS = 0.7
 """The importance from which on a memory may be recalled without a word in common."""
-_COUNTED, _LOOKED_AT = 1_000, 1_500
-"""Memories up to which it is counted how many have a word, and which are looked at for the rarest words together."""
+
+
+class Reach(NamedTuple):
+    """How far it is looked: up to how many memories with a word are counted, and how many are looked at in all."""
+
+    counted: int
+    looked_at: int
+    common: bool
+    """Whether words are looked for beside rarer ones that more memories have than are counted."""
+
+
+_RECALL, _SEARCH = Reach(400, 800, common=False), Reach(1_000, 4_000, common=True)
 _RARITY = ((1, 100), (2, 92), (4, 84), (8, 75), (16, 66), (32, 57), (64, 48), (128, 39), (256, 31), (512, 23))
 _COMMON = 16
 _LIVE = _m.archived_at.is_(None)
@@ -38,32 +48,37 @@ def _scopes(column: Any) -> Any:
     return column.in_((b("scope"), b("with_person")))
 
 
-def _chosen(size: int) -> Any:
+def _chosen(size: int, reach: Reach) -> Any:
     """The words of a question from the rarest on, until enough memories are to be looked at."""
-    counted = []
+    each = []
     for at in range(size):
         word = b(f"word_{at}", type_=sa.String())
         some = (
             sa.select(sa.literal_column("1"))
             .where(_w.project_id == b("project"), _scopes(_w.scope), _w.word == word)
-            .limit(sa.literal_column(str(_COUNTED)))
+            .limit(sa.literal_column(str(reach.counted)))
             .subquery()
         )
         number = sa.select(sa.func.count()).select_from(some).scalar_subquery()
-        counted.append(
+        each.append(
             sa.select(
                 sa.literal_column(str(at)).label("place"), sa.cast(word, sa.String).label("word"), number.label("many")
             )
         )
-    counts = sa.union_all(*counted).cte("counts")
+    counts = sa.union_all(*each).cte("counts")
     sums = sa.func.sum(counts.c.many).over(order_by=(counts.c.many, counts.c.place), rows=(None, 0))
     ranked = sa.select(counts.c.word, counts.c.many, (sums - counts.c.many).label("before")).where(counts.c.many > 0)
-    return ranked.cte("chosen")
+    found = ranked.cte("ranked")
+    many, before = found.c.many, found.c.before
+    most: Any = sa.literal_column(str(reach.looked_at))
+    counted: Any = sa.literal_column(str(reach.counted))
+    fits = before < most if reach.common else sa.and_(many < counted, before + many <= most)
+    return sa.select(found).where(sa.or_(before == sa.literal_column("0"), fits)).cte("chosen")
 
 
-def _fitting(size: int) -> Any:
+def _fitting(size: int, reach: Reach) -> Any:
     """The memories that fit the words of a question best, with the weight of what they share."""
-    chosen = _chosen(size)
+    chosen = _chosen(size, reach)
     rarity = sa.case(
         *((chosen.c.many <= sa.literal_column(str(most)), sa.literal_column(str(points))) for most, points in _RARITY),
         else_=sa.literal_column(str(_COMMON)),
@@ -76,9 +91,7 @@ def _fitting(size: int) -> Any:
     hits = (
         sa.select(_w.memory_id, weight)
         .join_from(chosen, WORDS, _w.word == chosen.c.word)
-        .where(
-            _w.project_id == b("project"), _scopes(_w.scope), chosen.c.before < sa.literal_column(str(_LOOKED_AT))
-        )
+        .where(_w.project_id == b("project"), _scopes(_w.scope))
         .group_by(_w.memory_id)
         .order_by(sa.desc("weight"), _w.memory_id.desc())
         .limit(sa.literal_column(str(BEST)))
@@ -101,10 +114,10 @@ def _weighty(scope: str) -> Any:
     return sa.select(found)
 
 
-FITTING: Mapping[int, Any] = {size: _fitting(size) for size in SIZES}
+FITTING: Mapping[int, Any] = {size: _fitting(size, _SEARCH) for size in SIZES}
 """What fits a question of so many words."""
 CANDIDATES: Mapping[int, Any] = {
-    size: sa.union_all(FITTING[size], _weighty("scope"), _weighty("with_person")) for size in SIZES
+    size: sa.union_all(_fitting(size, _RECALL), _weighty("scope"), _weighty("with_person")) for size in SIZES
 }
 """The same, and what matters most besides; rows may come twice."""
 _ALL = (
@@ -124,6 +137,12 @@ def scope_of(persona: str, kind: str = "", person_id: str | None = None, *, rehe
     """
     mine = f"~{persona}" if rehearsal else persona
     return f"{mine}:{person_id}" if kind == "conversation" and person_id else mine
+
+
+def scopes_of(persona: str, person_id: str | None, *, rehearsal: bool = False) -> frozenset[str]:
+    """What a persona is shown of its memories when it talks to a person, or to nobody."""
+    own = scope_of(persona, rehearsal=rehearsal)
+    return frozenset({own, scope_of(persona, "conversation", person_id, rehearsal=rehearsal)})
 
 
 def _asked(

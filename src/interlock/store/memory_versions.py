@@ -1,6 +1,6 @@
 """Every version of every block and memory, with author and reason; never changed. What they say is their owners'."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,12 +18,20 @@ _ONE = sa.select(VERSIONS).where(_v.subject_id == b("subject"), _v.version == b(
 _LAST = sa.select(VERSIONS).where(_v.subject_id == b("subject")).order_by(_v.version.desc()).limit(b("most"))
 
 
+ByCall = str | None
+"""The call of a tool by which a version was written, if it was one."""
+_RECENT = 20
+"""Versions among which that of a call that is made again is looked for."""
+
+
 def write(
-    tx: Tx, subject_id: str, version: int, content: Mapping[str, Any], author: Actor, reason: str, now: datetime
-) -> None:
+    tx: Tx, subject_id: str, version: int, content: Mapping[str, Any], author: Actor, reason: str, now: datetime,
+    call: ByCall = None,
+) -> None:  # fmt: skip
     """Keeps a block or a memory as it was just written. Source: row H7."""
+    kept = dict(content) if call is None else {**content, "call": call}
     tx.add(
-        MemoryVersion, subject_id=subject_id, version=version, content=dict(content), author_kind=str(author.kind),
+        MemoryVersion, subject_id=subject_id, version=version, content=kept, author_kind=str(author.kind),
         author_id=author.id, reason=reason, created_at=now,
     )  # fmt: skip
     observe(tx, "memory_written", subject=subject_id, version=version, reason=reason, by=str(author.kind))
@@ -39,6 +47,14 @@ def version(tx: Tx, subject_id: str, number: int) -> Any | None:
     return tx.one(_ONE, {"subject": subject_id, "number": number})
 
 
-def last(tx: Tx, subject_id: str, most: int) -> Sequence[Any]:
-    """The last versions, newest first."""
-    return tx.rows(_LAST, {"subject": subject_id, "most": most})
+def latest(tx: Tx, subject_id: str) -> Any | None:
+    """The last version."""
+    return tx.one(_LAST, {"subject": subject_id, "most": 1})
+
+
+def by_call(tx: Tx, subject_id: str, call: ByCall) -> Any | None:
+    """The recent version that a call has written."""
+    if call is None:
+        return None
+    found = tx.rows(_LAST, {"subject": subject_id, "most": _RECENT})
+    return next((row for row in found if row.content.get("call") == call), None)

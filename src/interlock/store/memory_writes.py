@@ -42,7 +42,7 @@ _FADED = (
     .values(decay=b("left", type_=_m.decay.type), decayed_at=b("upto", type_=_TIME))
 )
 _FADING = (
-    sa.select(_m.id, _m.project_id, _m.type, _m.importance, _m.decay, _m.decayed_at, _m.version)
+    sa.select(_m.id, _m.type, _m.importance, _m.decay, _m.decayed_at, _m.used_at)
     .where(_m.id > b("after"), _LIVE)
     .order_by(_m.id)
     .limit(b("most"))

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from interlock.tools.builtin import email, files, people, quiet, web, work
+from interlock.tools.builtin import email, files, memory, people, quiet, web, work
 from interlock.tools.contract import Tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
     """All built-in tools."""
-    every = (*files.TOOLS, *work.TOOLS, *people.TOOLS, *quiet.TOOLS, *web.TOOLS, *email.TOOLS)
+    every = (*files.TOOLS, *work.TOOLS, *people.TOOLS, *quiet.TOOLS, *memory.TOOLS, *web.TOOLS, *email.TOOLS)
     return tuple(replace(tool, builtin=True) for tool in every)

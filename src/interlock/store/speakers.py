@@ -1,0 +1,30 @@
+"""Whom an agent answers in a run: the person whose words started it, in a chat or a room. What follows is not here."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.schema import Channel, ChatMessage, Person, Run, table
+from interlock.store.tx import Tx
+
+RUNS, SAID, CHANNELS, PEOPLE = table(Run), table(ChatMessage), table(Channel), table(Person)
+_r, _s, _c, _p = RUNS.c, SAID.c, CHANNELS.c, PEOPLE.c
+_WHO = sa.case(
+    (_r.cause_kind == sa.text("'message'"), _r.cause_id), (_s.author_kind == sa.text("'person'"), _s.author),
+    else_=sa.null(),
+)  # fmt: skip
+_SPEAKER = (
+    sa.select(_r.started_at, _p.id.label("person_id"), _p.name, _c.kind.label("room"))
+    .join_from(RUNS, SAID, _r.trigger_message_id == _s.id, isouter=True)
+    .join(CHANNELS, _s.channel_id == _c.id, isouter=True)
+    .join(PEOPLE, _p.id == _WHO, isouter=True)
+    .where(_r.id == b("run_"))
+)
+
+
+def speaker(tx: Tx, run_id: str) -> Any | None:
+    """Of a run: `person_id` and `name` of whom it answers, None where that is nobody; `room` (channel, private, dm)
+    where it answers in one; `started_at`.
+    """
+    return tx.one(_SPEAKER, {"run_": run_id})
