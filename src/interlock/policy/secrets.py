@@ -45,6 +45,7 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
             r"|(?=[A-Za-z_-]{0,80}[0-9])[A-Za-z0-9_-]{12,}|[A-Za-z0-9]{16,})"
         ),
     ),
+    ("Interlock token", ("ilk_",), re.compile(r"(?<![A-Za-z0-9])ilk_[A-Za-z0-9_-]{32,}")),
     ("GitHub token", ("gh",), re.compile(r"(?<![A-Za-z0-9])gh[a-z]_[A-Za-z0-9]{16,}")),
     ("GitHub token", ("github_pat_",), re.compile(r"github_pat_[A-Za-z0-9_]{20,}")),
     ("Slack token", ("xox", "xapp-"), re.compile(r"(?<![A-Za-z0-9])x(?:ox[a-z]-|app-)[A-Za-z0-9-]{8,}")),

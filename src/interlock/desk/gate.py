@@ -1,0 +1,120 @@
+"""Who a program is that shows a token, and those who show none that is good, slowed down. Source: row L4.
+
+What somebody may do then is each operation's to say.
+"""
+
+import hmac
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from interlock.core.errors import InterlockError
+from interlock.desk.office import ROLES, Office, Person
+from interlock.desk.tokens import PREFIX, digest_of
+from interlock.store import tokens as store
+
+FRESH_S = 2.0
+"""For how long a token that was good is taken to be good; after this a revoked one is refused."""
+USED = timedelta(hours=1)
+"""How exact it is kept when a token was last shown."""
+FAILURES, FAILURES_S = 20, 60.0
+"""Failed attempts that one address has within that time."""
+MOST_ADDRESSES = 10_000
+MOST_TOKENS = 10_000
+LONGEST = 200
+
+
+class NotKnown(InterlockError):
+    """No token, or none that is good."""
+
+
+class TooMany(InterlockError):
+    """Too many failed attempts of an address; another is heard after `after_s`."""
+
+    def __init__(self, after_s: float) -> None:
+        self.after_s = after_s
+        super().__init__(f"too many requests without a good token came from this address: wait {after_s:.0f} s")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a program acts for, and the one project that it may see; None: all."""
+
+    person: Person
+    project: str | None
+    token_id: str
+
+
+class Gate:
+    """Knows callers by their tokens. One of a process."""
+
+    def __init__(self, office: Office, surface: str = "http") -> None:
+        self._office, self._surface = office, surface
+        self._known: OrderedDict[str, tuple[Any, float]] = OrderedDict()
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    async def caller(self, token: str | None, address: str) -> Caller:
+        """Who shows a token at an address.
+
+        Raises NotKnown, TooMany, and StoreUnavailable where nobody can be looked up.
+        """
+        if token is None:
+            raise NotKnown("no token was shown: send `Authorization: Bearer …`, `interlock token create` makes one")
+        digest = digest_of(token)
+        known = self._known.get(digest)
+        if known is None or monotonic() - known[1] > FRESH_S:
+            known = await self._look_up(token, digest, address)
+        row = known[0]
+        self._refuse_old(row)
+        role = min(row.role, row.person_role, key=ROLES.index)
+        return Caller(Person(row.person_id, row.person, role, self._surface), row.project_id, row.id)
+
+    async def is_good(self, token: str) -> bool:
+        """Whether a token that was good still is."""
+        try:
+            await self.caller(token, "")
+        except (NotKnown, TooMany):
+            return False
+        return True
+
+    async def _look_up(self, token: str, digest: str, address: str) -> tuple[Any, float]:
+        self._slow_down(address)
+        row = None
+        if token.startswith(PREFIX) and len(token) <= LONGEST:
+            row = await self._office.store.read(store.by_digest, digest)
+        if row is None or not hmac.compare_digest(row.digest, digest):
+            self._known.pop(digest, None)
+            self._failed(address)
+            raise NotKnown("the token is not known here: `interlock token create` makes one")
+        self._known[digest] = found = row, monotonic()
+        self._known.move_to_end(digest)
+        if len(self._known) > MOST_TOKENS:
+            self._known.popitem(last=False)
+        self._refuse_old(row)
+        now = self._office.clock.now()
+        if row.used_at is None or now - row.used_at > USED:
+            await self._office.store.write(store.used, row.id, now)
+        return found
+
+    def _refuse_old(self, row: Any) -> None:
+        if row.revoked_at is not None:
+            raise NotKnown("the token was revoked: `interlock token create` makes another")
+        if row.expires_at is not None and row.expires_at <= self._office.clock.now():
+            raise NotKnown("the token has expired: `interlock token create` makes another")
+
+    def _slow_down(self, address: str) -> None:
+        count, since = self._failures.get(address, (0, 0.0))
+        left_s = since + FAILURES_S - monotonic()
+        if count >= FAILURES and left_s > 0:
+            raise TooMany(left_s)
+
+    def _failed(self, address: str) -> None:
+        now = monotonic()
+        count, since = self._failures.get(address, (0, now))
+        if now - since > FAILURES_S:
+            count, since = 0, now
+        self._failures[address] = count + 1, since
+        if len(self._failures) > MOST_ADDRESSES:
+            self._failures.popitem(last=False)

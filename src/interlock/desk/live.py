@@ -1,0 +1,162 @@
+"""What happens, for all who read it in this process: rows of the feed and what is told without one, each in its order.
+
+Who may read is asked of the rooms; how events are put into bytes is each surface's matter.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from time import monotonic
+
+from interlock.agents.context import Runtime
+from interlock.core.events import Event
+from interlock.desk import rooms
+from interlock.desk.following import PAGE, Follower, event_of
+from interlock.desk.readers import LAG_S, Interest, Reader, Told
+from interlock.store import feed
+from interlock.store.errors import StoreUnavailable
+
+MEMBERS_S = 1.0
+"""For how long is taken for granted who may see a channel."""
+MOST_REMEMBERED = 10_000
+READY_S = 10.0
+"""How long a reader waits for the database before it is turned away."""
+SWEEP_S = 2.0
+KEPT_S = 86_400.0
+"""How long rows of the feed are kept at least. Source: `scheduler.jobs`."""
+
+
+class Live:
+    """The readers of this process. Whoever tells gives an event to all at once and goes on."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self._readers: set[Reader] = set()
+        self._waiting = 0
+        self._told: list[Event] = []
+        self._follower = Follower(runtime.store, self._deliver)
+        self._task: asyncio.Task[None] | None = None
+        self._heard: contextlib.AbstractContextManager[None] | None = None
+        self._members: dict[tuple[str, str], tuple[bool, float]] = {}
+        self.is_closed = False
+
+    @contextlib.asynccontextmanager
+    async def reading(self, interest: Interest, *, after: int | None = None) -> AsyncIterator[Reader]:
+        """A reader of what happens from now on; with `after`, what came after the row of that id is its `backlog`.
+
+        Raises StoreUnavailable where the database cannot be reached.
+        """
+        follower = await self._following()
+        reader = Reader(interest)
+        self._readers.add(reader)
+        if len(self._readers) == 1:
+            self._heard = self.runtime.events.heard_by(self)
+            self._heard.__enter__()
+        reader.begins = reader.after = follower.position
+        try:
+            if after is not None:
+                await self._resume(reader, after)
+            yield reader
+        finally:
+            self._readers.discard(reader)
+            if not self._readers and self._heard is not None:
+                self._heard.__exit__(None, None, None)
+                self._heard = None
+
+    async def backlog(self, reader: Reader) -> AsyncIterator[Told]:
+        """The rows between the id after which a reader asked to begin, and what it is told by itself."""
+        at = reader.after
+        while at < reader.begins:
+            rows = await self.runtime.store.read(feed.between, at, reader.begins, PAGE)
+            for row in rows:
+                if reader.interest.covers(event := event_of(row)):
+                    yield Told(event)
+            at = rows[-1].id if rows else reader.begins
+
+    async def _resume(self, reader: Reader, after: int) -> None:
+        """Has a reader begin after an id, unless that is none of this database, where another state was restored."""
+        store = self.runtime.store
+        if after > reader.begins and after > await store.read(feed.last):
+            reader.has_missed = True
+            return
+        before = self.runtime.clock.now() - timedelta(seconds=KEPT_S)
+        reader.has_missed = await store.read(feed.has_forgotten, after, before)
+        reader.after = after
+
+    async def _following(self) -> Follower:
+        """What follows the feed, begun where nobody has read so far."""
+        if self.is_closed:
+            raise StoreUnavailable("this process is stopping: ask again")
+        if self._task is None or self._task.done():
+            self._follower = Follower(self.runtime.store, self._deliver)
+            self._waiting += 1
+            self._task = asyncio.create_task(self._run(self._follower), name="live")
+        else:
+            self._waiting += 1
+        try:
+            async with asyncio.timeout(READY_S):
+                await self._follower.is_ready.wait()
+        except TimeoutError as error:
+            raise StoreUnavailable("the database cannot be reached: ask again") from error
+        finally:
+            self._waiting -= 1
+        return self._follower
+
+    async def _run(self, follower: Follower) -> None:
+        """Follows while anybody reads, and has those end who are too far behind."""
+        swept = monotonic()
+
+        def goes_on() -> bool:
+            nonlocal swept
+            if monotonic() - swept > SWEEP_S:
+                swept = monotonic()
+                self._sweep(swept)
+            return bool(self._readers or self._waiting)
+
+        await follower.run(goes_on)
+
+    def _sweep(self, now_s: float) -> None:
+        for reader in self._readers:
+            if reader.since is not None and now_s - reader.since > LAG_S:
+                reader.lag()
+
+    async def may_see(self, person_id: str, event: Event) -> bool:
+        """Whether somebody may see an event: what is of a channel, only who may see that channel."""
+        if event.channel_id is None:
+            return True
+        key, now = (person_id, event.channel_id), monotonic()
+        known = self._members.get(key)
+        if known is None or now - known[1] > MEMBERS_S:
+            if len(self._members) >= MOST_REMEMBERED:
+                self._members.clear()
+            from interlock.desk import rooms
+
+            known = await self.runtime.store.read(rooms.may_see, person_id, event.channel_id), now
+            self._members[key] = known
+        return known[0]
+
+    async def close(self) -> None:
+        """Ends all readers, each with what waits for it."""
+        self.is_closed = True
+        for reader in tuple(self._readers):
+            reader.end()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def take(self, event: Event) -> None:
+        """Hears of an event. Whoever tells it is not held up by how many read."""
+        if not self._told:
+            asyncio.get_running_loop().call_soon(self._spread)
+        self._told.append(event)
+
+    def _spread(self) -> None:
+        told, self._told = self._told, []
+        for event in told:
+            self._deliver(event)
+
+    def _deliver(self, event: Event) -> None:
+        told = Told(event)
+        for reader in self._readers:
+            reader.put(told)
