@@ -30,6 +30,7 @@ from interlock.cli import (
     serving,
     signing,
     starting,
+    tokens,
     workflows,
 )
 from interlock.core.errors import InterlockError
@@ -100,6 +101,7 @@ def build() -> typer.Typer:
     app.add_typer(workflows.workflow(), name="workflow", rich_help_panel="Missions")
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(database.database(), name="db", rich_help_panel="Start")
+    app.add_typer(tokens.token(), name="token", rich_help_panel="Sign off")
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
     app.add_typer(auditing.audit(), name="audit", rich_help_panel="Money and rules")
     app.add_typer(secrets.secrets(), name="secrets", rich_help_panel="Money and rules")
