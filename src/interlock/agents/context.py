@@ -7,6 +7,7 @@ from typing import Any
 
 from interlock.agents.events import Events
 from interlock.agents.persona import PersonaSet
+from interlock.agents.prompt_sources import PromptSources
 from interlock.core.clock import Clock
 from interlock.core.telemetry import Telemetry
 from interlock.llm.prices import PriceTable
@@ -43,6 +44,11 @@ class Runtime:
     """What is told while it happens, to who listens in this process."""
     vault: Vault = field(default_factory=Vault)
     """Named secrets, and what must not be told."""
+    sources: PromptSources = field(init=False)
+    """What prompts are made of, beside what a run brings along."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", PromptSources(self.settings, self.vault))
 
     @property
     def policy(self) -> Policy:

@@ -144,6 +144,7 @@ def _complete(cwd: Path, data: dict[str, Any], env: Mapping[str, str]) -> None:
     elif isinstance(given, (list, tuple, str, Path)):
         folders = [given] if isinstance(given, (str, Path)) else given
         data["personas"] = tuple(_absolute(cwd, folder) for folder in folders)
+    data["bootstrap"] = _absolute(cwd, data.get("bootstrap") or ".")
     heartbeat = data.setdefault("heartbeat", {})
     if isinstance(heartbeat, dict):
         heartbeat["file"] = _absolute(cwd, heartbeat.get("file") or HEARTBEAT)

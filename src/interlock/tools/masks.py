@@ -42,6 +42,9 @@ class Masks:
         self._literal: re.Pattern[str] | None = None
         self._spelt: dict[str, re.Pattern[str]] = {}
 
+    def __len__(self) -> int:
+        return len(self._values)
+
     def learn(self, name: str, value: str) -> None:
         """From now on a value is masked; and each line of it that is long enough to be one by itself."""
         if value in self._values:

@@ -166,6 +166,11 @@ class Vault:
             )
         return self.value(name)
 
+    @property
+    def known(self) -> int:
+        """How many values are masked; another number once there are more."""
+        return len(self._masks)
+
     def scrub(self, text: str) -> str:
         """The text with every known value masked, also where it is encoded as base64, hex, URL, JSON or HTML."""
         return self._masks.scrub(text)

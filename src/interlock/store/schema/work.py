@@ -35,7 +35,11 @@ class Task(SQLModel, table=True):
     """A node of a mission; the root has no parent. `status` changes by `tasks.advance()` alone."""
 
     __tablename__ = "tasks"
-    __table_args__ = (sa.Index("ix_tasks_status_updated_at", "status", "updated_at"),)
+    __table_args__ = (
+        sa.Index("ix_tasks_status_updated_at", "status", "updated_at"),
+        sa.Index("ix_tasks_open", "project_id", sqlite_where=sa.text("ended_at IS NULL"),
+                 postgresql_where=sa.text("ended_at IS NULL")),
+    )  # fmt: skip
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
     mission_id: str = Field(index=True)

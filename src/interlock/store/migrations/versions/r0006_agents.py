@@ -275,6 +275,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("ended_at IS NULL"),
         postgresql_where=sa.text("ended_at IS NULL"),
     )
+    op.create_index(
+        "ix_tasks_open",
+        "tasks",
+        ["project_id"],
+        unique=False,
+        sqlite_where=sa.text("ended_at IS NULL"),
+        postgresql_where=sa.text("ended_at IS NULL"),
+    )
     op.add_column("missions", sa.Column("workflow", sa.JSON(none_as_null=True), nullable=True))
 
 
