@@ -9,6 +9,7 @@ from typing import Any
 
 from interlock.agents import spending, steps
 from interlock.agents.learning import KIND as LEARN
+from interlock.agents.routing import KIND as ROUTE
 from interlock.agents.session import Session, later
 from interlock.agents.spending import NoRoom, Quote
 from interlock.agents.steps import Ending, Hold
@@ -43,7 +44,7 @@ class Parked:
 async def secure(session: Session) -> Ready | Parked:
     """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2.
 
-    Raises OverBudget for a look of the Learner and for a vote, for which nobody is asked for money.
+    Raises OverBudget for a look of the Learner, a vote and a routing, for which nobody is asked for money.
     """
     prompt_tokens = session.prompt_tokens()
     if session.reservation is not None:
@@ -84,7 +85,7 @@ async def _without(session: Session, found: NoRoom) -> Parked:
     if found.waiting_helps:
         return await _wait(session)
     short = found.binding
-    if session.claim.run.kind in (LEARN, VOTE):
+    if session.claim.run.kind in (LEARN, VOTE, ROUTE):
         raise OverBudget([short.account_id], found.need_microusd)
     if short.kind == "agent_day":
         resumes = day_end(session.now(), session.brief.project.timezone)

@@ -1,6 +1,6 @@
 """Talking to a persona: a message into the mailbox of the agent that a person talks to, and its reply."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -69,7 +69,7 @@ async def say(
         raise UsageError(f"no persona `{persona}`: there are {', '.join(runtime.personas.personas)}")
     spoken = str(model_for(runtime, model)) if model else None
     return await runtime.store.write(
-        _post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
+        post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
         idempotency_key or new_id("say"), run_id or new_id("run"), runtime.clock.now(), files, place,
     )  # fmt: skip
 
@@ -86,7 +86,7 @@ def message_of(text: str) -> str:
     return text
 
 
-def _post(
+def post(
     tx: Tx,
     person: Person,
     persona: Persona,
@@ -99,7 +99,12 @@ def _post(
     now: datetime,
     files: Sequence[Attachment],
     place: Place | None,
+    routed: Mapping[str, Any] | None = None,
 ) -> str:
+    """Posts a message for the agent of a persona and a person, in the caller's transaction; returns the run's id.
+
+    `routed` says by which choice it came to this persona, where it was addressed to nobody.
+    """
     squad.ensure_project(tx, project, timezone, now)
     who = descriptor(person, persona.name, project, place)
     agent = squad.ensure_agent(tx, who, persona.to_json(), persona.trust, now)
@@ -107,6 +112,8 @@ def _post(
     if place is not None:
         there = conversations.chat_place(tx, place.surface, place.channel, place.thread, persona.name, project, now)
     payload = {"text": text, "from": person.name, "attachments": keep(tx, project, files, now)}
+    if routed is not None:
+        payload["routed"] = dict(routed)
     message = Post(
         project_id=project, agent_id=agent.id, kind="chat", payload=payload,
         idempotency_key=key, cause_kind="message", cause_id=person.id, model=model, run_id=run_id,

@@ -50,7 +50,7 @@ _tr, _ap, _a, _c, _v, _al = TRANSITIONS.c, APPROVALS.c, ACTIVITIES.c, CONVERSATI
 _WHO = b("who", type_=sa.String())
 _THEIR_COMMENTS = sa.and_(_tm.author_kind == "human", _tm.author_id == _WHO)
 _THEIR_MOVES = sa.and_(_tr.actor_kind == "human", _tr.actor_id == _WHO)
-_THEIR_CHATS = sa.and_(_r.kind == "chat", _r.cause_kind == "message", _r.cause_id == _WHO)
+_THEIR_CHATS = sa.and_(_r.kind.in_(("chat", "route")), _r.cause_kind == "message", _r.cause_id == _WHO)
 _SECTIONS = {
     "missions": sa.select(_mi.id, _mi.project_id, _mi.goal, _mi.created_at).where(_mi.requested_by == _WHO),
     "schedules": sa.select(_s.id, _s.name, _s.kind, _s.text, _s.created_at).where(_s.created_by == _WHO),
