@@ -12,8 +12,7 @@ from typing import Any
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import Actor
-from interlock.memory.archive import NoVersion, Secret
-from interlock.policy.secrets import first_secret
+from interlock.memory.archive import NoVersion, Secret, secret_in
 from interlock.policy.taint import PRIVATE
 from interlock.store import blocks as rows
 from interlock.store import memory_versions
@@ -171,7 +170,7 @@ def _made(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: datet
     if not label.strip() or len(label) > LONGEST_LABEL or any(not char.isprintable() for char in label):
         raise UsageError(f"a block's label is a line of 1 to {LONGEST_LABEL} characters")
     content = _checked(label, change.content if change.content is not None else change.append or "")
-    if (kind := first_secret(label)) is not None:
+    if (kind := secret_in(label)) is not None:
         raise Secret(kind)
     held = rows.held(tx, who.project_id, who.persona)
     if len(held) >= MOST_BLOCKS:
@@ -214,7 +213,7 @@ def _unseen(tx: Tx, who: Editor, row: Any, change: Edit) -> bool:
 
 
 def _checked(label: str, content: str) -> str:
-    if (kind := first_secret(content)) is not None:
+    if (kind := secret_in(content)) is not None:
         raise Secret(kind)
     if len(content) > MOST_CHARS:
         raise UsageError(

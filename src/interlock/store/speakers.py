@@ -5,18 +5,22 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.store.schema import Channel, ChatMessage, Person, Run, table
+from interlock.store.schema import Agent, Channel, ChatMessage, Person, Run, table
 from interlock.store.tx import Tx
 
-RUNS, SAID, CHANNELS, PEOPLE = table(Run), table(ChatMessage), table(Channel), table(Person)
-_r, _s, _c, _p = RUNS.c, SAID.c, CHANNELS.c, PEOPLE.c
+RUNS, SAID, CHANNELS = table(Run), table(ChatMessage), table(Channel)
+PEOPLE, AGENTS = table(Person), table(Agent)
+_r, _s, _c, _p, _ag = RUNS.c, SAID.c, CHANNELS.c, PEOPLE.c, AGENTS.c
 _WHO = sa.case(
     (_r.cause_kind == sa.text("'message'"), _r.cause_id), (_s.author_kind == sa.text("'person'"), _s.author),
     else_=sa.null(),
 )  # fmt: skip
 _SPEAKER = (
-    sa.select(_r.started_at, _p.id.label("person_id"), _p.name, _c.kind.label("room"))
-    .join_from(RUNS, SAID, _r.trigger_message_id == _s.id, isouter=True)
+    sa.select(
+        _ag.persona, _r.started_at, _r.labels, _r.simulated, _p.id.label("person_id"), _p.name, _c.kind.label("room")
+    )
+    .join_from(RUNS, AGENTS, _r.agent_id == _ag.id)
+    .join(SAID, _r.trigger_message_id == _s.id, isouter=True)
     .join(CHANNELS, _s.channel_id == _c.id, isouter=True)
     .join(PEOPLE, _p.id == _WHO, isouter=True)
     .where(_r.id == b("run_"))
@@ -25,6 +29,6 @@ _SPEAKER = (
 
 def speaker(tx: Tx, run_id: str) -> Any | None:
     """Of a run: `person_id` and `name` of whom it answers, None where that is nobody; `room` (channel, private, dm)
-    where it answers in one; `started_at`.
+    where it answers in one; `persona`, `started_at`, `labels`, `simulated`.
     """
     return tx.one(_SPEAKER, {"run_": run_id})

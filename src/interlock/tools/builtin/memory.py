@@ -13,7 +13,6 @@ from interlock.memory import archive, blocks, recall
 from interlock.memory.archive import KINDS, Kept, Note
 from interlock.memory.blocks import Block, Edit, Editor
 from interlock.memory.recall import Recalled
-from interlock.policy.secrets import first_secret
 from interlock.store import memories, speakers
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
@@ -147,7 +146,7 @@ async def _written(ctx: ToolContext, unit: Any, *args: Any) -> Any:
 def _objection(args: Mapping[str, Any]) -> str | None:
     """A secret is the agent's to leave out: no person is asked whether it may be remembered. Source: row G8."""
     for name in _WORDS:
-        if isinstance(value := args.get(name), str) and (kind := first_secret(value)) is not None:
+        if isinstance(value := args.get(name), str) and (kind := archive.secret_in(value)) is not None:
             return str(archive.Secret(kind))
     return None
 
