@@ -14,6 +14,7 @@ from interlock.core.errors import ConfigError, UsageError
 from interlock.core.strict_yaml import LARGEST_BYTES
 from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings, resolve_model
+from interlock.memory.chats import after_chat
 from interlock.oversight import learner
 from interlock.policy import lint
 from interlock.policy.cases import Surroundings
@@ -53,7 +54,7 @@ class Parts:
             toolbox=self.toolbox,
             workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
             vault=vault,
-            follow_ups={"learn": learner.take_up},
+            follow_ups={"learn": learner.take_up, "chat": after_chat(settings.memory, vault.scrub)},
         )
 
 

@@ -67,3 +67,5 @@ class MemorySettings(Part):
     remove_below: Share = 0.05
     keep_importance: Share = 0.9
     """Facts of at least this importance are kept whatever their weight."""
+    save_chats: bool = True
+    """Whether something is kept of each chat when it ends: what it was about, and what people said of themselves."""

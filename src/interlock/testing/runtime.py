@@ -15,6 +15,7 @@ from interlock.core.telemetry import SILENT, Telemetry
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
+from interlock.memory.chats import after_chat
 from interlock.oversight import learner
 from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
@@ -70,7 +71,7 @@ def runtime_over(
         toolbox=toolbox,
         workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
         vault=vault,
-        follow_ups={"learn": learner.take_up},
+        follow_ups={"learn": learner.take_up, "chat": after_chat(settings.memory, vault.scrub)},
     )
 
 
