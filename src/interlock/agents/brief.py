@@ -94,6 +94,8 @@ def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) 
 def _unfinished(tx: Tx, run: Any) -> tuple[Unfinished, ...]:
     found = []
     for row in traces.waiting(tx, run.agent_id, run.seq):
+        if row.payload.get("channel") != run.payload.get("channel"):
+            continue
         asked = [a for a in approvals.of_run(tx, row.id) if a.status == "pending"]
         waits_for = tuple(f"{a.id} ({one_line(str(a.request.get('summary', a.kind)))})" for a in asked)
         found.append(Unfinished(str(row.payload.get("text", "")), waits_for))

@@ -9,7 +9,18 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
-from interlock.agents import acquaintance, breaker, conversation, learning, scheduled, spending, steps, voting, window
+from interlock.agents import (
+    acquaintance,
+    breaker,
+    conversation,
+    learning,
+    rounds,
+    scheduled,
+    spending,
+    steps,
+    voting,
+    window,
+)
 from interlock.agents import brief as briefs
 from interlock.agents.background import Background, Wanted, failure
 from interlock.agents.brief import Brief, Unfinished
@@ -161,7 +172,7 @@ def _taint(brief: Brief) -> frozenset[str]:
 def _tools(runtime: Runtime, persona: Persona, run: Any, barred: Mapping[str, str]) -> tuple[ToolSpec, ...]:
     if run.kind in (learning.KIND, voting.KIND):
         return ()
-    names = persona.offered_tools if run.task_id else persona.offered_tools - NEEDS_TASK
+    names = (persona.offered_tools if run.task_id else persona.offered_tools - NEEDS_TASK) | rounds.tools(run)
     if barred:
         names -= {tool.name for tool in runtime.toolbox.foreign if tool.digest in barred}
     return tuple(_with_secrets(runtime, spec, persona) for spec in runtime.toolbox.offered(names))
@@ -244,7 +255,7 @@ def _first_message(brief: Brief) -> Message:
         return Message("user", (_child_end(payload),))
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
     more = (*_attached(payload.get("attachments") or ()), *scheduled.notice(payload))
-    return Message("user", (*map(_waiting, brief.unfinished), words, *more))
+    return Message("user", (*map(_waiting, brief.unfinished), *rounds.said_by(payload), words, *more))
 
 
 def _child_end(payload: Mapping[str, Any]) -> Text:

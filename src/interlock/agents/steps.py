@@ -17,7 +17,7 @@ from interlock.memory import lesson_book, recall
 from interlock.policy.loops import Limits
 from interlock.policy.progress import Stuck
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
+from interlock.store import approvals, audit, ledger, mailbox, missions, rounds, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
@@ -308,6 +308,7 @@ def park_unless_answered(tx: Tx, claim: Claim, now: datetime) -> bool:
         return False
     mailbox.park(tx, claim, now)
     squad.set_status(tx, claim.run.agent_id, "idle", now)
+    rounds.ended(tx, claim.run, now)
     return True
 
 
@@ -372,6 +373,7 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
         breaker.stop(tx, run, ending.stuck, now)
     elif failed and run.task_id is not None and ending.idle is not None:
         tasks.count_idle(tx, run.task_id, *ending.idle)
+    rounds.ended(tx, run, now)
     if run.kind == voting.KIND:
         voting.ended(tx, run, ending.status, ending.result, now)
     if run.mission_id is not None and run.kind not in (LEARN, voting.KIND):
@@ -401,3 +403,4 @@ def hand_back(
     mailbox.requeue(tx, claim, now, due_at=due_at, error=error, failed=failed, stop_reason=stop_reason)
     ledger.charge_open(tx, claim.run.id, now, open_microusd)
     squad.set_status(tx, claim.run.agent_id, "error" if failed else "idle", now, error)
+    rounds.held_up(tx, claim.run, due_at, now)

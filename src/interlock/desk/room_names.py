@@ -1,13 +1,12 @@
 """What channels may be called and messages be signed with; who may call them so is `rooms`' matter."""
 
 import re
-import unicodedata
 
+from interlock.core import emoji as core
 from interlock.core.errors import UsageError
 
-LONGEST_NAME, LONGEST_TOPIC, LONGEST_EMOJI = 60, 250, 32
+LONGEST_NAME, LONGEST_TOPIC = 60, 250
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
-_SHORTCODE = re.compile(r":[a-z0-9_+-]{1,30}:")
 
 
 def name(given: str) -> str:
@@ -40,14 +39,7 @@ def emoji(given: str) -> str:
 
     Raises UsageError.
     """
-    found = given.strip()
-    if _SHORTCODE.fullmatch(found):
-        return found
-    if 0 < len(found) <= LONGEST_EMOJI and not found.isascii() and all(map(_is_sign, found)):
-        return found
-    raise UsageError(f"`{given[:40]}` is no emoji: give one, or its name such as `:tada:`")
-
-
-def _is_sign(char: str) -> bool:
-    """Signs and what joins, varies or flags them; digits and signs of keycaps too."""
-    return unicodedata.category(char) in ("So", "Sk", "Sm", "Po", "Mn", "Me", "Cf") or char in "0123456789#*"
+    found = core.emoji(given)
+    if found is None:
+        raise UsageError(f"`{given[:40]}` is no emoji: give one, or its name such as `:tada:`")
+    return found

@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 from interlock.core.values import canonical_json, digest, usd
 
-TALK = frozenset({"post_progress", "post_comment", "notification", "do_nothing"})
+TALK = frozenset(
+    {"post_progress", "post_comment", "notification", "do_nothing", "send_message", "react_to_message"}
+)  # fmt: skip
 """Tools that only say something, or nothing."""
 PAYLOADS = ("content", "data", "patch", "body")
 """Arguments that are what a tool makes: with one of these, what it answers is of no interest."""

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from interlock.agents import rounds
 from interlock.agents.context import Runtime
 from interlock.oversight import (
     consensus,
@@ -59,6 +60,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
         Job("capacity", 15.0, Capacity().sweep, "tells of work that no worker there is can do"),
         Job("schedules", 1.0, Schedules().sweep, "starts what people have scheduled, once each time", on_record=False),
         Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
+        Job("rooms", 10.0, rounds.sweep, "passes on turns in the workspace chat that stand still", on_record=False),
         Job("consensus", 5.0, consensus.sweep, "ends votes of models that are lost or late"),
         Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
         Job("estimates", times.loop_sweep_s, overspend.sweep, "alerts on missions far above their estimate"),

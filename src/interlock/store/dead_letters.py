@@ -11,7 +11,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.values import SYSTEM
-from interlock.store import approvals, audit, ledger, mailbox, missions, squad, traces
+from interlock.store import approvals, audit, ledger, mailbox, missions, rounds, squad, traces
 from interlock.store.posting import LANES, RUNS, report
 from interlock.store.tx import Tx, observe
 
@@ -58,7 +58,7 @@ _ALL = (
     .order_by(_run.completed_at.desc(), _run.id.desc())
     .limit(b("most"))
 )
-UNTOLD = frozenset({"mission", "learn", "vote"})
+UNTOLD = frozenset({"mission", "learn", "vote", "subagent", "child_end"})
 """Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
 
 
@@ -74,6 +74,7 @@ def bury(tx: Tx, run: Any, why: str, now: datetime, *, crashes: int) -> None:
     traces.close_calls(tx, run.id, now, BURIED)
     approvals.void_of_run(tx, run.id, now, BURIED)
     squad.set_status(tx, run.agent_id, "error", now, why)
+    rounds.ended(tx, run, now)
     audit.note(
         tx, "RUN_DEAD", SYSTEM, now, project_id=run.project_id, mission_id=run.mission_id, task_id=run.task_id,
         run_id=run.id, subject=run.agent_id, reason=why, crashes=crashes,

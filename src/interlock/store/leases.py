@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, traces
+from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, rounds, traces
 from interlock.store.errors import LeaseLost
 from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, Worker, table
@@ -252,5 +252,6 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     tx.run(mailbox.REFRESH, {"agent": found.agent_id, "now": now})
     tx.wake = True
     approvals.void_of_run(tx, run_id, now, reason)
+    rounds.ended_by_id(tx, run_id, now)
     report(tx, run_id, now)
     return "cancelled"

@@ -183,11 +183,14 @@ def ended(tx: Tx, run: Any, now: datetime) -> None:
     """The turn of a run is over, however it has ended, or is passed on: the next one begins."""
     if run.channel_id is None or tx.one(_OF_RUN, {"run": run.id}) is None:
         return
-    rooms.lock(tx, run.channel_id)
-    found = tx.one(_OF_RUN, {"run": run.id})
+    _hand_on(tx, run.channel_id, run.id, now)
+
+
+def ended_by_id(tx: Tx, run_id: str, now: datetime) -> None:
+    """The same for a run of which nothing but its id is at hand."""
+    found = tx.one(_OF_RUN, {"run": run_id})
     if found is not None:
-        tx.run(_END_TURN, {"message": found.message_id, "run": run.id})
-        _go_on(tx, found.channel_id, found.thread, now)
+        _hand_on(tx, found.channel_id, run_id, now)
 
 
 def held_up(tx: Tx, run: Any, due_at: datetime | None, now: datetime) -> None:
@@ -196,22 +199,35 @@ def held_up(tx: Tx, run: Any, due_at: datetime | None, now: datetime) -> None:
         ended(tx, run, now)
 
 
+def stand_still(tx: Tx, now: datetime) -> bool:
+    """Whether `stirred` would find anything."""
+    found = tx.gather([(_STANDS_STILL, _still(now, 1)), (_NEVER_BEGUN, {"most": 1})])
+    return any(found)
+
+
+def _still(now: datetime, most: int) -> dict[str, Any]:
+    return {"now": now, "unable_since": now - timedelta(seconds=UNABLE_S), "most": most}
+
+
 def stirred(tx: Tx, now: datetime, most: int = 100) -> int:
     """Passes on what turns stand still, and begins rounds that nobody has begun; returns how many. For a sweep."""
-    params = {"now": now, "unable_since": now - timedelta(seconds=UNABLE_S), "most": most}
-    still = [row.run_id for row in tx.rows(_STANDS_STILL, params)]
+    still = [row.run_id for row in tx.rows(_STANDS_STILL, _still(now, most))]
     for run_id in still:
-        found: Any = tx.one(_OF_RUN, {"run": run_id})
-        if found is None:
-            continue
-        rooms.lock(tx, found.channel_id)
-        tx.run(_END_TURN, {"message": found.message_id, "run": run_id})
-        _go_on(tx, found.channel_id, found.thread, now)
+        ended_by_id(tx, run_id, now)
     waiting = tx.rows(_NEVER_BEGUN, {"most": most})
     for place in waiting:
         rooms.lock(tx, place.channel_id)
         _go_on(tx, place.channel_id, place.thread, now)
     return len(still) + len(waiting)
+
+
+def _hand_on(tx: Tx, channel_id: str, run_id: str, now: datetime) -> None:
+    """Ends the turn of a run, if it still is its turn once the channel is locked, and begins the next."""
+    rooms.lock(tx, channel_id)
+    found = tx.one(_OF_RUN, {"run": run_id})
+    if found is not None:
+        tx.run(_END_TURN, {"message": found.message_id, "run": run_id})
+        _go_on(tx, found.channel_id, found.thread, now)
 
 
 def _go_on(tx: Tx, channel_id: str, thread: str, now: datetime) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
-from interlock.store import audit, evidence, feed, missions, outbox
+from interlock.store import audit, evidence, feed, mentioning, missions, outbox
 from interlock.store.schema import Approval, Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
 from interlock.store.tx import Tx
 
@@ -303,12 +303,14 @@ def deliverable(tx: Tx, deliverable_id: str) -> Any | None:
 def say(
     tx: Tx, task_id: str, kind: str, actor: Actor, text: str, now: datetime, *, run_id: str | None = None
 ) -> str:  # fmt: skip
-    """Adds a COMMENT, PROGRESS or ARTIFACT to a task's thread."""
+    """Adds a COMMENT, PROGRESS or ARTIFACT to a task's thread; whoever it names is told."""
     message_id = new_id("tms")
     tx.add(
         TaskMessage, id=message_id, task_id=task_id, kind=kind, author_kind=str(actor.kind), author_id=actor.id,
         run_id=run_id, text=text, created_at=now,
     )  # fmt: skip
+    if "@" in text:
+        mentioning.in_thread(tx, task_id, message_id, actor, text, run_id, now)
     return message_id
 
 

@@ -1,0 +1,51 @@
+"""What an agent has in the workspace chat: who speaks to it and where, the tools to answer, and a sweep of its turns.
+
+Whose turn it is, and in which transaction the next one begins, is `store.rounds`' matter.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.agents.context import Runtime
+from interlock.agents.quoting import one_line
+from interlock.agents.system_words import system_words
+from interlock.llm.messages import Text
+from interlock.policy.audience import DM, PERSON
+from interlock.store import mentioning, rounds
+
+SPEAKS = frozenset({"send_message", "react_to_message"})
+"""Offered in every run that something said in a channel has begun, whatever the persona's file says."""
+LONGEST_NAME = 80
+
+
+def tools(run: Any) -> frozenset[str]:
+    """What a run is offered because of where it was woken."""
+    return SPEAKS if run.channel_id is not None else frozenset()
+
+
+def is_delivered(run: Any) -> bool:
+    """Whether somebody reads the final text of a chat: in a channel, or of a task's thread, nobody does. Row J4."""
+    return run.channel_id is None and run.cause_kind != mentioning.CAUSE
+
+
+def said_by(payload: Mapping[str, Any]) -> tuple[Text, ...]:
+    """Who speaks, and where, before their words; nothing where that was not in the workspace chat."""
+    if "room" not in payload:
+        return ()
+    name = one_line(str(payload.get("from", "")), limit=LONGEST_NAME)
+    who = f"{name}, a person," if payload.get("by") == PERSON else f"{name}, another agent,"
+    room = one_line(str(payload["room"]), limit=LONGEST_NAME)
+    where = "in your direct conversation" if payload.get("room_kind") == DM else f"in #{room}"
+    thread = f", in the thread of {payload['thread']}" if payload.get("thread") else ""
+    return (system_words("system", f"{who} says {where}{thread} (message {payload['message']}):"),)
+
+
+async def sweep(runtime: Runtime) -> str:
+    """Passes on the turns of agents that cannot take them now, such as one set apart meanwhile; it may be done twice.
+
+    What goes on by itself is left alone, and nothing is written where there is nothing to pass on.
+    """
+    now = runtime.clock.now()
+    if not await runtime.store.read(rounds.stand_still, now):
+        return "0 turns passed on"
+    return f"{await runtime.store.write(rounds.stirred, now)} turns passed on"
