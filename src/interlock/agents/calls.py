@@ -6,9 +6,10 @@ The door to effects is `tools.execute`; when transactions happen is the runner's
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from interlock.agents import live, voting
+from interlock.agents import live, subagents, voting
 from interlock.agents.interruption import Interrupt
 from interlock.agents.session import CallState, Session, later
 from interlock.agents.steps import Hold, Results
@@ -69,6 +70,7 @@ def context(session: Session, call_id: str, token: str, labels: frozenset[str] |
         workspace=runtime.workspaces.of(run.project_id, run.id),
         actor=session.actor,
         labels=session.labels if labels is None else labels,
+        cast=partial(subagents.cast, runtime),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from interlock.policy.loops import Limits
-from interlock.store import loops, tasks
+from interlock.store import agent_mail, loops, tasks
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.execute import CallStatus, Done
@@ -13,7 +13,8 @@ from interlock.tools.execute import CallStatus, Done
 def closed(tx: Tx, claim: Claim, done: Sequence[Done], limits: Limits, now: datetime) -> bool:
     """Whether these outcomes, which are on record, were one too many: the task is blocked then, its run cancelled.
 
-    Only failures and words in the task's thread are looked at; nothing is read where there are none. Source: row I1.
+    Only failures, words in the task's thread and messages to other agents are looked at; nothing is read where there
+    are none. Source: row I1.
     """
     task_id = claim.run.task_id
     if task_id is None or claim.run.kind != "task":
@@ -21,4 +22,6 @@ def closed(tx: Tx, claim: Claim, done: Sequence[Done], limits: Limits, now: date
     rules = {"failed_calls"} if any(one.status is CallStatus.FAILED for one in done) else set()
     if any(unit is tasks.say for one in done for unit, _, _ in one.writes):
         rules |= {"comments", "messages"}
+    if any(unit is agent_mail.send for one in done for unit, _, _ in one.writes):
+        rules.add("messages")
     return bool(rules) and loops.check(tx, task_id, limits, now, rules=rules, states=loops.AT_WORK) is not None

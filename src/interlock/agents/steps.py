@@ -11,13 +11,13 @@ from typing import Any
 from interlock.agents import breaker, circles, conversation, scheduled, spending, voting
 from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
-from interlock.agents.learning import KIND as LEARN
+from interlock.agents.routing import KIND as ROUTE
 from interlock.core.values import SYSTEM, Actor
 from interlock.memory import lesson_book, recall
 from interlock.policy.loops import Limits
 from interlock.policy.progress import Stuck
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, mailbox, missions, rounds, squad, tasks, traces
+from interlock.store import approvals, audit, dead_letters, ledger, mailbox, missions, rounds, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
@@ -358,8 +358,8 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
     traces.close_calls(tx, run.id, now, ending.stop_reason)
     approvals.void_of_run(tx, run.id, now, f"its run ended: {ending.stop_reason}")
     failed = ending.status == "failed"
-    if ending.follow_up is not None and ending.status == "completed":
-        ending.follow_up(tx, run, ending.result, now)
+    if ending.follow_up is not None and (ending.status == "completed" or run.kind == ROUTE):
+        ending.follow_up(tx, run, ending.result if ending.status == "completed" else None, now)
     squad.set_status(tx, run.agent_id, "error" if failed else "idle", now, ending.error if failed else None)
     scheduled.ended(tx, run, ending.status, ending.error, ending.result, now)
     if run.kind == "task" and ending.status == "completed":
@@ -376,7 +376,7 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
     rounds.ended(tx, run, now)
     if run.kind == voting.KIND:
         voting.ended(tx, run, ending.status, ending.result, now)
-    if run.mission_id is not None and run.kind not in (LEARN, voting.KIND):
+    if run.mission_id is not None and run.kind not in dead_letters.UNTOLD:
         news = {
             "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,
             "status": ending.status, "stop_reason": ending.stop_reason, "result": ending.result, "error": ending.error,

@@ -11,7 +11,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, leases, ledger, missions, shortfalls, squad, tasks
+from interlock.store import approvals, audit, leases, ledger, missions, shortfalls, squad, subagents, tasks
 from interlock.store.tx import Tx
 
 
@@ -26,6 +26,8 @@ async def sweep(runtime: Runtime) -> None:
         await store.write(escalate, task_id, expires_at, now)
     for member in await store.read(squad.paused_for_budget):
         await store.write(resume_paid, member.id, now)
+    for agent_id in await store.read(subagents.overdue, now):
+        await store.write(subagents.expire, agent_id, now)
     for run_id in await store.read(shortfalls.strays):
         await store.write(shortfalls.wake, run_id, now)
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, rounds, traces
+from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, offspring, rounds, traces
 from interlock.store.errors import LeaseLost
 from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, Worker, table
@@ -238,10 +238,18 @@ def fates(tx: Tx, run_ids: Collection[str]) -> list[Any]:
 
 
 def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "cancelled") -> str:
-    """Cancels a run: at once if nobody works on it, else it is asked to stop. Returns its status afterwards."""
+    """Cancels a run: at once if nobody works on it, else it is asked to stop. Returns its status afterwards.
+
+    The agents that it has started go with it, and nobody is told of their ends.
+    """
     found = mailbox.lock(tx, run_id)
     if found is None or found.status in {"completed", "failed", "cancelled"}:
         return found.status if found else "unknown"
+    for child in offspring.of_run(tx, run_id):
+        offspring.end(tx, child.agent_id, "cancelled", now)
+        offspring.hush(tx, child.agent_id)
+        for its_run in offspring.open_runs(tx, child.agent_id):
+            cancel(tx, its_run, now, reason)
     if found.status == "running":
         tx.run(_ASK, {"run": run_id, "why": reason})
         tx.wake = True

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
-from interlock.store import outbox
+from interlock.store import offspring, outbox
 from interlock.store.schema import Lane, Run, table
 from interlock.store.tx import Tx, observe
 
@@ -23,7 +23,7 @@ REPLY = "reply"
 """The kind of subject of what an agent answers in a connector: `reply:RUN`."""
 CHILD_END = "child_end"
 """The kind of a run that tells an agent of the end of another run."""
-SAYINGS = frozenset({"message", "comment"})
+SAYINGS = frozenset({"message", "comment", "agent"})
 """Causes that are somebody's words: an agent is not woken by its own."""
 _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
@@ -56,7 +56,8 @@ _PLACED = sa.select(_lane.next_seq, _lane.clock_at).where(_lane.agent_id == b("a
 """Read after the lane is locked by its change; a returning clause costs SQLite five times as much."""
 _CHILD = sa.select(
     _run.id, _run.project_id, _run.agent_id, _run.kind, _run.status, _run.stop_reason, _run.result, _run.error,
-    _run.fence, _run.report_to, _run.mission_id, _run.simulated, _run.labels, _run.dm_conversation_id, _run.channel_id,
+    _run.fence, _run.report_to, _run.mission_id, _run.simulated, _run.model, _run.labels, _run.dm_conversation_id,
+    _run.channel_id,
 ).where(_run.id == b("run"))  # fmt: skip
 
 
@@ -180,9 +181,12 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
         outbox.tell_there(tx, "text", f"{REPLY}:{child.id}", child.dm_conversation_id, now)
     if child.report_to is None:
         return
+    told = offspring.run_ended(tx, child, now) if child.kind == offspring.KIND else {}
+    if told is None:
+        return
     payload = {
         "run": child.id, "agent": child.agent_id, "status": child.status, "stop_reason": child.stop_reason,
-        "result": child.result, "error": child.error,
+        "result": child.result, "error": child.error, **told,
     }  # fmt: skip
     message = Post(
         project_id=child.project_id,
@@ -195,6 +199,7 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
         parent_run_id=child.id,
         mission_id=child.mission_id,
         simulated=child.simulated,
+        model=child.model if child.simulated else None,
         labels=tuple(child.labels),
     )
     with contextlib.suppress(LookupError):

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, feed, incidents, leases, missions, squad, tasks
+from interlock.store import approvals, feed, incidents, leases, missions, offspring, squad, tasks
 from interlock.store.tasks import Move
 from interlock.store.tx import Tx
 
@@ -67,6 +67,9 @@ def shut(
     runs = leases.at_work(tx, member_id=member.id)
     for run in runs:
         leases.ask_back(tx, run.id, at_once=True)
+    for child in offspring.abroad(tx, member.id):
+        for run_id in offspring.open_runs(tx, child.agent_id):
+            leases.cancel(tx, run_id, now, f"who started it was set apart: {reason}")
     rows = tx.rows(_OPEN, {"member": member.id})
     for task in rows:
         _block(tx, member, task, actor, reason, stamp, escalate_at, now)

@@ -138,6 +138,11 @@ def ensure_member(tx: Tx, project_id: str, persona: str, trust: str, now: dateti
     return found
 
 
+def found(tx: Tx, descriptor: Descriptor) -> Any | None:
+    """The agent of a descriptor, if there is one."""
+    return tx.one(_BY_KEY, {"key": descriptor.key})
+
+
 def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any], trust: str, now: datetime) -> Any:
     """The agent of a descriptor, spawned with its mailbox where there is none yet.
 

@@ -106,6 +106,8 @@ class ToolContext:
     """The run's taint so far; it goes with what is written."""
     secrets: Callable[[str], str] | None = field(default=None, repr=False)
     """Gives this call the secrets that the settings name for its tool."""
+    cast: Callable[[str], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    """Gives a persona by its name, as it is kept with an agent; None for a name that is nobody's."""
     repeated_by: str | None = None
     """The approval by which a person has it done again, although nobody knows what came of it before."""
 

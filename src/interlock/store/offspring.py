@@ -1,0 +1,103 @@
+"""Agents that agents have started: which are live, and what the ends of their runs are to them; rows and nothing else.
+
+How one is started, or ended before its time, is `subagents`' matter.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store.schema import Agent, Run, Subagent, Task, table
+from interlock.store.tx import Tx
+
+KIND = "subagent"
+"""Of their descriptors, and of their runs."""
+EXPIRED = "expired"
+SUBAGENTS = table(Subagent)
+_TIME = UTCDateTime()
+_s, _r, _a, _t = SUBAGENTS.c, table(Run).c, table(Agent).c, table(Task).c
+_LIVE = sa.select(SUBAGENTS).where(_s.ended_at.is_(None))
+_ONE = sa.select(SUBAGENTS).where(_s.agent_id == b("agent"))
+_OF_RUN = _LIVE.where(_s.parent_run_id == b("run")).order_by(_s.agent_id)
+_OF_PARENT = _LIVE.where(_s.parent_id == b("parent")).order_by(_s.created_at, _s.agent_id)
+_ABROAD = (
+    _LIVE.where(
+        _s.parent_id.in_(sa.select(_a.id).where(_a.member_id == b("member"))),
+        _s.agent_id.not_in(sa.select(_a.id).where(_a.member_id == b("member"))),
+    )
+).order_by(_s.agent_id)
+_COUNT = sa.select(sa.func.count().label("n")).select_from(SUBAGENTS).where(_s.ended_at.is_(None))
+_END = (
+    sa.update(SUBAGENTS)
+    .where(_s.agent_id == b("agent"), _s.ended_at.is_(None))
+    .values(ended_at=b("now", type_=_TIME), outcome=b("came_to"))
+)
+_OPEN_RUNS = (
+    sa.select(_r.id).where(_r.agent_id == b("agent"), _r.status.in_(("created", "running", "waiting"))).order_by(_r.seq)
+)
+_HUSH = (
+    sa.update(table(Run))
+    .where(_r.agent_id == b("agent"), _r.status.in_(("created", "running", "waiting")), _r.id != b("but"))
+    .values(report_to=None)
+)
+_IS_OVER = sa.select(_t.id).where(_t.id == b("mission"), _t.status.in_(("DONE", "CANCELED")))
+
+
+def one(tx: Tx, agent_id: str) -> Any | None:
+    """The subagent that an agent is, live or not; None where it is none."""
+    return tx.one(_ONE, {"agent": agent_id})
+
+
+def live(tx: Tx) -> int:
+    """How many there are in all."""
+    found: int = tx.rows(_COUNT)[0].n
+    return found
+
+
+def of_parent(tx: Tx, agent_id: str) -> list[Any]:
+    """The live ones that an agent has started, oldest first."""
+    return tx.rows(_OF_PARENT, {"parent": agent_id})
+
+
+def of_run(tx: Tx, run_id: str) -> list[Any]:
+    """The live ones that a run has started."""
+    return tx.rows(_OF_RUN, {"run": run_id})
+
+
+def abroad(tx: Tx, member_id: str) -> list[Any]:
+    """The live ones that agents of a member have started and that are other members' themselves."""
+    return tx.rows(_ABROAD, {"member": member_id})
+
+
+def open_runs(tx: Tx, agent_id: str) -> list[str]:
+    """Ids of the runs of an agent that have not ended, in order."""
+    return [row.id for row in tx.rows(_OPEN_RUNS, {"agent": agent_id})]
+
+
+def end(tx: Tx, agent_id: str, outcome: str, now: datetime) -> bool:
+    """Marks one as ended; False where it was before."""
+    return tx.count(_END, {"agent": agent_id, "came_to": outcome, "now": now}) == 1
+
+
+def hush(tx: Tx, agent_id: str, *, but: str = "") -> None:
+    """Has nobody told of the ends of its open runs, but for one of them."""
+    tx.run(_HUSH, {"agent": agent_id, "but": but})
+
+
+def run_ended(tx: Tx, run: Any, now: datetime) -> dict[str, Any] | None:
+    """What its parent is told of one whose run has ended; None where nobody is left who would want to know.
+
+    A subagent ends with a run after which nothing waits in its mailbox. Source: row E11.
+    """
+    found = one(tx, run.agent_id)
+    if found is None:
+        return {}
+    if found.ended_at is None and not open_runs(tx, run.agent_id):
+        end(tx, run.agent_id, run.status, now)
+    if run.mission_id is not None and tx.one(_IS_OVER, {"mission": run.mission_id}) is not None:
+        return None
+    told = {"subagent": run.agent_id, "label": found.label, "purpose": found.purpose}
+    return {**told, "status": EXPIRED} if found.outcome == EXPIRED else told
