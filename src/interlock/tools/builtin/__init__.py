@@ -10,5 +10,6 @@ def builtin_tools() -> tuple[Tool, ...]:
     """All built-in tools."""
     every = (
         *files.TOOLS, *work.TOOLS, *people.TOOLS, *quiet.TOOLS, *memory.TOOLS, *rooms.TOOLS, *web.TOOLS, *email.TOOLS,
+        *agents.TOOLS,
     )  # fmt: skip
     return tuple(replace(tool, builtin=True) for tool in every)
