@@ -12,6 +12,7 @@ from interlock.agents.persona import PersonaSet, load_personas
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError, UsageError
 from interlock.core.strict_yaml import LARGEST_BYTES
+from interlock.llm.circuits import Circuits
 from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings, resolve_model
 from interlock.memory.chats import after_chat
@@ -21,7 +22,7 @@ from interlock.policy.cases import Surroundings
 from interlock.policy.in_force import InForce
 from interlock.policy.policy_file import policy_from
 from interlock.policy.rules import Policy
-from interlock.settings import Settings
+from interlock.settings import Settings, key_variable
 from interlock.store.engine import Store
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Tool, Toolbox
@@ -55,6 +56,7 @@ class Parts:
             workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
             vault=vault,
             follow_ups={"learn": learner.take_up, "chat": after_chat(settings.memory, vault.scrub)},
+            circuits=Circuits(settings.retry.open_after, settings.retry.probe_s),
         )
 
 
@@ -208,7 +210,16 @@ def read(path: Path) -> bytes:
 
 def providers_of(settings: Settings) -> dict[str, ProviderSettings]:
     """How to reach each provider that has anything set."""
-    return {name: ProviderSettings(settings.key(name), given.base_url) for name, given in settings.providers.items()}
+    return {
+        name: ProviderSettings(
+            settings.key(name),
+            given.base_url,
+            given.protocol,
+            {header: value.get_secret_value() for header, value in given.headers.items()},
+            given.api_key_env or key_variable(name),
+        )
+        for name, given in settings.providers.items()
+    }
 
 
 def _collect(faults: list[str], load: Callable[[], T]) -> T | None:

@@ -3,10 +3,11 @@
 It reads plain dicts and tolerates what it does not know; the network belongs to `anthropic`.
 """
 
-import json
+import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
+from interlock.llm.http_faults import ToldError
 from interlock.llm.messages import (
     Block,
     Delta,
@@ -19,7 +20,8 @@ from interlock.llm.messages import (
     ToolUse,
     Usage,
 )
-from interlock.llm.tokens import block_tokens
+from interlock.llm.reading import count, json_object, whole
+from interlock.llm.tokens import CHARS_PER_TOKEN, block_tokens
 
 _STOP_REASONS = {reason.value: reason for reason in StopReason}
 
@@ -35,13 +37,18 @@ class MessageAssembly:
         self.provider = provider
         self.usage: Usage | None = None
         self.finished = False
+        self.begun = False
+        self._chars = 0
         self._model = ""
         self._stop_reason: str | None = None
         self._detail: str | None = None
         self._drafts: dict[int, _Draft] = {}
 
     def accept(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        """Takes one event in and yields what of it can be shown."""
+        """Takes one event in and yields what of it can be shown. Raises ToldError for an error."""
+        if event.get("error") or event.get("type") == "error":
+            raise ToldError(event)
+        self.begun = True
         match event["type"]:
             case "message_start":
                 message = event["message"]
@@ -52,12 +59,25 @@ class MessageAssembly:
                 self._drafts[int(event["index"])] = draft
                 yield from draft.opening()
             case "content_block_delta":
-                yield from self._drafts[event["index"]].accept(event["delta"])
+                for delta in self._drafts[event["index"]].accept(event["delta"]):
+                    self._chars += len(delta.text)
+                    yield delta
             case "message_delta":
                 self._stop(event.get("delta") or {})
                 self.usage = counted(event.get("usage"), self.usage)
             case "message_stop":
                 self.finished = True
+            case "message":
+                for told in events_of(event):
+                    yield from self.accept(told)
+
+    def is_whole(self, *, broken: bool) -> bool:
+        """Never: only `message_stop` ends a message."""
+        return False
+
+    def streamed_tokens(self) -> int:
+        """About how many tokens of words have come."""
+        return math.ceil(self._chars / CHARS_PER_TOKEN)
 
     def reply(self, request_id: str | None, unreported: Usage) -> Reply:
         """The whole answer; blocks that were cut off by the token limit are kept as far as they came.
@@ -72,7 +92,7 @@ class MessageAssembly:
             reason = StopReason.TOOL_USE if message.tool_uses else StopReason.END_TURN
             detail = detail or self._stop_reason
         usage = self.usage or unreported.plus(Usage(output_tokens=sum(block_tokens(block) for block in blocks)))
-        return Reply(message, reason, usage, self._model, request_id, detail)
+        return Reply(message, reason, usage, self._model, request_id, detail, is_estimated=self.usage is None)
 
     def _stop(self, delta: Mapping[str, Any]) -> None:
         self._stop_reason = delta.get("stop_reason") or self._stop_reason
@@ -96,22 +116,18 @@ def counted(report: Any, before: Usage | None) -> Usage | None:
     old = before or Usage()
     by_ttl = report.get("cache_creation")
     by_ttl = by_ttl if isinstance(by_ttl, Mapping) else {}
-    written_1h = max(old.cache_write_1h_tokens, _count(by_ttl.get("ephemeral_1h_input_tokens")))
+    written_1h = max(old.cache_write_1h_tokens, count(by_ttl.get("ephemeral_1h_input_tokens")))
     written = max(
-        _count(report.get("cache_creation_input_tokens")) - written_1h,
-        _count(by_ttl.get("ephemeral_5m_input_tokens")),
+        count(report.get("cache_creation_input_tokens")) - written_1h,
+        count(by_ttl.get("ephemeral_5m_input_tokens")),
     )
     return Usage(
-        input_tokens=max(old.input_tokens, _count(report.get("input_tokens"))),
-        output_tokens=max(old.output_tokens, _count(report.get("output_tokens"))),
-        cache_read_tokens=max(old.cache_read_tokens, _count(report.get("cache_read_input_tokens"))),
+        input_tokens=max(old.input_tokens, count(report.get("input_tokens"))),
+        output_tokens=max(old.output_tokens, count(report.get("output_tokens"))),
+        cache_read_tokens=max(old.cache_read_tokens, count(report.get("cache_read_input_tokens"))),
         cache_write_5m_tokens=max(old.cache_write_5m_tokens, written),
         cache_write_1h_tokens=written_1h,
     )
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 class _Draft:
@@ -162,12 +178,12 @@ class _Draft:
             case "redacted_thinking":
                 yield Thinking("", redacted=str(fields["data"]))
             case "tool_use":
-                args = _json_object(raw) if raw.strip() else fields.get("input") or {}
+                args = json_object(raw) if raw.strip() else fields.get("input") or {}
                 args = args if isinstance(args, dict) else None
                 yield ToolUse(str(fields["id"]), str(fields["name"]), args, "" if args is not None else whole(raw))
             case _:
                 if raw.strip():
-                    fields["input"] = _json_object(raw) or {}
+                    fields["input"] = json_object(raw) or {}
                 yield Opaque(provider, fields)
 
     def _merge(self, delta: Mapping[str, Any]) -> None:
@@ -181,37 +197,3 @@ class _Draft:
 
     def _append(self, name: str, piece: str) -> None:
         self._pieces.setdefault(name, []).append(piece)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _json_object(raw: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(whole(raw), parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    mended: dict[str, Any] = _mended(value) if "\\u" in raw else value
-    return mended
-
-
-def whole(text: str) -> str:
-    """The text as storable Unicode: halves of a pair that came apart are joined, lone ones replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def _mended(value: Any) -> Any:
-    if isinstance(value, str):
-        return whole(value)
-    if isinstance(value, dict):
-        return {whole(k): _mended(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_mended(v) for v in value]
-    return value

@@ -3,6 +3,8 @@
 Shared by every adapter over HTTP; a vendor's exception types belong to its adapter.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -15,46 +17,95 @@ _BY_STATUS = {
     403: ModelFault.AUTH,
     408: ModelFault.TIMEOUT,
     409: ModelFault.SERVER,
+    425: ModelFault.OVERLOADED,
     429: ModelFault.RATE_LIMITED,
+    498: ModelFault.OVERLOADED,
     529: ModelFault.OVERLOADED,
 }
 _BY_TYPE = {
     "authentication_error": ModelFault.AUTH,
     "permission_error": ModelFault.AUTH,
+    "invalid_api_key": ModelFault.AUTH,
+    "unauthenticated": ModelFault.AUTH,
+    "permission_denied": ModelFault.AUTH,
     "billing_error": ModelFault.BILLING,
+    "insufficient_quota": ModelFault.BILLING,
     "rate_limit_error": ModelFault.RATE_LIMITED,
+    "rate_limit_exceeded": ModelFault.RATE_LIMITED,
+    "too_many_requests": ModelFault.RATE_LIMITED,
+    "resource_exhausted": ModelFault.RATE_LIMITED,
     "overloaded_error": ModelFault.OVERLOADED,
+    "overloaded": ModelFault.OVERLOADED,
+    "engine_overloaded": ModelFault.OVERLOADED,
+    "unavailable": ModelFault.OVERLOADED,
+    "service_unavailable": ModelFault.OVERLOADED,
     "timeout_error": ModelFault.TIMEOUT,
+    "timeout": ModelFault.TIMEOUT,
+    "deadline_exceeded": ModelFault.TIMEOUT,
     "api_error": ModelFault.SERVER,
+    "server_error": ModelFault.SERVER,
     "invalid_request_error": ModelFault.INVALID,
+    "badrequesterror": ModelFault.INVALID,
+    "invalid_argument": ModelFault.INVALID,
+    "context_length_exceeded": ModelFault.INVALID,
+    "model_not_found": ModelFault.INVALID,
     "not_found_error": ModelFault.INVALID,
     "request_too_large": ModelFault.INVALID,
 }
-_NO_CREDIT = ("credit balance", "insufficient_quota", "insufficient credit", "out of credit")
+_NO_CREDIT = ("credit balance", "insufficient_quota", "insufficient credit", "insufficient balance", "out of credit")
+_BAD_KEY = ("api key not valid", "api_key_invalid", "invalid api key", "incorrect api key", "invalid_api_key")
+_OWN_MISTAKE = ("tool_use_failed", "json_validate_failed")
+"""What a model wrote was refused by its own provider: another try may write something else."""
 _SUMMARY_CHARS = 300
+_LARGEST_RAW = 20_000
+_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+_FLAGGED = "flagged"
+
+
+class ToldError(Exception):
+    """An error that a provider told within an answer; `body` is what it said."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__("told")
+        self.body = body
 
 
 def fault_of(status: int, body: object) -> ModelFault:
     """The fault behind an error status, or behind an error event within an answer of status 200."""
-    error = _error(body)
-    kind, message = str(error.get("type", "")), str(error.get("message", "")).lower()
-    if kind == "billing_error" or any(words in f"{kind} {message}" for words in _NO_CREDIT):
+    error = error_in(body)
+    kinds = [str(error.get(name) or "").lower() for name in ("code", "type", "status")]
+    said = f"{' '.join(kinds)} {error.get('message') or ''}".lower()
+    if "billing_error" in kinds or any(words in said for words in _NO_CREDIT):
         return ModelFault.BILLING
+    if any(kind in _OWN_MISTAKE for kind in kinds):
+        return ModelFault.SERVER
     if status < 400:
-        return _BY_TYPE.get(kind, ModelFault.SERVER)
+        status = next((n for name in ("code", "status_code", "status") if (n := _status(error.get(name)))), status)
+    if status < 400:
+        return next((_BY_TYPE[kind] for kind in kinds if kind in _BY_TYPE), ModelFault.SERVER)
+    if status == 400 and any(words in said for words in _BAD_KEY):
+        return ModelFault.AUTH
+    if status == 403 and _FLAGGED in said:
+        return ModelFault.INVALID
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    return ModelFault.SERVER if status >= 500 else ModelFault.INVALID
+    if status >= 500:
+        return ModelFault.OVERLOADED if any(_BY_TYPE.get(k) is ModelFault.OVERLOADED for k in kinds) else (
+            ModelFault.SERVER
+        )  # fmt: skip
+    return ModelFault.INVALID
 
 
 def summary(body: object) -> str:
     """One line for people: the provider's own message where there is one, never a whole page."""
-    if message := _error(body).get("message"):
+    error = error_in(body)
+    text = ""
+    if message := error.get("message"):
         text = str(message)
+        if (behind := _behind(error)) and behind not in text:
+            text = f"{text}: {behind}"
     elif isinstance(body, bytes | str):
         text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-    else:
-        text = ""
     text = " ".join(text.split())
     if not text:
         return "no explanation"
@@ -63,8 +114,8 @@ def summary(body: object) -> str:
     return text if len(text) <= _SUMMARY_CHARS else text[:_SUMMARY_CHARS] + "…"
 
 
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as told by `retry-after-ms` or `retry-after`; None without a wish.
+def retry_after_s(headers: Mapping[str, str], body: object = None) -> float | None:
+    """Seconds to wait as told by `retry-after-ms` or `retry-after`, or in the body; None without a wish.
 
     A date is measured against the answer's own `date`, so that no clock here matters.
     """
@@ -80,12 +131,61 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     try:
         wait = parsedate_to_datetime(wish) - parsedate_to_datetime(headers.get("date", ""))
     except (TypeError, ValueError):
-        return None
+        return _delay_in(body)
     return max(0.0, wait.total_seconds())
 
 
-def _error(body: object) -> Mapping[str, Any]:
-    error = body.get("error") if isinstance(body, Mapping) else None
+def error_in(body: object) -> Mapping[str, Any]:
+    """What a body says of an error, in whichever of the usual shapes; empty where it says nothing."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    if not isinstance(body, Mapping):
+        return {}
+    error = body.get("error")
     if isinstance(error, Mapping):
         return error
-    return {"message": error} if isinstance(error, str) else {}
+    if isinstance(error, str) and error:
+        return {**body, "message": body.get("message") or error}
+    errors = body.get("errors")
+    if isinstance(errors, list) and errors:
+        return errors[0] if isinstance(errors[0], Mapping) else {"message": str(errors[0])}
+    detail = body.get("detail")
+    if isinstance(detail, list) and detail and isinstance(detail[0], Mapping):
+        where = ".".join(str(part) for part in detail[0].get("loc") or ())
+        return {"message": f"{where}: {detail[0].get('msg', '')}" if where else detail[0].get("msg")}
+    if isinstance(detail, str) and detail:
+        return {"message": detail}
+    return body if body.get("message") and not body.get("choices") else {}
+
+
+def body_of(content: bytes) -> object:
+    """A body as JSON where it is some, else as text."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content.decode("utf-8", "replace")
+
+
+def _status(value: object) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) == 3:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600 else None
+
+
+def _behind(error: Mapping[str, Any]) -> str:
+    """What the provider behind a router said."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    if not isinstance(raw, str) or len(raw) > _LARGEST_RAW:
+        return ""
+    told = error_in(body_of(raw.encode("utf-8", "replace"))).get("message")
+    return str(told or ("" if raw.lstrip().startswith(("<", "{")) else raw))
+
+
+def _delay_in(body: object) -> float | None:
+    details = error_in(body).get("details")
+    for detail in details if isinstance(details, list) else ():
+        told = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(told, str) and (found := _DELAY.fullmatch(told)):
+            return float(found[1])
+    return None

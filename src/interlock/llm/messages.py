@@ -77,13 +77,25 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All its words, without thinking."""
-        return "\n".join(b.text for b in self.blocks if isinstance(b, Text))
+        """All its words, without thinking. Pieces of a text with sources, each a block, are one text."""
+        out: list[str] = []
+        before: Block | None = None
+        for block, after in zip(self.blocks, (*self.blocks[1:], None), strict=True):
+            if isinstance(block, Text):
+                is_piece = _cites(before) or (_cites(after) and isinstance(before, Text))
+                out.append(block.text if is_piece or not out else f"\n{block.text}")
+            before = block
+        return "".join(out)
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
         """Its tool calls in order."""
         return tuple(b for b in self.blocks if isinstance(b, ToolUse))
+
+
+def _cites(block: Block | None) -> bool:
+    """Whether a block is the form with sources of the text before it."""
+    return isinstance(block, Opaque) and block.data.get("type") == "text"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -179,6 +191,8 @@ class Reply:
     request_id: str | None = None
     detail: str | None = None
     """Of a refusal: the provider's words."""
+    is_estimated: bool = False
+    """Whether the provider reported no usage, so that `usage` is a guess."""
 
 
 @dataclass(frozen=True, slots=True)

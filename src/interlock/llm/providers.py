@@ -1,4 +1,4 @@
-"""Which model is meant, and the adapter that speaks to it.
+"""Which model is meant, and the adapter that speaks to it: twelve providers by name, others by their base URL.
 
 Reading settings and variables belongs to `settings`; each adapter has a module of its own.
 """
@@ -10,15 +10,26 @@ from dataclasses import dataclass, field
 from interlock.core.errors import UsageError
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.models import DEFAULT_MODELS
-from interlock.settings import KEY_VARIABLES
+from interlock.llm.openai_dialects import DIALECTS
+from interlock.settings import KEY_VARIABLES, key_variable
+
+NO_KEY = "local"
+"""What is sent where no key is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """How to reach a provider: its key (never shown) and a base URL in place of the usual one."""
+    """How to reach a provider: its key (never shown) and a base URL in place of the usual one.
+
+    `protocol` is `openai` or `anthropic`, None for the provider's own (`openai` where only settings name it);
+    `headers` are sent with every call; `key_variable` is where the key comes from, for those who must set it.
+    """
 
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
+    protocol: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    key_variable: str | None = None
 
 
 def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) -> ModelRef:
@@ -34,35 +45,39 @@ def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) 
             ref = ModelRef.parse(named.strip())
         except ValueError as error:
             raise UsageError(str(error)) from error
-        _factory(ref.provider)
+        _factory(ref.provider, providers.get(ref.provider, ProviderSettings()))
         return ref
-    keyed = [name for name in KEY_VARIABLES if (given := providers.get(name)) is not None and given.api_key]
-    return choose_default(keyed)
+    names = [*KEY_VARIABLES, *(name for name in providers if name not in KEY_VARIABLES)]
+    return choose_default([name for name in names if (given := providers.get(name)) is not None and given.api_key])
 
 
 def choose_default(keyed: list[str]) -> ModelRef:
     """The default model of the one provider with a key.
 
-    Raises UsageError where there is none or more than one, saying how to choose.
+    Raises UsageError where there is none or more than one, or where it has no default, saying how to choose.
     """
-    if len(keyed) == 1:
+    if len(keyed) == 1 and keyed[0] in DEFAULT_MODELS:
         return ModelRef(keyed[0], DEFAULT_MODELS[keyed[0]])
     if not keyed:
-        variables = " or ".join(KEY_VARIABLES.values())
+        first, *others = KEY_VARIABLES.values()
         raise UsageError(
-            f"no model to work with: set {variables} for a real one, "
+            f"no model to work with: set {first} or another provider's key ({', '.join(others)}) for a real one, "
             "or try everything at no cost with `--model rehearsal/offline`"
         )
-    models = ", ".join(f"`{name}/{DEFAULT_MODELS[name]}`" for name in keyed)
+    if len(keyed) == 1:
+        raise UsageError(f"{keyed[0]} has no default model: name the model with `--model {keyed[0]}/MODEL` or "
+                         "INTERLOCK_MODEL")  # fmt: skip
+    models = ", ".join(f"`{name}/{DEFAULT_MODELS.get(name, 'MODEL')}`" for name in keyed)
     raise UsageError(f"several providers have keys: choose with `--model` or INTERLOCK_MODEL, such as {models}")
 
 
 def open_model(ref: ModelRef, settings: ProviderSettings) -> Model:
     """An adapter for the provider of `ref`; the caller closes it. The first one of a provider imports its SDK.
 
-    Raises UsageError for an unknown provider, a missing key, or a base URL that is none.
+    Raises UsageError for a provider that is neither known nor has a base URL, a missing key, or a base URL that is
+    none. A provider that only its base URL names needs no key.
     """
-    return _factory(ref.provider)(settings)
+    return _factory(ref.provider, settings)(settings)
 
 
 class Models:
@@ -99,12 +114,26 @@ class Models:
                 await adapter.close()
 
 
-def _anthropic(settings: ProviderSettings) -> Model:
-    if not settings.api_key:
-        raise UsageError(f"anthropic needs a key: set {KEY_VARIABLES['anthropic']}, or use `--model rehearsal/offline`")
-    from interlock.llm.anthropic import AnthropicModel
+Factory = Callable[[ProviderSettings], Model]
 
-    return AnthropicModel(settings.api_key, settings.base_url)
+
+def _over(provider: str, protocol: str) -> Factory:
+    """What makes the adapter of a provider that speaks a protocol."""
+
+    def opened(settings: ProviderSettings) -> Model:
+        variable = settings.key_variable or KEY_VARIABLES.get(provider) or key_variable(provider)
+        if provider in KEY_VARIABLES and not settings.api_key:
+            raise UsageError(f"{provider} needs a key: set {variable}, or use `--model rehearsal/offline`")
+        key, where, headers = settings.api_key or None, settings.base_url, settings.headers
+        if (settings.protocol or protocol) == "anthropic":
+            from interlock.llm.anthropic import AnthropicModel
+
+            return AnthropicModel(key or NO_KEY, where, name=provider, key_variable=variable, headers=headers)
+        from interlock.llm.openai_compatible import OpenAICompatibleModel
+
+        return OpenAICompatibleModel(key or NO_KEY, where, name=provider, key_variable=variable, headers=headers)
+
+    return opened
 
 
 def _rehearsal(_: ProviderSettings) -> Model:
@@ -113,13 +142,21 @@ def _rehearsal(_: ProviderSettings) -> Model:
     return RehearsalModel()
 
 
-Factory = Callable[[ProviderSettings], Model]
-FACTORIES: Mapping[str, Factory] = {"anthropic": _anthropic, "rehearsal": _rehearsal}
-"""What makes the adapter of each provider that this version has."""
+FACTORIES: Mapping[str, Factory] = {
+    "anthropic": _over("anthropic", "anthropic"),
+    **{name: _over(name, "openai") for name in DIALECTS},
+    "rehearsal": _rehearsal,
+}
+"""What makes the adapter of each provider that is known by name."""
 
 
-def _factory(provider: str) -> Factory:
-    if provider not in FACTORIES:
-        supported = ", ".join(f"`{name}`" for name in FACTORIES)
-        raise UsageError(f"provider `{provider}` is not supported by this version: use one of {supported}")
-    return FACTORIES[provider]
+def _factory(provider: str, settings: ProviderSettings) -> Factory:
+    if provider in FACTORIES:
+        return FACTORIES[provider]
+    if settings.base_url is None:
+        known = ", ".join(f"`{name}`" for name in FACTORIES)
+        raise UsageError(
+            f"there is no provider `{provider}`: use one of {known}, or say where it is with "
+            f"`providers.{provider}.base_url` in interlock.yaml"
+        )
+    return _over(provider, "openai")

@@ -1,6 +1,6 @@
 """Settings: what a user can set, checked, read once and frozen."""
 
-from interlock.settings.loading import FILE, KEY_VARIABLES, OTHER_VARIABLES, POLICY, PREFIX, load_settings
+from interlock.settings.loading import FILE, KEY_VARIABLES, OTHER_VARIABLES, POLICY, PREFIX, key_variable, load_settings
 from interlock.settings.model import (
     AuditSettings,
     HttpSettings,
@@ -36,5 +36,6 @@ __all__ = [
     "SmtpSettings",
     "TelegramSettings",
     "Times",
+    "key_variable",
     "load_settings",
 ]

@@ -19,12 +19,27 @@ FILE = "interlock.yaml"
 POLICY = "policy.yaml"
 HEARTBEAT = "HEARTBEAT.md"
 PREFIX = "INTERLOCK_"
-KEY_VARIABLES: Mapping[str, str] = {"anthropic": "ANTHROPIC_API_KEY"}
-"""Of each provider that needs a key, the variable that holds it; any other's is `NAME_API_KEY`."""
+KEY_VARIABLES: Mapping[str, str] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "google": "GEMINI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "together": "TOGETHER_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "mistral": "MISTRAL_API_KEY",
+    "fireworks": "FIREWORKS_API_KEY",
+    "perplexity": "PERPLEXITY_API_KEY",
+}
+"""Of each provider that needs a key, the variable that holds it; any other's is `NAME_API_KEY`.
+
+Source: numbers, "Providers".
+"""
 OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
     "BRAVE_API_KEY": ("brave", "api_key"),
     "INTERLOCK_AUDIT_KEY": ("audit", "key"),
+    "OPENAI_BASE_URL": ("providers", "openai", "base_url"),
     "POSTAL_API_KEY": ("postal", "api_key"),
     "SENTRY_DSN": ("sentry", "dsn"),
     "SLACK_APP_TOKEN": ("slack", "app_token"),
@@ -32,6 +47,11 @@ OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
     "TELEGRAM_BOT_TOKEN": ("telegram", "bot_token"),
 }
+
+
+def key_variable(provider: str) -> str:
+    """The variable that holds a provider's key, where its settings name no other."""
+    return KEY_VARIABLES.get(provider) or f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
 def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
@@ -158,7 +178,7 @@ def _add_key(providers: dict[str, Any], name: str, env: Mapping[str, str]) -> No
     given = providers.get(name) or {}
     if not isinstance(given, dict) or "api_key" in given:
         return
-    variable = given.get("api_key_env") or KEY_VARIABLES.get(name) or f"{name.upper().replace('-', '_')}_API_KEY"
+    variable = given.get("api_key_env") or key_variable(name)
     if isinstance(variable, str) and env.get(variable):
         providers[name] = {**given, "api_key": env[variable]}
 

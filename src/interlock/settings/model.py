@@ -15,6 +15,7 @@ from interlock.settings.values import (
     Count,
     DatabaseUrl,
     Days,
+    HeaderName,
     ModelName,
     Port,
     ProjectName,
@@ -29,9 +30,13 @@ from interlock.settings.values import (
 
 
 class ProviderSettings(Part):
-    """A model provider: where it is and the key for it."""
+    """A model provider: where it is and the key for it. Any name will do for one that has a base URL."""
 
     base_url: Url | None = None
+    protocol: Literal["openai", "anthropic"] | None = None
+    """What it speaks, where it is not the provider's usual one: chat completions, or the Messages API."""
+    headers: Mapping[HeaderName, SecretStr] = {}
+    """Sent with every call."""
     api_key_env: str | None = None
     """The variable that holds the key, where it is not the provider's usual one."""
     api_key: SecretStr | None = None
@@ -279,6 +284,10 @@ class Retry(Part):
     max_attempts: Attempts = 4
     base_s: Seconds = 1.0
     cap_s: Seconds = 30.0
+    open_after: Count = 5
+    """Faults of a provider in a row, over all runs of a process, after which nobody calls it for `probe_s`."""
+    probe_s: Seconds = 15.0
+    """Then one caller tries; the time doubles with each trial that fails, up to five minutes."""
 
 
 class Settings(Part):

@@ -11,6 +11,7 @@ _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _SLACK_CHANNEL = re.compile(r"[CDGU][A-Z0-9_-]*")
 _CAPABILITY = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _SECRET = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
 
@@ -73,6 +74,12 @@ def _secret_name(value: str) -> str:
     return value
 
 
+def _header(value: str) -> str:
+    if not _HEADER.fullmatch(value):
+        raise ValueError(f"`{value}` is no name of a header: write one such as `X-Tenant`")
+    return value
+
+
 def _variable(value: str) -> str:
     if not _VARIABLE.fullmatch(value):
         raise ValueError("expected a variable's name, such as `GITHUB_TOKEN`: the value is not written here")
@@ -90,6 +97,7 @@ def _zone(value: str) -> str:
 Amount = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
+Tokens = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=100_000_000)]
 Url = Annotated[str, AfterValidator(_http)]
 ModelName = Annotated[str, AfterValidator(_model_name)]
 ProjectName = Annotated[str, AfterValidator(_project_name)]
@@ -101,5 +109,6 @@ DatabaseUrl = Annotated[str, AfterValidator(_database)]
 Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]
 Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
 Attempts = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=20)]
+HeaderName = Annotated[str, AfterValidator(_header)]
 SecretName = Annotated[str, AfterValidator(_secret_name)]
 VariableName = Annotated[str, AfterValidator(_variable)]

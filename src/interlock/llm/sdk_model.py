@@ -1,0 +1,317 @@
+"""One streaming call over a vendor's SDK, whichever it is: deadlines, pools of connections, every fault a ModelError.
+
+What a request or an answer looks like belongs to the adapters that build on this; trying again to the runner.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Protocol
+
+from interlock.core.errors import UsageError
+from interlock.llm.http_faults import ToldError, body_of, fault_of, retry_after_s, summary
+from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest, Reply, StreamItem, Usage
+from interlock.llm.sse import EventReader
+from interlock.llm.tokens import estimate_prompt_tokens
+
+_DRAIN_S = 0.25
+"""How long a finished answer may take to end its HTTP body, so that the connection can be used again."""
+
+_AT_ONCE = 32
+"""Calls that share a pool of connections. A pool goes through all it has at the start and the end of each call: with a
+thousand of them the event loop stood still for seconds."""
+
+_KEY_CHARS = 8
+"""Shorter keys, such as `local`, are words and no secrets."""
+
+_NO_WORDS = b" \t\r\n\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a provider is and how one is let in. `key_variable` is named where the key is refused."""
+
+    provider: str
+    key: str = field(repr=False)
+    key_variable: str
+    base_url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connect_timeout_s: float = 10.0
+
+
+class Assembly(Protocol):
+    """An answer on its way, as an adapter puts it together."""
+
+    finished: bool
+    begun: bool
+    """Whether anything of an answer has come."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """The last that was reported."""
+
+    def accept(self, event: dict[str, Any]) -> Iterator[Delta]:
+        """Takes one event in and yields what of it can be shown.
+
+        Raises ToldError for an error, EOFError for an end that comes too soon, and KeyError, TypeError, AttributeError
+        or ValueError for what makes no sense.
+        """
+
+    def is_whole(self, *, broken: bool) -> bool:
+        """Whether the answer is complete though no final event came; `broken`: the connection did not end cleanly."""
+
+    def reply(self, request_id: str | None, unreported: Usage) -> Reply:
+        """The whole answer; where no usage was reported, `unreported` and an estimate of the words stand in."""
+
+    def streamed_tokens(self) -> int:
+        """About how many tokens have come so far."""
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Connections of their own, and how many calls are made over them now."""
+
+    client: Any
+    calls: int = 0
+
+
+class SdkModel(ABC):
+    """A `Model` over a vendor's SDK. Raises UsageError for a key or a base URL that cannot be one."""
+
+    simulated = False
+    sdk: ModuleType
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        import httpx2
+
+        self.provider = endpoint.provider
+        self.endpoint = endpoint
+        self._httpx = httpx2
+        self._key = endpoint.key.strip()
+        variable = endpoint.key_variable
+        if not self._key.isascii() or not self._key.isprintable() or not self._key or " " in self._key:
+            raise UsageError(f"{variable} does not hold a key: copy it again, without quotes or line breaks")
+        self._trust = httpx2.create_ssl_context()
+        try:
+            self._client = self._make_client(self._key, self._connections())
+        except httpx2.InvalidURL as error:
+            wrong = f"`{endpoint.base_url}` is not a base URL for {self.provider}: write `https://host`"
+            raise UsageError(wrong) from error
+        self._pools = [_Pool(self._client)]
+
+    @abstractmethod
+    def _make_client(self, key: str, connections: Any) -> Any:
+        """The SDK's client, with its own retries off."""
+
+    @abstractmethod
+    async def _send(self, client: Any, request: ModelRequest, limits: Any) -> Any:
+        """The SDK's stream, as soon as the answer's headers are there."""
+
+    @abstractmethod
+    def _assembly(self) -> Assembly:
+        """A new, empty answer."""
+
+    @abstractmethod
+    def _events_of(self, answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The events that would have told an answer that came in one piece."""
+
+    async def close(self) -> None:
+        """Closes connections."""
+        for pool in self._pools:
+            await pool.client.close()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Deltas, then exactly one `Reply`.
+
+        Raises ModelError. Its usage is the last that was reported; where the provider had the request but
+        reported nothing, an estimate of the input and of what came. Closing the iterator ends the HTTP call.
+        """
+        deadline = asyncio.get_running_loop().time() + request.timeout_s
+        assembly = self._assembly()
+        stream: Any = None
+        pool = self._pool()
+        pool.calls += 1
+        try:
+            async with asyncio.timeout_at(deadline):
+                connect_s = min(self.endpoint.connect_timeout_s, request.timeout_s)
+                limits = self._httpx.Timeout(request.timeout_s, connect=connect_s)
+                stream = await self._send(pool.client, request, limits)
+            async with aclosing(self._batches(stream.response, assembly)) as batches:
+                while not assembly.finished:
+                    async with asyncio.timeout_at(deadline):
+                        batch = await anext(batches, None)
+                    if batch is None:
+                        break
+                    for event in batch:
+                        for delta in assembly.accept(event):
+                            yield delta
+                if not (assembly.finished or assembly.is_whole(broken=False)):
+                    raise EOFError("the answer ended before its final event")
+                reply = assembly.reply(_request_id(stream.response.headers), _input_of(request))
+                await _drain(batches)
+            yield reply
+        except (self.sdk.APIError, ToldError, TimeoutError, EOFError, *self._broken) as error:
+            raise self._fault(error, assembly, request) from error
+        finally:
+            try:
+                if stream is not None:
+                    await stream.close()
+            finally:
+                pool.calls -= 1
+
+    @property
+    def _broken(self) -> tuple[type[Exception], ...]:
+        """What a broken connection or an answer without sense raises."""
+        senseless = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
+        return (self._httpx.HTTPError, self._httpx.StreamError, OSError, *senseless)
+
+    async def _batches(self, response: Any, assembly: Assembly) -> AsyncGenerator[list[dict[str, Any]], None]:
+        """The events of each piece of the body. Raises EOFError for a page, and what a broken connection raises."""
+        reader = EventReader()
+        begun: bytes | None = b""
+        kind = response.headers.get("content-type", "").lower()
+        in_one_piece: list[bytes] | None = None
+        try:
+            async for piece in response.aiter_bytes():
+                if in_one_piece is not None:
+                    in_one_piece.append(piece)
+                    continue
+                if begun is not None:
+                    begun += piece
+                    start = begun.lstrip(_NO_WORDS)[:1]
+                    if not start:
+                        continue
+                    if start == b"<":
+                        raise EOFError("an HTML page came instead of an answer; check the base URL")
+                    piece, begun = begun, None
+                    if start in (b"{", b"[") and "event-stream" not in kind and "ndjson" not in kind:
+                        in_one_piece = [piece]
+                        continue
+                if batch := reader.feed(piece):
+                    yield batch
+                if reader.fault is not None:
+                    raise reader.fault
+        except (self._httpx.HTTPError, self._httpx.StreamError, OSError):
+            if not assembly.is_whole(broken=True):
+                raise
+            return
+        if in_one_piece is not None:
+            answer = body_of(b"".join(in_one_piece).lstrip(_NO_WORDS))
+            if isinstance(answer, list) and len(answer) == 1:
+                answer = answer[0]
+            if not isinstance(answer, dict):
+                raise ValueError("an answer that is no object")
+            yield list(self._events_of(answer))
+            return
+        if batch := reader.end():
+            yield batch
+        if reader.fault is not None:
+            raise reader.fault
+
+    def _pool(self) -> _Pool:
+        """The first pool with room, so that few calls use few connections, again and again."""
+        for pool in self._pools:
+            if pool.calls < _AT_ONCE:
+                return pool
+        self._pools.append(_Pool(self._client.with_options(http_client=self._connections())))
+        return self._pools[-1]
+
+    def _connections(self) -> Any:
+        return self.sdk.DefaultAsyncHttpxClient(verify=self._trust)
+
+    def _fault(self, error: Exception, assembly: Assembly, request: ModelRequest) -> ModelError:
+        match error:
+            case self.sdk.APIStatusError():
+                return self._refused(error)
+            case ToldError(body=body):
+                usage = assembly.usage or (self._owed(assembly, request) if assembly.begun else None)
+                return self._told(200, body, {}, usage, None)
+            case self.sdk.APIConnectionError():
+                return self._unreached(error, request)
+            case TimeoutError():
+                return self._cut(ModelFault.TIMEOUT, f"no answer within {request.timeout_s:g} s", assembly, request)
+            case EOFError():
+                return self._cut(ModelFault.DROPPED, str(error), assembly, request)
+            case self._httpx.HTTPError() | self._httpx.StreamError() | OSError():
+                detail = f"the connection broke in the middle of the answer ({type(error).__name__})"
+                return self._cut(ModelFault.DROPPED, detail, assembly, request)
+        detail = f"the answer stopped making sense ({type(error).__name__})"
+        return self._cut(ModelFault.DROPPED, detail, assembly, request)
+
+    def _refused(self, error: Any) -> ModelError:
+        headers = error.response.headers
+        try:
+            body = body_of(error.response.content)
+        except (self._httpx.StreamError, RuntimeError):
+            body = error.body
+        return self._told(error.status_code, body, headers, None, _request_id(headers) or _told_id(body))
+
+    def _told(
+        self, status: int, body: object, headers: Mapping[str, str], usage: Usage | None, request_id: str | None
+    ) -> ModelError:
+        fault, said = fault_of(status, body), summary(body)
+        detail = f"{said} (status {status})" if status >= 400 else f"{said} (in the middle of an answer)"
+        if fault is ModelFault.AUTH:
+            detail = f"the key was refused: {detail}; check {self.endpoint.key_variable}"
+        elif fault is ModelFault.BILLING:
+            detail = f"no credit left: {detail}; top up the account behind {self.endpoint.key_variable}"
+        return ModelError(
+            fault,
+            self._without_key(detail),
+            provider=self.provider,
+            status=status,
+            retry_after_s=retry_after_s(headers, body),
+            usage=usage,
+            request_id=request_id,
+        )
+
+    def _unreached(self, error: Any, request: ModelRequest) -> ModelError:
+        """A call without an answer: nothing is owed only where nothing can have arrived."""
+        cause, host = error.__cause__, self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
+        if isinstance(cause, self._httpx.UnsupportedProtocol | self._httpx.InvalidURL):
+            detail = "the base URL must start with http:// or https://"
+            return ModelError(ModelFault.INVALID, detail, provider=self.provider)
+        if isinstance(cause, self._httpx.ConnectError | self._httpx.ConnectTimeout | self._httpx.ProxyError):
+            detail = f"cannot reach {host} ({type(cause).__name__}); check the network and the base URL"
+            return ModelError(ModelFault.CONNECTION, detail, provider=self.provider)
+        if isinstance(cause, self._httpx.TimeoutException):
+            owed = None if isinstance(cause, self._httpx.PoolTimeout) else _input_of(request)
+            detail = f"no answer from {host} in time"
+            return ModelError(ModelFault.TIMEOUT, detail, provider=self.provider, usage=owed)
+        detail = f"{host} closed the connection without an answer"
+        return ModelError(ModelFault.DROPPED, detail, provider=self.provider, usage=_input_of(request))
+
+    def _cut(self, fault: ModelFault, detail: str, assembly: Assembly, request: ModelRequest) -> ModelError:
+        usage = assembly.usage or self._owed(assembly, request)
+        return ModelError(fault, self._without_key(detail), provider=self.provider, usage=usage)
+
+    def _owed(self, assembly: Assembly, request: ModelRequest) -> Usage:
+        return _input_of(request).plus(Usage(output_tokens=assembly.streamed_tokens()))
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "[key]") if len(self._key) >= _KEY_CHARS else text
+
+
+def _input_of(request: ModelRequest) -> Usage:
+    return Usage(input_tokens=estimate_prompt_tokens(request))
+
+
+def _request_id(headers: Mapping[str, str]) -> str | None:
+    return headers.get("request-id") or headers.get("x-request-id")
+
+
+def _told_id(body: object) -> str | None:
+    told = body.get("request_id") if isinstance(body, dict) else None
+    return told if isinstance(told, str) else None
+
+
+async def _drain(batches: AsyncIterator[list[dict[str, Any]]]) -> None:
+    try:
+        async with asyncio.timeout(_DRAIN_S):
+            async for _ in batches:
+                pass
+    except Exception:  # noqa: BLE001 - the answer is whole; what follows it changes nothing
+        return
