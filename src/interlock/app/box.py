@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import inspect
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,9 @@ from interlock.app.outlets import deliverer, senders
 from interlock.app.parts import load_parts
 from interlock.app.policy_watch import PolicyWatch
 from interlock.core.clock import Clock, SystemClock
-from interlock.desk import attachments, conversation
+from interlock.core.events import Event
+from interlock.desk import answering, attachments, conversation
+from interlock.desk.answering import Answers
 from interlock.desk.conversation import Reply
 from interlock.desk.details import deliverable, task
 from interlock.desk.goals import submit
@@ -67,6 +70,8 @@ class Interlock:
         self.handed_back: tuple[HandedBack, ...] = ()
         """The runs that `stop` has put back before their end."""
         self._ends = Ends(runtime.store, self.check)
+        self.answers = Answers(runtime, self.check)
+        """What comes of messages."""
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -101,6 +106,7 @@ class Interlock:
                     finally:
                         watching.cancel()
                         await asyncio.gather(watching, return_exceptions=True)
+                        await box.answers.close()
                         await box._ends.close()
                         await box.stop()
                 finally:
@@ -222,23 +228,51 @@ class Interlock:
         files: Sequence[Path] = (),
         project: str | None = None,
         model: str | None = None,
+        on_event: Callable[[Event], object] | None = None,
     ) -> Reply:
         """Says something to a persona and returns its reply, or what it waits for. One conversation for each person.
 
-        `files` are attached: stored once, and there for the persona to read.
+        `files` are attached: stored once, and there for the persona to read. `on_event` is called with each event of
+        the run while it happens, and awaited where it is a coroutine function; see `stream`.
 
         Raises UsageError for an empty text, a file that cannot be read, a model that cannot be, or a persona that
-        there is not.
+        there is not; and what `on_event` raises, the run going on without it. Source: row J6.
         """
         attached = await asyncio.to_thread(attachments.read, files)
-        run_id = await conversation.say(
-            self.runtime, self.person, persona, text, project=project, model=model, files=attached
-        )
-        await self.start()
-        while (reply := await conversation.reply_of(self.runtime, run_id)) is None:
-            self.check()
-            await asyncio.sleep(conversation.LOOK_S)
-        return reply
+        said = self._spoken(persona, text, project=project, model=model, files=attached)
+        if on_event is None:
+            return await self.answers.of(await said(None))
+        async with contextlib.aclosing(answering.spoken(self.runtime, self.answers, said)) as news:
+            async for item in news:
+                if isinstance(item, Reply):
+                    return item
+                if isinstance(item, Event) and inspect.isawaitable(done := on_event(item)):
+                    await done
+        raise AssertionError("a conversation ends with its reply")
+
+    async def stream(
+        self, persona: str, text: str, *, project: str | None = None, model: str | None = None
+    ) -> AsyncGenerator[Event | Reply, None]:
+        """Says something to a persona: each event of its run while it happens, and the reply last.
+
+        Events have a `name` (`lifecycle`, `assistant`, `tool`, `compaction`) and a `payload`; the words of the model
+        come in `assistant` events, as `payload["delta"]`. Whoever leaves before the end leaves the run to go on.
+
+        Raises what `chat` raises. Source: rows F6, J6.
+        """
+        said = self._spoken(persona, text, project=project, model=model)
+        async with contextlib.aclosing(answering.spoken(self.runtime, self.answers, said)) as news:
+            async for item in news:
+                if not isinstance(item, str):
+                    yield item
+
+    def _spoken(self, persona: str, text: str, **options: Any) -> Callable[[str | None], Awaitable[str]]:
+        async def post(run_id: str | None) -> str:
+            posted = await conversation.say(self.runtime, self.person, persona, text, run_id=run_id, **options)
+            await self.start()
+            return posted
+
+        return post
 
     async def post(
         self,

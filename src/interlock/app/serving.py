@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from interlock.app.box import Interlock
 from interlock.app.outlets import deliverer
@@ -45,16 +46,22 @@ async def served(box: Interlock, host: str, port: int, *, always: bool) -> Async
 async def _door(
     box: Interlock, surfaces: Surfaces, host: str, port: int
 ) -> AsyncIterator[tuple[str, "asyncio.Task[None]"]]:
-    from interlock.web.http import Hook, application, listen, serving
+    from interlock.web.api import Gate, Live, Premises, api
+    from interlock.web.http import BODY_S, MOST_BYTES, Hook, application, listen, serving
 
     async def ready() -> None:
         await box.runtime.store.read(leaders.leaders)
 
+    premises = Premises(Live(box.runtime), box.answers, Gate(box.runtime))
     listening = listen(host, port)
     name, bound = listening.getsockname()[:2]
     hooks = [Hook(path, handle) for path, handle in surfaces.hooks.items()]
-    async with serving(application(hooks, ready), listening) as task:
-        yield f"http://{f'[{name}]' if ':' in name else name}:{bound}", task
+    within = api(premises, version=version("interlock"), most_bytes=MOST_BYTES, body_s=BODY_S)
+    async with serving(application(hooks, ready, api=within), listening) as task:
+        try:
+            yield f"http://{f'[{name}]' if ':' in name else name}:{bound}", task
+        finally:
+            await premises.close()
 
 
 @contextlib.asynccontextmanager

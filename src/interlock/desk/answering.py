@@ -5,7 +5,7 @@ How a message is posted is `conversation`'s matter, and how a run is worked the 
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from time import monotonic
 from typing import Protocol
 
@@ -121,7 +121,7 @@ async def _posted(office: Speaking, post: Post) -> AsyncIterator[tuple[str, List
         yield wanted["run"], listener
 
 
-async def spoken(office: Speaking, answers: Answers, post: Post) -> AsyncIterator[str | Event | Reply]:
+async def spoken(office: Speaking, answers: Answers, post: Post) -> AsyncGenerator[str | Event | Reply, None]:
     """What comes of a message that is posted here: the id of its run, its events as they happen, and the reply last.
 
     Whoever leaves before the end leaves the run to go on. Raises what posting and `Answers.of` raise.

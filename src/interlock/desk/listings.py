@@ -96,8 +96,9 @@ def _tasks(tx: Tx, status: str | None, mission: str | None, persona: str | None)
     spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("task",))}
     return [
         view(
-            row, "id", "mission_id", "key", "title", "persona", "type", "priority", "status", "block_kind",
-            "block_reason", "wait_for", "attempt", "review_cycles", "deliverable_id", "created_at", "updated_at",
+            row, "id", "project_id", "mission_id", "key", "title", "persona", "type", "priority", "status",
+            "block_kind", "block_reason", "wait_for", "attempt", "review_cycles", "deliverable_id", "created_at",
+            "updated_at",
             **money(spent.get(row.id)),
         )
         for row in rows
@@ -143,8 +144,9 @@ def _runs(tx: Tx, mission: str | None, status: str | None) -> list[View]:
     names = squad.names(tx, [row.agent_id for row in rows])
     return [
         view(
-            row, "id", "kind", "status", "stop_reason", "agent_id", "mission_id", "task_id", "model", "simulated",
-            "step_count", "cost_microusd", "error", "created_at", "started_at", "completed_at", "cause_kind",
+            row, "id", "project_id", "kind", "status", "stop_reason", "agent_id", "mission_id", "task_id", "model",
+            "simulated", "step_count", "cost_microusd", "error", "created_at", "started_at", "completed_at",
+            "cause_kind",
             "cause_id", "parent_run_id", "crashes",
             persona=names.get(row.agent_id), purpose=row.payload.get("purpose"),
         )

@@ -11,7 +11,7 @@ from time import monotonic
 
 from interlock.agents.context import Runtime
 from interlock.core.events import Event
-from interlock.desk import rooms
+from interlock.desk import room_views
 from interlock.desk.following import PAGE, Follower, event_of
 from interlock.desk.readers import LAG_S, Interest, Reader, Told
 from interlock.store import feed
@@ -130,9 +130,7 @@ class Live:
         if known is None or now - known[1] > MEMBERS_S:
             if len(self._members) >= MOST_REMEMBERED:
                 self._members.clear()
-            from interlock.desk import rooms
-
-            known = await self.runtime.store.read(rooms.may_see, person_id, event.channel_id), now
+            known = await self.runtime.store.read(room_views.may_see, person_id, event.channel_id), now
             self._members[key] = known
         return known[0]
 

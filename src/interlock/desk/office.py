@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from interlock.core.clock import Clock
-from interlock.core.errors import Refused
+from interlock.core.errors import InterlockError, Refused
 from interlock.core.values import Actor, ActorKind
 from interlock.settings import Settings
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.engine import Store
+from interlock.store.errors import StoreError
 
 if TYPE_CHECKING:
     from interlock.policy.rules import Policy
@@ -59,6 +60,11 @@ class Person:
     def actor(self) -> Actor:
         """The person as who acts."""
         return Actor(ActorKind.HUMAN, self.id)
+
+
+def is_outage(error: InterlockError) -> bool:
+    """Whether it is the database that cannot be used, and not what was asked."""
+    return isinstance(error, StoreError)
 
 
 def require_operator(person: Person, what: str) -> None:

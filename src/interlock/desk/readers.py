@@ -78,6 +78,11 @@ class Reader:
     _chars: int = 0
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes."""
+        return self.has_lagged or self.has_ended
+
     def put(self, told: Told) -> None:
         """Keeps an event, if it is wanted."""
         event = told.event
@@ -114,7 +119,7 @@ class Reader:
         found = list(self._waiting)
         self._waiting.clear()
         self._chars, self.since = 0, None
-        if not (self.has_lagged or self.has_ended):
+        if not self.is_over:
             self._came.clear()
         return found
 

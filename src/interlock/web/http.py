@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from interlock.core.errors import InterlockError
 
@@ -23,6 +24,8 @@ KEEP_ALIVE_S = 75.0
 """How long a connection is kept that nothing comes by: longer than proxies keep theirs, which is a minute. Who closes
 first must not be us, or a request of Slack that is on its way just then is lost."""
 BACKLOG = 512
+UNREAD_S = 120.0
+"""How long a connection is kept whose other end takes nothing of what was sent to it."""
 STOP_S = 2.0
 """How long open requests may take when the server stops."""
 
@@ -52,11 +55,15 @@ class Hook:
 
 
 def application(
-    hooks: Sequence[Hook], ready: Callable[[], Awaitable[object]], *, body_s: float = BODY_S
-) -> Starlette:  # fmt: skip
-    """The ASGI application: `/healthz`, `/readyz` and the hooks. `ready` raises where nothing could be done here.
+    hooks: Sequence[Hook],
+    ready: Callable[[], Awaitable[object]],
+    *,
+    api: ASGIApp | None = None,
+    body_s: float = BODY_S,
+) -> Starlette:
+    """The ASGI application: `/healthz`, `/readyz`, the hooks, and what `api` has for all other paths.
 
-    A body that takes longer than `body_s` to come is refused.
+    `ready` raises where nothing could be done here. A body that takes longer than `body_s` to come is refused.
 
     Source: interfaces, "HTTP".
     """
@@ -72,7 +79,10 @@ def application(
         return JSONResponse({"status": "ready"})
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
-    return Starlette(routes=[*routes, *(Route(hook.path, _taking(hook, body_s), methods=["POST"]) for hook in hooks)])
+    app = Starlette(routes=[*routes, *(Route(hook.path, _taking(hook, body_s), methods=["POST"]) for hook in hooks)])
+    if api is not None:
+        app.router.default = api
+    return app
 
 
 def _taking(hook: Hook, body_s: float) -> Callable[[Request], Awaitable[Response]]:
@@ -139,6 +149,8 @@ def listen(host: str, port: int) -> socket.socket:
         told = (error.strerror or str(error)).lower()
         raise InterlockError(f"cannot listen on {host}:{port}: {told}: give another `--port` or `--host`") from error
     listening.setblocking(False)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_S * 1000))
     return listening
 
 

@@ -1,0 +1,132 @@
+"""Events as text/event-stream, and a stream of them as an ASGI application sends it; what is in them is not read here.
+
+No framework is needed for it, so that each surface uses its own.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from interlock.core.errors import InterlockError
+from interlock.core.events import Event
+from interlock.desk.conversation import Reply
+from interlock.desk.readers import Told
+
+T = TypeVar("T")
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+KEEP_ALIVE_S = 30.0
+"""Source: numbers, "Time"."""
+GIVE_UP_S = 60.0
+"""How long a client may take nothing of what is sent to it."""
+HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no"}
+HELLO = b"retry: 2000\n\n"
+STILL_HERE = b": still here\n\n"
+LAGGED = "lagged"
+"""The last event for a reader who was too slow, or the first where what was asked for is no longer kept."""
+DONE = "done"
+
+
+def frame(name: str, payload: Mapping[str, Any], ident: int | None = None) -> bytes:
+    """One event."""
+    data = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), default=str)
+    head = f"id: {ident}\n" if ident is not None else ""
+    return f"{head}event: {name}\ndata: {data}\n\n".encode("utf-8", "replace")
+
+
+def of_event(event: Event) -> bytes:
+    """An event as it was told."""
+    return frame(event.name, event.payload, event.id)
+
+
+def encoded(told: Told) -> bytes:
+    """The same, made once for all who read it."""
+    if told.encoded is None:
+        told.encoded = of_event(told.event)
+    return told.encoded
+
+
+def answer(reply: Reply) -> dict[str, Any]:
+    """What a chat call returns, streamed or not. Source: row J6."""
+    return asdict(reply)
+
+
+async def spoken_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenerator[bytes, None]:
+    """A conversation as frames: what happens, then `done` with the reply, or `error`; comments where nothing comes."""
+    yield HELLO
+    try:
+        async with contextlib.aclosing(paced(said, KEEP_ALIVE_S)) as items:
+            async for item in items:
+                if item is None:
+                    yield STILL_HERE
+                elif isinstance(item, Event):
+                    yield of_event(item)
+                elif isinstance(item, Reply):
+                    yield frame(DONE, answer(item))
+    except InterlockError as error:
+        yield frame("error", {"detail": str(error)})
+
+
+async def paced(items: AsyncIterator[T], every_s: float) -> AsyncGenerator[T | None, None]:
+    """What comes, and None each time that nothing has come for a while."""
+    coming: asyncio.Task[T] | None = None
+    try:
+        while True:
+            coming = coming or asyncio.ensure_future(_next(items))
+            done, _ = await asyncio.wait((coming,), timeout=every_s)
+            if not done:
+                yield None
+                continue
+            found, coming = coming, None
+            try:
+                yield found.result()
+            except StopAsyncIteration:
+                return
+    finally:
+        if coming is not None:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+        if (close := getattr(items, "aclose", None)) is not None:
+            await close()
+
+
+async def _next(items: AsyncIterator[T]) -> T:
+    return await anext(items)
+
+
+async def stream(
+    frames: AsyncGenerator[bytes, None], headers: Mapping[str, str], receive: Receive, send: Send, *,
+    gone: Callable[[], Awaitable[object]] | None = None,
+) -> None:  # fmt: skip
+    """Sends frames until they end, the client is gone, or takes nothing for `GIVE_UP_S`; `gone` is called for these."""
+    lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in {**HEADERS, **headers}.items()]
+    await send({"type": "http.response.start", "status": 200, "headers": lines})
+    sending = asyncio.create_task(_send(frames, send))
+    leaving = asyncio.create_task(_left(receive))
+    try:
+        await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (sending, leaving):
+            task.cancel()
+        came_of_it, _ = await asyncio.gather(sending, leaving, return_exceptions=True)
+    if came_of_it is None:
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    elif not isinstance(came_of_it, (asyncio.CancelledError, OSError)):
+        raise came_of_it
+    elif gone is not None:
+        await gone()
+
+
+async def _send(frames: AsyncGenerator[bytes, None], send: Send) -> None:
+    async with contextlib.aclosing(frames):
+        async for body in frames:
+            async with asyncio.timeout(GIVE_UP_S):
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        continue

@@ -1,0 +1,37 @@
+"""The HTTP interface as an application: its paths, errors and limits put together; what a path does is not here."""
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.types import ASGIApp
+
+from interlock.desk.answering import Answers
+from interlock.desk.gate import Gate
+from interlock.desk.live import Live
+from interlock.web import events, talk, work
+from interlock.web.guard import Guard
+from interlock.web.premises import Premises, Who
+from interlock.web.problems import tell_problems
+
+__all__ = ["Answers", "Gate", "Live", "Premises", "api"]
+
+
+def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> ASGIApp:
+    """Everything under `/api`, and `/openapi.json`. Whoever serves it closes `premises`. Source: interfaces, "HTTP".
+
+    A body may have `most_bytes`, and take `body_s` to come.
+    """
+    app = FastAPI(title="Interlock", version=version, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.premises = premises
+    router = APIRouter()
+    for part in (events, talk, work):
+        part.add_to(router)
+    app.include_router(router)
+
+    async def description(_: Who) -> dict[str, Any]:
+        """What there is, for programs that write clients."""
+        return app.openapi()
+
+    app.add_api_route("/openapi.json", description, methods=["GET"], response_model=None)
+    tell_problems(app)
+    return Guard(app, most_bytes=most_bytes, body_s=body_s)

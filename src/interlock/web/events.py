@@ -1,0 +1,104 @@
+"""`GET /api/events` and streamed conversations, as text/event-stream; what is in an event is not read here."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from interlock.core.errors import InterlockError, UsageError
+from interlock.desk import sse
+from interlock.desk.gate import Caller
+from interlock.desk.readers import Interest, Told
+from interlock.web.premises import Here, Premises, Who, project_of, token_of
+
+LAGGED = sse.frame(sse.LAGGED, {"detail": "too much happened while nothing was read: ask again from the last id"})
+FORGOTTEN = sse.frame(sse.LAGGED, {"detail": "what came right after that id is no longer kept: look at how things are"})
+
+
+class EventStream(Response):
+    """Frames as they come, until they end or the client is gone; then `gone` is called."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        frames: AsyncGenerator[bytes, None],
+        headers: Mapping[str, str] | None = None,
+        gone: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        super().__init__()
+        self.frames, self.more, self.gone = frames, dict(headers or {}), gone
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await sse.stream(self.frames, self.more, receive, send, gone=self.gone)
+
+
+def add_to(router: APIRouter) -> None:
+    """Adds `/api/events`."""
+    router.add_api_route("/api/events", events, methods=["GET"], response_class=EventStream)
+
+
+async def events(
+    request: Request,
+    here: Here,
+    who: Who,
+    run: str | None = None,
+    mission: str | None = None,
+    channel: str | None = None,
+    project: str | None = None,
+    after: str | None = None,
+) -> Response:
+    """What happens, from now on or from the event after an id on (`Last-Event-ID`, or `after`); filters narrow it."""
+    interest = Interest(project=project_of(who, project), run=run, mission=mission, channel=channel)
+    begin = _begin(request.headers.get("last-event-id") or after)
+    frames = _frames(here, who, token_of(request) or "", interest, begin)
+    first = await anext(frames)
+    return EventStream(_then(first, frames))
+
+
+async def _then(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    try:
+        yield first
+        async for each in rest:
+            yield each
+    finally:
+        await rest.aclose()
+
+
+def _begin(given: str | None) -> int | None:
+    if given is None or not given.strip():
+        return None
+    if not given.strip().isdecimal() or len(given) > 18:
+        raise UsageError("`Last-Event-ID` is no id of an event: send the last one that came, or none")
+    return int(given)
+
+
+async def _frames(
+    here: Premises, who: Caller, token: str, interest: Interest, after: int | None
+) -> AsyncGenerator[bytes, None]:
+    """The first frame comes once nothing is missed any more. A token that is revoked meanwhile ends it."""
+    async with here.live.reading(interest, after=after) as reader:
+        yield sse.HELLO + (FORGOTTEN if reader.has_missed else b"")
+        try:
+            async for told in here.live.backlog(reader):
+                if await here.live.may_see(who.person.id, told.event):
+                    yield sse.encoded(told)
+            while not reader.is_over:
+                batch = await reader.take(sse.KEEP_ALIVE_S)
+                if not await here.gate.is_good(token):
+                    return
+                if body := await _visible(here, who, batch):
+                    yield body
+                elif not batch and not reader.is_over:
+                    yield sse.STILL_HERE
+            if body := await _visible(here, who, await reader.take(0)):
+                yield body
+            if reader.has_lagged:
+                yield LAGGED
+        except InterlockError:
+            return
+
+
+async def _visible(here: Premises, who: Caller, batch: Sequence[Told]) -> bytes:
+    return b"".join([sse.encoded(told) for told in batch if await here.live.may_see(who.person.id, told.event)])

@@ -1,0 +1,91 @@
+"""What stands before every request: its id, and how large and how slow its body may be; who is calling is not asked."""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from interlock.core.ids import new_id
+
+_SANE = re.compile(r"[A-Za-z0-9._:-]{1,80}")
+
+
+class Guard:
+    """An application behind limits. The id of a request is the client's own where it sends a sane `X-Request-Id`."""
+
+    def __init__(self, app: ASGIApp, *, most_bytes: int, body_s: float) -> None:
+        self.app, self.most_bytes, self.body_s = app, most_bytes, body_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        given = headers.get(b"x-request-id", "")
+        ident = given if _SANE.fullmatch(given) else new_id("req")
+        scope.setdefault("state", {})["request_id"] = ident
+        send = _with_id(send, ident)
+        try:
+            body = await self._body(headers, receive)
+        except _Refused as refused:
+            await _refuse(send, refused.status, refused.detail, ident)
+            return
+        if body is not None:
+            await self.app(scope, _given(body, receive), send)
+
+    async def _body(self, headers: dict[bytes, str], receive: Receive) -> bytes | None:
+        """The whole body; None where the client is gone."""
+        told = headers.get(b"content-length", "")
+        if told.isdecimal() and int(told[:20]) > self.most_bytes:
+            raise _Refused(413, f"the body is larger than {self.most_bytes:,} bytes")
+        found = bytearray()
+        try:
+            async with asyncio.timeout(self.body_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    found += message.get("body", b"")
+                    if len(found) > self.most_bytes:
+                        raise _Refused(413, f"the body is larger than {self.most_bytes:,} bytes")
+                    if not message.get("more_body", False):
+                        return bytes(found)
+        except TimeoutError:
+            raise _Refused(408, f"the body took longer than {self.body_s:g} s") from None
+
+
+class _Refused(Exception):
+    def __init__(self, status: int, detail: str) -> None:
+        self.status, self.detail = status, detail
+
+
+def _given(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
+    is_given = False
+
+    async def give() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return give
+
+
+def _with_id(send: Send, ident: str) -> Send:
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), (b"x-request-id", ident.encode("latin-1"))]
+        await send(message)
+
+    return told
+
+
+async def _refuse(send: Send, status: int, detail: str, ident: str) -> None:
+    said: dict[str, Any] = {"type": "about:blank", "status": status, "detail": detail, "request_id": ident}
+    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(said).encode()})

@@ -1,0 +1,75 @@
+"""What the HTTP interface needs of the process that it is served by, and who is calling; no path of its own."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from interlock.core.errors import Refused, UsageError
+from interlock.desk.answering import Answers
+from interlock.desk.finding import Unknown
+from interlock.desk.gate import Caller, Gate
+from interlock.desk.live import Live
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """The open parts behind the interface."""
+
+    live: Live
+    answers: Answers
+    gate: Gate
+
+    async def close(self) -> None:
+        """Ends what clients read and wait for."""
+        await self.live.close()
+        await self.answers.close()
+
+
+def premises(request: Request) -> Premises:
+    """Those of the application that is called."""
+    found = request.app.state.premises
+    assert isinstance(found, Premises)
+    return found
+
+
+Here = Annotated[Premises, Depends(premises)]
+
+
+def token_of(request: Request) -> str | None:
+    """The bearer token that is shown."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else None
+
+
+async def caller(request: Request, here: Here) -> Caller:
+    """Who is calling.
+
+    Raises NotKnown, TooMany.
+    """
+    address = request.client.host if request.client is not None else ""
+    return await here.gate.caller(token_of(request), address)
+
+
+Who = Annotated[Caller, Depends(caller)]
+
+
+def project_of(who: Caller, wanted: str | None) -> str | None:
+    """The project that is meant: the token's where it has one. None: the usual one, or all.
+
+    Raises Refused for another than the token's.
+    """
+    if who.project is not None and wanted not in (None, who.project):
+        raise Refused(f"the token is good for the project `{who.project}` only: leave out `project`")
+    if wanted is not None and not wanted.strip():
+        raise UsageError("`project` is empty: leave it out, or name one")
+    return who.project or wanted
+
+
+def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
+    """Lets pass what is of a project that the token may see; of anything else it is not told that it is there.
+
+    Raises Unknown.
+    """
+    if who.project is not None and project != who.project:
+        raise Unknown(kind, ident, (), f"{kind}s")

@@ -1,0 +1,190 @@
+"""Talking with agents over HTTP: one call, streamed or not; and the workspace chat. What is said is not read here."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.desk import conversation, room_views, rooms, sse
+from interlock.desk.answering import spoken
+from interlock.desk.gate import Caller
+from interlock.desk.views import View
+from interlock.web.events import EventStream
+from interlock.web.premises import Here, Premises, Who, project_of, require_within
+
+Ident = Annotated[str, Path(max_length=200)]
+Key = Annotated[str | None, Field(default=None, min_length=1, max_length=200)]
+
+
+class Body(BaseModel):
+    """Of a request; a name that nobody knows is a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ChatBody(Body):
+    """What is said to an agent."""
+
+    message: str
+    stream: bool = False
+    project: str | None = None
+    model: str | None = None
+    idempotency_key: Key = None
+
+
+class MessageBody(Body):
+    """What is said in a channel."""
+
+    channel_id: str
+    text: str
+    parent_id: str | None = None
+    idempotency_key: Key = None
+
+
+class EditBody(Body):
+    """What a message is to say."""
+
+    text: str
+
+
+class ChannelBody(Body):
+    """A channel to be made: open, private, or a direct conversation with a persona."""
+
+    name: str | None = None
+    kind: str = "channel"
+    members: list[str] = []
+    topic: str = ""
+    project: str | None = None
+    persona: str | None = None
+    """Of a direct conversation."""
+
+
+class ReactionBody(Body):
+    """A sign on a message."""
+
+    emoji: str
+
+
+def add_to(router: APIRouter) -> None:
+    """Adds the paths. Source: interfaces, "HTTP"."""
+    for method, path, endpoint, status in (
+        ("POST", "/api/agents/{persona}/chat", chat, 200),
+        ("POST", "/api/messages", say, 201),
+        ("PATCH", "/api/messages/{message_id}", edit, 200),
+        ("POST", "/api/messages/{message_id}/reactions", react, 200),
+        ("DELETE", "/api/messages/{message_id}/reactions/{emoji}", unreact, 200),
+        ("GET", "/api/channels", channels, 200),
+        ("POST", "/api/channels", create, 201),
+        ("GET", "/api/channels/{channel_id}", channel, 200),
+        ("GET", "/api/channels/{channel_id}/messages", history, 200),
+        ("POST", "/api/channels/{channel_id}/join", join, 200),
+        ("POST", "/api/channels/{channel_id}/leave", leave, 200),
+    ):
+        router.add_api_route(path, endpoint, methods=[method], status_code=status, response_model=None)
+
+
+async def chat(persona: Ident, body: ChatBody, here: Here, who: Who) -> Response | dict[str, Any]:
+    """Says something to an agent, and returns its reply, or what it waits for; as events where `stream`.
+
+    Each person has one conversation with each persona. A client that leaves does not end the run.
+    """
+    runtime, project = here.live.runtime, project_of(who, body.project)
+    key = f"http:{who.person.id}:{body.idempotency_key}" if body.idempotency_key else None
+
+    async def post(run_id: str | None) -> str:
+        return await conversation.say(
+            runtime, who.person, persona, body.message, project=project, model=body.model, idempotency_key=key,
+            run_id=run_id,
+        )  # fmt: skip
+
+    if not body.stream:
+        return sse.answer(await here.answers.of(await post(None)))
+    said = spoken(runtime, here.answers, post)
+    run_id = str(await anext(said))
+    return EventStream(sse.spoken_frames(said), {"x-run-id": run_id})
+
+
+async def say(body: MessageBody, here: Here, who: Who) -> View:
+    """Says something in a channel, or in a thread; who has sent it is told by the token."""
+    await _within(here, who, body.channel_id)
+    key = f"http:{body.idempotency_key}" if body.idempotency_key else None
+    return await rooms.say(
+        here.live.runtime, who.person, body.channel_id, body.text, parent_id=body.parent_id, idempotency_key=key
+    )
+
+
+async def edit(message_id: Ident, body: EditBody, here: Here, who: Who) -> View:
+    """Changes what the person has said."""
+    await _of_message(here, who, message_id)
+    return await rooms.edit(here.live.runtime, who.person, message_id, body.text)
+
+
+async def react(message_id: Ident, body: ReactionBody, here: Here, who: Who) -> View:
+    """Puts a sign on a message."""
+    await _of_message(here, who, message_id)
+    return await rooms.react(here.live.runtime, who.person, message_id, body.emoji)
+
+
+async def unreact(message_id: Ident, emoji: Ident, here: Here, who: Who) -> View:
+    """Takes a sign of the person's from a message."""
+    await _of_message(here, who, message_id)
+    return await rooms.react(here.live.runtime, who.person, message_id, emoji, on=False)
+
+
+async def channels(here: Here, who: Who, project: str | None = None, archived: bool = False) -> list[View]:
+    """The channels that the person may read."""
+    wanted = project_of(who, project)
+    return await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived)
+
+
+async def channel(channel_id: Ident, here: Here, who: Who) -> View:
+    """One channel."""
+    return await _within(here, who, channel_id)
+
+
+async def create(body: ChannelBody, here: Here, who: Who) -> View:
+    """Makes a channel, or a direct conversation with `persona`."""
+    runtime, project = here.live.runtime, project_of(who, body.project)
+    if body.persona is not None:
+        return await rooms.dm(runtime, who.person, body.persona, project=project)
+    return await rooms.create(
+        runtime, who.person, body.name or "", kind=body.kind, members=body.members, topic=body.topic, project=project
+    )
+
+
+async def history(
+    channel_id: Ident,
+    here: Here,
+    who: Who,
+    thread: str | None = None,
+    before: str | None = None,
+    most: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> list[View]:
+    """What was said, oldest first."""
+    await _within(here, who, channel_id)
+    at = int(before) if before is not None and before.isdecimal() else before
+    return await rooms.history(here.live.runtime, who.person, channel_id, thread=thread, before=at, most=most)
+
+
+async def join(channel_id: Ident, here: Here, who: Who) -> View:
+    """Makes the person a member of an open channel."""
+    await _within(here, who, channel_id)
+    return await rooms.join(here.live.runtime, who.person, channel_id)
+
+
+async def leave(channel_id: Ident, here: Here, who: Who) -> View:
+    """Takes the person out of a channel."""
+    await _within(here, who, channel_id)
+    return await rooms.leave(here.live.runtime, who.person, channel_id)
+
+
+async def _within(here: Premises, who: Caller, channel_id: str) -> View:
+    found = await rooms.channel(here.live.runtime, who.person, channel_id)
+    require_within(who, found["project_id"], "channel", channel_id)
+    return found
+
+
+async def _of_message(here: Premises, who: Caller, message_id: str) -> None:
+    row = await here.live.runtime.store.read(room_views.message, who.person, message_id)
+    await _within(here, who, row.channel_id)
