@@ -187,8 +187,9 @@ _TASK = (
 
 _ANSWER = """Your answer is the text itself: one JSON object and nothing else, in this form:
 {"target": str, "work": true or false, "confidence": number, "reason": str}
-- target: the name of one persona above, who then answers in a chat; `workflow:NAME` where one of the workflows is what \
-is asked for; `mission` where several of them have to work on it for a while; `nobody` where none fits or two do alike.
+- target: the name of one persona above, who then answers in a chat; `workflow:NAME` where one of the workflows is \
+what is asked for; `mission` where several of them have to work on it for a while; `nobody` where none \
+fits or two do alike.
 - work: whether the message asks for something to be done now, not for an answer or a remark.
 - confidence: 0 to 1, how sure you are that the writer would agree.
 - reason: what in the message decides it, in a few words of your own."""

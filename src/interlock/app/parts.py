@@ -9,9 +9,11 @@ from typing import TypeVar
 
 from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
+from interlock.agents.routing import KIND
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError, UsageError
 from interlock.core.strict_yaml import LARGEST_BYTES
+from interlock.desk.routing import Passer
 from interlock.llm.circuits import Circuits
 from interlock.llm.prices import PriceTable, prices_from
 from interlock.llm.providers import Models, ProviderSettings, resolve_model
@@ -55,7 +57,11 @@ class Parts:
             toolbox=self.toolbox,
             workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
             vault=vault,
-            follow_ups={"learn": learner.take_up, "chat": after_chat(settings.memory, vault.scrub)},
+            follow_ups={
+                "learn": learner.take_up,
+                "chat": after_chat(settings.memory, vault.scrub),
+                KIND: Passer(self.personas.personas, settings, self.policy.checks).take_up,
+            },
             circuits=Circuits(settings.retry.open_after, settings.retry.probe_s),
         )
 

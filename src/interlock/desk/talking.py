@@ -7,7 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from interlock.agents.context import Runtime
-from interlock.desk import conversation, replies
+from interlock.agents.persona import COORDINATOR
+from interlock.agents.routing import corrected
+from interlock.desk import conversation, replies, routing
 from interlock.desk.addressing import Addressed, addressed
 from interlock.desk.cards import Card
 from interlock.desk.command_table import in_chat, meant
@@ -33,19 +35,37 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
     found, count = addressed(text, runtime.personas.personas), len(text.split(maxsplit=2))
     if found is None and count <= MISSPELLED and meant(request.command) is not None:
         return replies.unknown(place.surface, request.command)
+    if found is None and (other := corrected(text, runtime.personas.personas)) is not None:
+        return await _corrected(runtime, person, other, place, request.key)
     if found is None and (persona := await _latest(runtime, place)) is not None:
         found = Addressed(persona, text)
+    if found is None and count < MISSPELLED:
+        return replies.unknown(place.surface, text)
     if found is None:
-        few = count < MISSPELLED
-        return replies.unknown(place.surface, text) if few else replies.addressless(runtime.personas.personas)
+        became = await routing.route(runtime, person, text, place=place, idempotency_key=f"chat:{request.key}")
+        return await _waiting(runtime, place, became.target or COORDINATOR)
     require_operator(person, "talk to agents")
     if not found.text:
         return replies.fault(f"say something to {found.persona}: `@{found.persona} …`")
     await conversation.say(
         runtime, person, found.persona, found.text, idempotency_key=f"chat:{request.key}", place=place
     )  # fmt: skip
+    return await _waiting(runtime, place, found.persona)
+
+
+async def _waiting(runtime: Runtime, place: Place, who: str) -> Card | None:
+    """What keeps the squad from working now; None where nothing does."""
     waits = await runtime.store.read(hindrance)
-    return replies.said(f"{found.persona} has it and waits", in_chat(place.surface, waits)) if waits else None
+    return replies.said(f"{who} has it and waits", in_chat(place.surface, waits)) if waits else None
+
+
+async def _corrected(
+    runtime: Runtime, person: Person, other: tuple[str, str], place: Place, key: str
+) -> Card | None:  # fmt: skip
+    persona, text = other
+    if await routing.correct(runtime, person, persona, text, place=place, key=key) is None:
+        return replies.fault(f"nothing was said here that {persona} could be given: `@{persona} …`")
+    return None
 
 
 def _there(place: Place) -> Place:

@@ -10,8 +10,11 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.agents.persona import load_personas
+from interlock.agents.routing import KIND
 from interlock.core.clock import Clock
 from interlock.core.telemetry import SILENT, Telemetry
+from interlock.desk.routing import Passer
+from interlock.llm.circuits import Circuits
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
@@ -60,18 +63,21 @@ def runtime_over(
     """A runtime over an open store, with the built-in tools, personas and prices; its clock stands still."""
     toolbox, time = Toolbox([*builtin_tools(), *tools]), clock or FakeClock()
     vault = Vault.of(settings)
+    personas = load_personas(True, [], known_tools=frozenset(toolbox.names)).with_needs(toolbox.needs)
+    passer = Passer(personas.personas, settings, (policy or Policy.builtin()).checks)
     return Runtime(
         settings=settings,
         clock=time,
         store=store,
         in_force=InForce(policy or Policy.builtin()),
-        personas=load_personas(True, [], known_tools=frozenset(toolbox.names)).with_needs(toolbox.needs),
+        personas=personas,
         models=OneModel(model),
         prices=PriceTable.load().on(lambda: time.now().date()),
         toolbox=toolbox,
         workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
         vault=vault,
-        follow_ups={"learn": learner.take_up, "chat": after_chat(settings.memory, vault.scrub)},
+        follow_ups={"learn": learner.take_up, KIND: passer.take_up, "chat": after_chat(settings.memory, vault.scrub)},
+        circuits=Circuits(settings.retry.open_after, settings.retry.probe_s),
     )
 
 

@@ -26,6 +26,7 @@ from interlock.llm.rehearsal.compiling import compiled
 from interlock.llm.rehearsal.learning import lessons
 from interlock.llm.rehearsal.planning import plan
 from interlock.llm.rehearsal.protocol import Brief, Kind, read_brief
+from interlock.llm.rehearsal.routing import route
 from interlock.llm.rehearsal.voting import vote
 from interlock.llm.rehearsal.working import Turn, next_turn
 
@@ -77,6 +78,8 @@ def _turn(brief: Brief, request: ModelRequest, room: int) -> Turn:
             return Turn(json.dumps(plan(brief), ensure_ascii=False, indent=1))
         case Kind.LEARN:
             return Turn(json.dumps(lessons(brief), ensure_ascii=False, indent=1))
+        case Kind.ROUTE:
+            return Turn(json.dumps(route(brief), ensure_ascii=False))
         case Kind.VOTE:
             return Turn(json.dumps(vote(brief), ensure_ascii=False))
         case Kind.COMPILE:

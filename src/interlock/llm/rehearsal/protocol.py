@@ -20,6 +20,7 @@ class Kind(StrEnum):
     COMPILE = "compile"
     LEARN = "learn"
     VOTE = "vote"
+    ROUTE = "route"
     CHAT = "chat"
 
 
@@ -82,7 +83,7 @@ class Brief:
 
 _HEADING = re.compile(
     r"^# (?:Task: (?P<task>.+)|(?P<plan>Plan a mission)|(?P<compile>Compile the mission)"
-    r"|(?P<learn>Learn from this mission)|(?P<vote>Vote on a (?:call|dispute)))[ \t]*$",
+    r"|(?P<learn>Learn from this mission)|(?P<vote>Vote on a (?:call|dispute))|(?P<route>Route a message))[ \t]*$",
     re.MULTILINE,
 )
 _SECTION = re.compile(r"^## (.+?)[ \t]*$")
@@ -96,6 +97,7 @@ _NAMES = {
     Kind.COMPILE: ("Goal", "Results", "Not done"),
     Kind.LEARN: ("Facts", "Answer"),
     Kind.VOTE: ("Question", "Answer"),
+    Kind.ROUTE: ("Personas", "Workflows", "Message", "Answer"),
 }
 _ESCAPED = re.compile(r"^(\s*)\\(\\*#)", re.MULTILINE)
 """How a heading within others' text is written, so that it is none of the prompt's."""
