@@ -17,6 +17,7 @@ from bench.peers.driver import ANSWER, QUESTION, TOOL_CALLS, Counts, NotTheJob, 
 from interlock.agents.interruption import Interrupt
 from interlock.agents.runner import handle
 from interlock.app.box import Interlock
+from interlock.cli.opening import loaded
 from interlock.core.telemetry import Silent, Span
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import Message, ModelRef, ModelRequest, Reply, StopReason, StreamItem, Text, ToolUse, Usage
@@ -143,7 +144,8 @@ async def one_run(runtime: Any, agent: Any, key: str, kind: str = "think") -> No
 
 @contextlib.asynccontextmanager
 async def opened(database: str, width: int) -> AsyncIterator[Interlock]:
-    """A box over a database, whose model is the script."""
+    """A box over a database, whose model is the script, in a process that looks after memory as a worker's does."""
+    loaded()
     with tempfile.TemporaryDirectory() as folder:
         async with Interlock.open(
             cwd=Path(folder), env={}, home=Path(folder) / "home", database_url=database, model=MODEL,

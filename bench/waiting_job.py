@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from bench.durable_job import MODEL, agent_for, lookup_order, post_to
 from bench.peers.driver import NotTheJob
 from interlock.app.box import Interlock
+from interlock.cli.opening import loaded
 from interlock.store import mailbox
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
@@ -89,7 +90,7 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
             made = await asyncio.gather(*(agent_for(runtime, number) for number in range(agents)))
             await runtime.models.get(runtime.models.resolve(MODEL))
             gc.collect()
-            gc.freeze()
+            loaded()
             await box.start()
             begun, found, most = time.perf_counter(), dict[str, int](), 0
             before = psutil.Process().memory_info().rss
