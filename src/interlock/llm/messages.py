@@ -6,6 +6,7 @@ Nothing here knows a provider; each adapter translates to and from these types.
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any, Literal, Protocol
 
 from interlock.core.errors import InterlockError
@@ -80,7 +81,7 @@ class Message:
         """All its words, without thinking. Pieces of a text with sources, each a block, are one text."""
         out: list[str] = []
         before: Block | None = None
-        for block, after in zip(self.blocks, (*self.blocks[1:], None), strict=True):
+        for block, after in zip_longest(self.blocks, self.blocks[1:]):
             if isinstance(block, Text):
                 is_piece = _cites(before) or (_cites(after) and isinstance(before, Text))
                 out.append(block.text if is_piece or not out else f"\n{block.text}")
