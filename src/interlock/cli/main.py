@@ -18,6 +18,7 @@ from interlock.cli import (
     emergency,
     lessons,
     looking,
+    memories,
     money,
     outgoing,
     people,
@@ -101,6 +102,7 @@ def build() -> typer.Typer:
     app.add_typer(workflows.workflow(), name="workflow", rich_help_panel="Missions")
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(database.database(), name="db", rich_help_panel="Start")
+    app.add_typer(memories.memory(), name="memory", rich_help_panel="Learning")
     app.add_typer(tokens.token(), name="token", rich_help_panel="Sign off")
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
     app.add_typer(auditing.audit(), name="audit", rich_help_panel="Money and rules")

@@ -55,4 +55,5 @@ def _near(tx: Tx, kinds: Sequence[str], wanted: str) -> list[str]:
 
 
 def _listing(kind: str) -> str:
-    return {"deliverable": "missions", "account": "budget"}.get(kind, f"{kind}s")
+    named = {"deliverable": "missions", "account": "budget", "memory": "memory search", "block": "memory search"}
+    return named.get(kind, f"{kind}s")

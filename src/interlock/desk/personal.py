@@ -10,6 +10,7 @@ from interlock.core.values import Actor
 from interlock.desk.office import Office, Person
 from interlock.desk.people import find_person, keep_an_admin, require_admin
 from interlock.desk.views import View, view
+from interlock.memory import erasure
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
 from interlock.store import audit, personal, seals
@@ -49,7 +50,8 @@ async def export(office: Office, person: Person, who: str) -> View:
 
 def _export(tx: Tx, who: str) -> View:
     found = _known(tx, who)
-    sections = personal.gathered(tx, Known(found["id"], found["name"], tuple(found["identities"])))
+    subject = Known(found["id"], found["name"], tuple(found["identities"]))
+    sections = personal.gathered(tx, subject) | erasure.gathered(tx, subject)
     return {"person": found, **{name: [row._asdict() for row in rows] for name, rows in sections.items()}}
 
 
@@ -76,6 +78,7 @@ async def erase(office: Office, person: Person, who: str) -> View:
     subject = await office.store.write(_begin, person, who, project, office.clock.now())
     erased, still_open = await _erase_chats(office, subject)
     await office.store.write(personal.erase_words, subject)
+    await _erase_memories(office, subject)
     changed = await _redact(office, subject, person.actor, keys)
     await office.store.write(_finish, person, subject, project, office.clock.now())
     return {
@@ -105,6 +108,14 @@ async def _erase_chats(office: Office, subject: Known) -> tuple[int, list[str]]:
         erased += gone is True
         still_open += [run_id] if gone is None else []
     return erased, still_open
+
+
+async def _erase_memories(office: Office, subject: Known) -> None:
+    while await office.store.write(erasure.erase, subject, PAGE):
+        continue
+    ids = await office.store.read(erasure.mentions, subject)
+    for at in range(0, len(ids), PAGE):
+        await office.store.write(erasure.redact, subject, ids[at : at + PAGE])
 
 
 async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring) -> int:

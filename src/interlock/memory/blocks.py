@@ -123,7 +123,7 @@ def edit(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: dateti
     return _block(held._replace(**row._asdict()))
 
 
-def share(tx: Tx, block_id: str, persona: str, *, can_write: bool, now: datetime) -> None:
+def share(tx: Tx, block_id: str, persona: str, *, can_write: bool) -> None:
     """Shows a block to another persona too, or changes whether it may write in it.
 
     Raises NotFound, Conflict where it has another block of that name, UsageError where it has too many.

@@ -30,7 +30,8 @@ WORKING_DAYS = 7
 CARD_DAYS = 30
 """Cards, alerts, letters and the threads of missions, once nothing about them changes any more."""
 RECORD_DAYS = 90
-"""Refusals, incidents that came again, uses of lessons that were judged, alerts that somebody has seen."""
+"""Refusals, incidents that came again, uses of lessons that were judged, alerts that somebody has seen, memories that
+were put away."""
 MACHINE_DAYS = 2
 """Workers that are gone, what coordinators have taken up."""
 BLOB_DAYS = 7
@@ -188,10 +189,11 @@ def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
         (pruning.REPEATED_INCIDENTS, RECORD_DAYS),
         (pruning.DECIDED_USES, RECORD_DAYS), (pruning.GONE_WORKERS, MACHINE_DAYS),
         (pruning.MISSION_EVENTS, MACHINE_DAYS), (pruning.OLD_CHECKPOINTS, MACHINE_DAYS),
-        (pruning.CHECKPOINT_WRITES, MACHINE_DAYS),
+        (pruning.CHECKPOINT_WRITES, MACHINE_DAYS), (pruning.PUT_AWAY_MEMORIES, RECORD_DAYS),
     )  # fmt: skip
+    in_rooms = () if said is None else ((pruning.ROOM_MESSAGES, said), (pruning.CONVERSATIONS_KEPT, said))
     versions = () if files is None else ((pruning.FILE_VERSIONS, files),)
-    return (*always, *versions, (pruning.UNUSED_BLOBS, BLOB_DAYS))
+    return (*always, *in_rooms, *versions, (pruning.UNUSED_BLOBS, BLOB_DAYS))
 
 
 async def prune(runtime: Runtime) -> dict[str, int]:

@@ -13,6 +13,8 @@ from interlock.store.schema import (
     Deliverable,
     Grant,
     Lesson,
+    Memory,
+    MemoryBlock,
     Mission,
     Run,
     Task,
@@ -31,6 +33,8 @@ IDS: Mapping[str, sa.Column[Any]] = {
     "account": table(Account).c.id,
     "lesson": table(Lesson).c.id,
     "grant": table(Grant).c.id,
+    "memory": table(Memory).c.id,
+    "block": table(MemoryBlock).c.id,
 }
 """What can be named by id."""
 

@@ -19,14 +19,17 @@ from interlock.store.inbox import INBOX, SEEN
 from interlock.store.incidents import INCIDENTS
 from interlock.store.leases import WORKERS
 from interlock.store.lesson_uses import USES
+from interlock.store.memories import MEMORIES
+from interlock.store.memory_versions import VERSIONS
 from interlock.store.missions import EVENTS
 from interlock.store.outbox import OUTBOX
 from interlock.store.retention import OVER, mission_is_over
-from interlock.store.schema import Alert, Approval, Deliverable, Lane, Run, Task, table
+from interlock.store.schema import Alert, Approval, ChatMessage, ChatRound, Deliverable, Lane, Run, Task, table
 from interlock.store.tx import Tx
 
 LANES, RUNS, TASKS, DELIVERABLES = table(Lane), table(Run), table(Task), table(Deliverable)
-ALERTS, APPROVALS = table(Alert), table(Approval)
+ALERTS, APPROVALS, SAID = table(Alert), table(Approval), table(ChatMessage)
+_sd = SAID.c
 _TIME = UTCDateTime()
 _BEFORE = b("before", type_=_TIME)
 _o, _c, _i, _w, _bl, _f, _t = OUTBOX.c, CONVERSATIONS.c, INBOX.c, WORKERS.c, BLOBS.c, FILES.c, TASKS.c
@@ -85,6 +88,7 @@ _IS_SETTLED = sa.or_(
 _kept, _newer, _later = OUTBOX.alias("kept"), INCIDENTS.alias("newer"), USES.alias("later")
 _next_file, _next_point, _point = FILES.alias("next_file"), CHECKPOINTS.alias("next_point"), CHECKPOINTS.alias("point")
 _letter = OUTBOX.alias("letter")
+_reply, _round = SAID.alias("reply"), table(ChatRound).alias("round")
 _open_task = TASKS.alias("open_task")
 
 
@@ -131,6 +135,15 @@ REQUESTS = _kind(
     "requests", INBOX, ("key",), sa.and_(_i.status == "done", _i.done_at < _BEFORE, _i.key.not_like(f"{SEEN}%"))
 )
 STRANGERS = _kind("refusals", INBOX, ("key",), sa.and_(_i.key.like(f"{SEEN}%"), _i.done_at < _BEFORE))
+ROOM_MESSAGES = _kind(
+    "messages of channels", SAID, ("id",),
+    sa.and_(
+        _sd.created_at < _BEFORE,
+        ~sa.exists().where(_reply.c.parent_id == _sd.id, _reply.c.created_at >= _BEFORE),
+        ~sa.exists().where(_round.c.channel_id == _sd.channel_id, _round.c.message_id == _sd.id),
+    ),
+)  # fmt: skip
+"""With their reactions; the root of a thread as long as a reply stays, and what has turns to come."""
 GONE_WORKERS = _kind(
     "workers", WORKERS, ("id",),
     sa.and_(
@@ -202,6 +215,21 @@ FILE_VERSIONS = _kind(
     ),
 )  # fmt: skip
 """Those in whose place another stood before any mission began that is still open."""
+
+
+def _memories(what: str, may_go: sa.ColumnElement[bool]) -> Kind:
+    """Memories that go where `may_go`, with their versions and words."""
+    this = MEMORIES.c.id == b("key_id")
+    find = sa.select(MEMORIES.c.id).where(may_go).order_by(MEMORIES.c.id).limit(b("most"))
+    versions = sa.delete(VERSIONS).where(VERSIONS.c.subject_id == b("key_id"), sa.exists().where(this, may_go))
+    return Kind(what, find, (versions, sa.delete(MEMORIES).where(this, may_go)))
+
+
+PUT_AWAY_MEMORIES = _memories("memories", MEMORIES.c.archived_at < _BEFORE)
+"""Those that were put away, and that nobody has restored."""
+CONVERSATIONS_KEPT = _memories(
+    "memories of conversations", sa.and_(MEMORIES.c.type == "conversation", MEMORIES.c.created_at < _BEFORE)
+)
 UNUSED_BLOBS = _kind(
     "contents", BLOBS, ("hash",),
     sa.and_(

@@ -1,0 +1,183 @@
+"""`memory`: what agents remember, and what a person may do about it; each is one operation of the desk."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Ident, Json
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office, Person
+
+Words = Annotated[list[str] | None, typer.Argument(metavar="[WORDS…]", help="What it should be about.")]
+OfPersona = Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Only of this one.")]
+OfType = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="fact, conversation, decision, observation, learning or block."),
+]
+InProject = Annotated[str | None, typer.Option("--project", metavar="ID", help="Instead of the usual one.")]
+Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1_000, help="How many at most.")]
+
+
+def memory() -> typer.Typer:
+    """The commands under `memory`."""
+    group = typer.Typer(help="What agents remember: search it, look at it, restore it.", no_args_is_help=True)
+    for name, command in _COMMANDS:
+        group.command(name)(command)
+    return group
+
+
+def search(
+    words: Words = None,
+    persona: OfPersona = None,
+    kind: OfType = None,
+    project: InProject = None,
+    limit: Most = 20,
+    as_json: Json = False,
+) -> None:
+    """What agents remember of some words, best first; without any, all blocks and what matters most."""
+    from interlock.cli import screen
+    from interlock.desk import memories as desk
+
+    query = " ".join(words or ())
+
+    async def reading(office: "Office", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        found = await desk.search(office, person, query, persona=persona, kind=kind, project=project, most=limit)
+        return found, office.clock.now()
+
+    rows, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(rows)
+    return screen.table(
+        ("ID", "OF", "TYPE", ">SCORE", ">MATTERS", "KEPT", "+TEXT"),
+        [
+            (
+                r["id"], r["persona"] or "nobody", _type(r), f"{r['score']:.2f}", f"{r['importance']:.1f}",
+                screen.ago(r["created_at"], now), r["text"],
+            )
+            for r in rows
+        ],
+        empty="nothing is remembered of that" if query else "nothing is remembered yet",
+    )  # fmt: skip
+
+
+def show(ident: Ident, as_json: Json = False) -> None:
+    """One memory, or one block with who has it."""
+    from interlock.cli import screen
+    from interlock.desk import memories as desk
+
+    async def reading(office: "Office", person: "Person") -> tuple[dict[str, Any], datetime]:
+        return await desk.show(office, person, ident), office.clock.now()
+
+    found, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(found)
+    if found["what"] == "block":
+        screen.line(found["label"], style="bold")
+        screen.line(found["content"])
+        held = ", ".join(f"{h['persona']}{'' if h['can_write'] else ' (reads only)'}" for h in found["holders"])
+        facts: list[tuple[str, object]] = [
+            ("held by", held or "nobody"),
+            ("written", screen.ago(found["updated_at"], now)),
+        ]
+    else:
+        screen.line(found["text"])
+        facts = [
+            ("of", found["persona"]),
+            ("type", _type(found)),
+            ("importance", f"{found['importance']:.2f}"),
+            ("left of it", f"{found['decay']:.0%}"),
+            ("heard from", found["heard_from"]),
+            ("kept", screen.ago(found["created_at"], now)),
+            ("used", f"{found['uses']} times, last {screen.ago(found['used_at'], now)}" if found["uses"] else "never"),
+            ("put away", screen.ago(found["archived_at"], now) if found["archived_at"] else None),
+            ("run", found["run_id"]),
+        ]
+    facts += [("labels", ", ".join(found["labels"]) or None), ("version", str(found["version"])), ("id", found["id"])]
+    return screen.facts(facts)
+
+
+def versions(ident: Ident, as_json: Json = False) -> None:
+    """All versions of a memory or a block: what it said, who wrote it, and why."""
+    from interlock.cli import screen
+    from interlock.desk import memories as desk
+
+    async def reading(office: "Office", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        return await desk.versions(office, person, ident), office.clock.now()
+
+    rows, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(rows)
+    return screen.table(
+        (">VERSION", "WRITTEN", "BY", "WHY", "+TEXT"),
+        [(v["version"], screen.ago(v["created_at"], now), v["author"], v["reason"], _said(v)) for v in rows],
+        empty="none",
+    )
+
+
+def restore(
+    ident: Ident,
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="As `interlock memory versions` numbers them.")],
+    as_json: Json = False,
+) -> None:
+    """Make an earlier version of a memory or a block the current one."""
+    from interlock.cli import screen
+    from interlock.desk import memories as desk
+
+    found = opening.at_desk(lambda office, person: desk.restore(office, person, ident, version))
+    if as_json:
+        return screen.data(found)
+    return screen.line(f"{found['id']} is as in version {version} again, now version {found['version']}")
+
+
+def forget(
+    ident: Ident,
+    reason: Annotated[str, typer.Argument(metavar="REASON", help="Why; it stays with the versions.")],
+    as_json: Json = False,
+) -> None:
+    """Put a memory away: no agent is shown it any more. Its versions can be restored for 90 days."""
+    from interlock.cli import screen
+    from interlock.desk import memories as desk
+
+    found = opening.at_desk(lambda office, person: desk.forget(office, person, ident, reason))
+    if as_json:
+        return screen.data(found)
+    screen.line(f"{found['id']} is put away")
+    return screen.note(f"get it back with `interlock memory restore {found['id']} {found['version'] - 1}`")
+
+
+def share(
+    ident: Ident,
+    persona: Annotated[str, typer.Argument(metavar="PERSONA", help="Who is shown it.")],
+    write: Annotated[bool, typer.Option("--write", help="It may also write in it.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Take the block from it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show a block of one agent's core memory to another one too, or take it away."""
+    from interlock.cli import screen
+    from interlock.desk import memories as desk
+
+    found = opening.at_desk(lambda office, person: desk.share(office, person, ident, persona, can_write=write, off=off))
+    if as_json:
+        return screen.data(found)
+    if off:
+        return screen.line(f"`{found['label']}` is no longer shown to {persona}")
+    return screen.line(f"`{found['label']}` is shown to {persona}, who may {'write in' if write else 'only read'} it")
+
+
+def _type(row: dict[str, Any]) -> str:
+    return f"{row['type']} (rehearsal)" if row["rehearsal"] else str(row["type"])
+
+
+def _said(version: dict[str, Any]) -> str:
+    content = version["content"]
+    said = content.get("text", content.get("content", ""))
+    return f"(put away) {said}" if content.get("archived") else str(said)
+
+
+_COMMANDS = (
+    ("search", search), ("show", show), ("versions", versions), ("restore", restore), ("forget", forget),
+    ("share", share),
+)  # fmt: skip

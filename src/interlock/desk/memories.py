@@ -1,0 +1,192 @@
+"""What agents remember, for people: found, looked at with its versions, restored, put away, shared between agents."""
+
+from datetime import datetime
+from typing import Any
+
+from interlock.core.errors import UsageError
+from interlock.desk.finding import find_any
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View, view
+from interlock.memory import archive, blocks, recall
+from interlock.memory.words import words_of
+from interlock.store import audit, memories, memory_versions, people, squad
+from interlock.store import blocks as block_rows
+from interlock.store.approvals import ROLES_THAT_ANSWER, name_of
+from interlock.store.tx import Tx
+
+KINDS = ("memory", "block")
+MOST = 20
+LISTED = (
+    "id", "persona", "type", "text", "importance", "decay", "labels", "person_id", "run_id", "uses", "version",
+    "created_at", "used_at", "archived_at", "project_id",
+)  # fmt: skip
+
+
+async def search(
+    office: Office,
+    person: Person,
+    query: str = "",
+    *,
+    persona: str | None = None,
+    kind: str | None = None,
+    project: str | None = None,
+    most: int = MOST,
+) -> list[View]:
+    """The blocks and memories with words of `query`, best first; without one, blocks and then what matters most.
+
+    Each has `what` (block or memory), `id`, `persona`, `type`, `text`, `score`, `labels`, `created_at`. Viewers see no
+    conversations but their own.
+    """
+    if kind is not None and kind not in (*archive.KINDS, "block"):
+        raise UsageError(f"`{kind}` is no type of memory: use block, {', '.join(archive.KINDS)}")
+    where = project or office.settings.project
+    return await office.store.read(_search, person, query, persona, kind, where, max(1, most), office.clock.now())
+
+
+def _search(
+    tx: Tx, person: Person, query: str, persona: str | None, kind: str | None, project: str, most: int, now: datetime
+) -> list[View]:  # fmt: skip
+    words = words_of(query)
+    found = [] if kind not in (None, "block") else _blocks(tx, project, persona, frozenset(words))
+    kinds = () if kind is None else (kind,)
+    for scope in [] if kind == "block" else memories.scopes(tx, project):
+        whose, _, talks_to = scope.partition(":")
+        if (persona is None or whose.removeprefix("~") == persona) and _may_see(person, talks_to):
+            rows = recall.search(tx, project, scope, query, now, most=most, kinds=kinds)
+            found += [_recalled(row, whose) for row in rows]
+    return sorted(found, key=lambda each: (each["score"], each["id"]), reverse=True)[:most]
+
+
+def _may_see(person: Person, talks_to: str) -> bool:
+    return not talks_to or person.role in ROLES_THAT_ANSWER or talks_to == person.id
+
+
+def _recalled(found: recall.Recalled, whose: str) -> View:
+    return {
+        "what": "memory", "id": found.id, "persona": whose.removeprefix("~"), "rehearsal": whose.startswith("~"),
+        "type": found.type, "text": found.text, "importance": found.importance, "decay": found.decay,
+        "score": found.score, "labels": sorted(found.labels), "created_at": found.created_at,
+    }  # fmt: skip
+
+
+def _blocks(tx: Tx, project: str, persona: str | None, words: frozenset[str]) -> list[View]:
+    found = []
+    for row in block_rows.of_project(tx, project):
+        holders = [each.persona for each in block_rows.holders(tx, row.id)]
+        shared = len(words & words_of(f"{row.label}\n{row.content}").keys()) / len(words) if words else 1.0
+        if shared and (persona is None or persona in holders):
+            found.append(
+                {
+                    "what": "block", "id": row.id, "persona": ", ".join(holders), "rehearsal": False, "type": "block",
+                    "text": f"{row.label}: {row.content}", "importance": 1.0, "decay": 1.0, "score": round(shared, 6),
+                    "labels": list(row.labels), "created_at": row.created_at,
+                }
+            )  # fmt: skip
+    return found
+
+
+async def show(office: Office, person: Person, ident: str) -> View:
+    """One memory or block: `what`, all that is known of it, and of a block `holders` with `can_write`.
+
+    Raises Unknown, UsageError where `ident` fits several.
+    """
+    return await office.store.read(_one, person, ident)
+
+
+def _found(tx: Tx, person: Person, ident: str) -> tuple[str, Any]:
+    what, whole = find_any(tx, KINDS, ident)
+    row = memories.memory(tx, whole) if what == "memory" else block_rows.block(tx, whole)
+    assert row is not None
+    if what == "memory" and not _may_see(person, row.scope.partition(":")[2]):
+        require_operator(person, "see what others talked about")
+    return what, row
+
+
+def _one(tx: Tx, person: Person, ident: str) -> View:
+    what, row = _found(tx, person, ident)
+    if what == "memory":
+        heard_from = people.names(tx, [row.person_id]).get(row.person_id)
+        return {"what": what, **view(row, *LISTED), "rehearsal": row.scope.startswith("~"), "heard_from": heard_from}
+    holders = [view(each) for each in block_rows.holders(tx, row.id)]
+    return {"what": what, **view(row), "holders": holders}
+
+
+async def versions(office: Office, person: Person, ident: str) -> list[View]:
+    """The versions of a memory or block, oldest first: `version`, `content`, `author`, `reason`, `created_at`.
+
+    Raises as `show`.
+    """
+    return await office.store.read(_versions, person, ident)
+
+
+def _versions(tx: Tx, person: Person, ident: str) -> list[View]:
+    _, row = _found(tx, person, ident)
+    found = memory_versions.of(tx, row.id)
+    names = squad.names(tx, [each.author_id for each in found if each.author_kind == "agent"])
+    return [view(each, author=names.get(each.author_id) or name_of(tx, each.author_id)) for each in found]
+
+
+async def restore(office: Office, person: Person, ident: str, version: int) -> View:
+    """Makes an earlier version of a memory or block the current one, also of a memory that was put away.
+
+    Raises Unknown, NotFound for the version, Refused, Conflict. Source: row H7.
+    """
+    require_operator(person, "restore memories")
+    return await office.store.write(_restore, person, ident, version, office.clock.now())
+
+
+def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) -> View:
+    what, row = _found(tx, person, ident)
+    if what == "memory":
+        archive.restore(tx, row.id, version, person.actor, now)
+    else:
+        blocks.restore(tx, row.id, version, person.actor, now)
+    _note(tx, "MEMORY_RESTORED", person, row, now, version=version)
+    return _one(tx, person, row.id)
+
+
+async def forget(office: Office, person: Person, ident: str, reason: str) -> View:
+    """Puts a memory away: no agent is shown it any more. Any of its versions can still be restored.
+
+    Raises Unknown, Refused, Conflict, and UsageError for a block or without a reason.
+    """
+    require_operator(person, "put memories away")
+    if not reason.strip():
+        raise UsageError("say why: the reason stays with its versions")
+    return await office.store.write(_forget, person, ident, reason.strip(), office.clock.now())
+
+
+def _forget(tx: Tx, person: Person, ident: str, reason: str, now: datetime) -> View:
+    what, row = _found(tx, person, ident)
+    if what == "block":
+        raise UsageError(f"`{row.id}` is a block: take it from an agent with `interlock memory share {row.id} --off`")
+    archive.forget(tx, row.id, person.actor, reason, now)
+    _note(tx, "MEMORY_PUT_AWAY", person, row, now)
+    return _one(tx, person, row.id)
+
+
+async def share(
+    office: Office, person: Person, ident: str, persona: str, *, can_write: bool = False, off: bool = False
+) -> View:
+    """Shows a block to another persona of its project too, read only unless `can_write`; `off` takes it from one.
+
+    Raises Unknown, Refused, Conflict, UsageError.
+    """
+    require_operator(person, "share blocks")
+    return await office.store.write(_share, person, ident, persona, can_write, off, office.clock.now())
+
+
+def _share(tx: Tx, person: Person, ident: str, persona: str, can_write: bool, off: bool, now: datetime) -> View:
+    what, row = _found(tx, person, ident)
+    if what == "memory":
+        raise UsageError(f"`{row.id}` is a memory: only blocks can be shared")
+    if not off:
+        blocks.share(tx, row.id, persona, can_write=can_write)
+    elif not block_rows.let_go(tx, row.id, persona):
+        raise UsageError(f"`{persona}` does not have the block `{row.label}`")
+    _note(tx, "BLOCK_TAKEN" if off else "BLOCK_SHARED", person, row, now, persona=persona, can_write=can_write)
+    return _one(tx, person, row.id)
+
+
+def _note(tx: Tx, action: str, person: Person, row: Any, now: datetime, **more: Any) -> None:
+    audit.note(tx, action, person.actor, now, project_id=row.project_id, subject=row.id, surface=person.surface, **more)
