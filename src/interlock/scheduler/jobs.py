@@ -8,6 +8,7 @@ from interlock.agents import rounds
 from interlock.agents.context import Runtime
 from interlock.oversight import (
     consensus,
+    forgetting,
     learner,
     loops,
     overspend,
@@ -72,6 +73,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
             retain,
             "forgets what is older than the settings say, and lessons that do not prove themselves",
         ),
+        Job("memory", DAY_S, fade, "has memories fade that are not used, and puts away what is too faint"),
         Job("reconciliation", DAY_S, reconciliation.sweep, "holds the accounts against the lines of the ledger"),
         Job("seal", sealing.LOOK_S, Sealer().sweep, "seals the audit log in batches", on_record=False),
         Job("prune", HOUR_S, prune, "forgets old firings, and records that nothing needs any more"),
@@ -90,6 +92,12 @@ async def retain(runtime: Runtime) -> str:
     gone = await retention.sweep(runtime)
     told = [*(f"{count} {what}" for what, count in found.items()), f"{gone.runs} runs", f"{gone.activities} activities"]
     return f"{', '.join(told)} forgotten, {len(gone.months)} months dropped"
+
+
+async def fade(runtime: Runtime) -> str:
+    """Has memories fade by the days without use. Source: row H3, numbers, "Memory"."""
+    done = await forgetting.sweep(runtime)
+    return f"{done.faded} memories have faded, {done.put_away} were put away"
 
 
 async def prune(runtime: Runtime) -> str:
