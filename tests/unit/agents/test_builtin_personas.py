@@ -36,6 +36,9 @@ ACCESS = {
     "database": EVERYBODY,
     "notification": {"coordinator", "operations"},
     "send_email": {"operations", "storyteller"},
+    "start_background_agent": {"operations", "research", "strategist"},
+    "sessions_spawn": {"operations", "research", "strategist"},
+    "send_agent_message": {"operations", "research", "strategist"},
 }
 COORDINATION = {"create_task", "update_task", "list_tasks", "get_task"}
 
