@@ -6,7 +6,7 @@ When a run gets nowhere is `policy.progress`' matter. Source: row I7.
 from datetime import datetime
 from typing import Any
 
-from interlock.agents.brief import Brief
+from interlock.agents.brief import COMPACTION, Brief
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.policy.progress import Stuck, Watch
@@ -27,7 +27,8 @@ def resumed(brief: Brief, *, unanswered: bool) -> Watch:
     """
     task = brief.task
     watch = Watch(task.idle_calls, task.idle_microusd) if task is not None else Watch()
-    steps = brief.steps[:-1] if unanswered else brief.steps
+    worked = [step for step in brief.steps if step.stop_reason != COMPACTION]
+    steps = worked[:-1] if unanswered else worked
     for step in steps:
         watch.step(step.cost_microusd, [call for call in brief.calls if call.step_number == step.step_number])
     return watch

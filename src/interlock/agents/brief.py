@@ -16,6 +16,9 @@ from interlock.store import approvals, around, blobs, tasks, traces
 from interlock.store.ledger import Opening
 from interlock.store.tx import Tx, small
 
+COMPACTION = "compaction"
+"""Why the model call of a step stopped that wrote a summary: paid for and counted, but no part of what was said."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:

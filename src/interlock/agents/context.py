@@ -10,6 +10,7 @@ from interlock.agents.persona import PersonaSet
 from interlock.agents.prompt_sources import PromptSources
 from interlock.core.clock import Clock
 from interlock.core.telemetry import Telemetry
+from interlock.llm.circuits import Circuits
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models
 from interlock.policy.in_force import InForce
@@ -39,9 +40,11 @@ class Runtime:
     toolbox: Toolbox
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
-    """By kind of run: what is done with the answer of a run that completed."""
+    """By kind of run: what is done with the answer of a run that completed; None where one of kind `route` failed."""
     events: Events = field(default_factory=Events)
     """What is told while it happens, to who listens in this process."""
+    circuits: Circuits = field(default_factory=Circuits)
+    """Which providers are left alone for now, by what all runs of this process have seen of them."""
     vault: Vault = field(default_factory=Vault)
     """Named secrets, and what must not be told."""
     sources: PromptSources = field(init=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.agents.session import CallState, Session
-from interlock.core.events import ASSISTANT, DONE, LIFECYCLE, TOOL, TYPING, Event
+from interlock.core.events import ASSISTANT, COMPACTION, DONE, LIFECYCLE, TOOL, TYPING, Event
 from interlock.store.mailbox import Claim
 from interlock.tools.execute import Done
 
@@ -48,6 +48,11 @@ class Words:
         told, self._kept = self._kept, ""
         if told:
             _tell(self._session.runtime, self._session.claim, ASSISTANT, delta=told)
+
+
+def compacted(session: Session, tokens_before: int, summary: str) -> None:
+    """What was said earlier has made room for a summary."""
+    _tell(session.runtime, session.claim, COMPACTION, tokens_before=tokens_before, summary=summary)
 
 
 def calls(session: Session, call: CallState) -> None:

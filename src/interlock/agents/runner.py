@@ -5,44 +5,39 @@ What each transaction writes is in `steps`; what a call may do, in `tools.execut
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from interlock.agents import calls, live, steps
+from interlock.agents import calls, compaction, failing, live, steps
 from interlock.agents.breaker import NO_PROGRESS
+from interlock.agents.compaction import Fill
 from interlock.agents.context import Runtime
-from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.opening import open_session
+from interlock.agents.records import step_of
 from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
-from interlock.agents.turn import Failed, Turn, attempt
+from interlock.agents.turn import Turn, attempt
 from interlock.agents.wallet import Parked, secure
 from interlock.core.errors import Conflict, InterlockError
-from interlock.core.ids import new_id
 from interlock.core.telemetry import Span
 from interlock.core.values import Actor, ActorKind
-from interlock.llm.messages import Message, ModelFault, Reply, StopReason, Text
-from interlock.llm.retries import RetryPolicy, delay_s
+from interlock.llm.messages import Message, Reply, StopReason, Text
 from interlock.policy.progress import Stuck
-from interlock.store import audit, controls, ledger, mailbox, traces
+from interlock.store import controls, mailbox, traces
 from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
-from interlock.store.ledger import OverBudget, Spender
+from interlock.store.ledger import OverBudget
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
-from interlock.tools.execute import CallStatus, Proposal
+from interlock.tools.execute import Proposal
 
 MISTAKES_ALLOWED = 3
 """Turns in a row in which no call was valid."""
 CONFLICTS_ALLOWED = 5
 """Times that a run steps aside for somebody who changed its task first."""
 ASIDE_S = 1.0
-OUTAGE_WAITS_S = (15.0, 60.0, 180.0, 300.0, 600.0, 600.0)
-"""Between tries of a run whose provider cannot be used."""
-KEY_WAIT_S = 600.0
 
 
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
@@ -131,7 +126,7 @@ async def _loop(session: Session) -> None:
         if session.interrupt.pausing:
             await session.write(_step_back, session.claim, session.open_microusd, session.now())
             return
-        if session.claim.steps >= session.max_turns:
+        if session.turns >= session.max_turns:
             used = f"all {session.max_turns} model calls are used up"
             is_done = session.needs_deliverable and session.handed_in
             status, why = ("completed", None) if is_done else ("failed", used)
@@ -144,64 +139,35 @@ async def _loop(session: Session) -> None:
 
 async def _next_step(session: Session) -> bool:
     """A model call that is paid for and what it asks for; False where the run waits, was handed back or has ended."""
+    fill = compaction.filled(session)
+    if fill is Fill.FULL:
+        await compaction.reset(session)
     secured = await secure(session)
     if isinstance(secured, Parked):
         return False
+    runtime = session.runtime
+    if wait_s := runtime.circuits.enter(session.ref.provider, runtime.clock.monotonic()):
+        return await _gone_on(session, await failing.blocked(session, wait_s))
+    if fill is Fill.CROWDED:
+        failed = await compaction.compact(session)
+        return failed is None or await _gone_on(session, await failing.again(session, failed))
     turn = await attempt(session, secured.prompt_tokens)
-    return await _follow(session, turn) if isinstance(turn, Turn) else await _try_again(session, turn)
+    if isinstance(turn, Turn):
+        return await _follow(session, turn)
+    return await _gone_on(session, await failing.again(session, turn))
 
 
-async def _try_again(session: Session, failed: Failed) -> bool:
-    """Books a failed attempt and waits for the next; False where the run was handed back or has ended."""
-    session.failures += 1
-    retry = session.runtime.settings.retry
-    policy = RetryPolicy(max_attempts=retry.max_attempts, base_s=retry.base_s, cap_s=retry.cap_s)
-    wait_s = delay_s(session.failures, failed.error, jitter=random.random(), policy=policy)
-    if wait_s is None:
-        await _outage(session, failed)
+async def _gone_on(session: Session, outcome: Ending | bool) -> bool:
+    """Whether a run goes on whose model could not be called; one that is to end is ended."""
+    if isinstance(outcome, Ending):
+        await _end(session, outcome)
         return False
-    await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
-    session.owed_microusd = None
-    await session.interrupt.rest(wait_s)
-    return True
-
-
-async def _outage(session: Session, failed: Failed) -> None:
-    """A provider that cannot be used: the run keeps its place and goes on later, and somebody is told."""
-    error, tries = failed.error, session.claim.run.attempt
-    if error.fault is ModelFault.INVALID or (error.retryable and tries >= len(OUTAGE_WAITS_S)):
-        await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
-        await _end(session, Ending(status="failed", stop_reason="error", error=str(error)))
-        return
-    wait_s = max(OUTAGE_WAITS_S[tries] if error.retryable else KEY_WAIT_S, error.retry_after_s or 0)
-    await session.write(_put_off, session.claim, session.spender, failed, later(session.now(), wait_s), session.now())
-
-
-def _put_off(tx: Tx, claim: Claim, spender: Spender, failed: Failed, due_at: datetime, now: datetime) -> None:
-    error = failed.error
-    mailbox.own(tx, claim, even_if_controlled=True)
-    steps.book(tx, spender, failed.settlement, now)
-    ledger.count(tx, claim.run.id, failed.settlement.actual_microusd)
-    steps.hand_back(
-        tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=error.retryable,
-        stop_reason=None if error.retryable else "error",
-    )  # fmt: skip
-    audit.alert(
-        tx,
-        now,
-        project_id=claim.run.project_id,
-        severity="warning" if error.retryable else "critical",
-        kind=steps.MODEL_UNUSABLE,
-        text=f"{error}; nothing is lost, its runs are tried again from {due_at:%H:%M:%S} UTC on",
-        key=f"model:{error.provider}:{error.fault}",
-        subject=error.provider,
-    )
+    return outcome
 
 
 async def _follow(session: Session, turn: Turn) -> bool:
     """Does what a reply asks for; False when the run has ended or waits."""
     reply = turn.reply
-    session.failures = 0
     cut = reply.stop_reason in (StopReason.MAX_TOKENS, StopReason.CONTEXT_WINDOW, StopReason.REFUSAL)
     if reply.message.tool_uses and not cut:
         proposals = await calls.propose(session, reply.message.tool_uses)
@@ -213,7 +179,7 @@ async def _follow(session: Session, turn: Turn) -> bool:
         return await _finish_step(session)
     ending = _ending_of(session, reply)
     if ending is not None:
-        await _end(session, ending, _step_of(session, turn, ()))
+        await _end(session, ending, step_of(session, turn))
         return False
     await _record(session, turn, ())
     if (stuck := session.stuck()) is not None:
@@ -255,31 +221,9 @@ def _ending_of(session: Session, reply: Reply) -> Ending | None:
 
 async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> None:
     """Transaction A."""
-    step = _step_of(session, turn, proposals)
+    step = step_of(session, turn, proposals)
     await session.write(steps.commit_step, session.claim, session.spender, step, session.now())
     session.after_step(turn.reply.message, turn.reply.usage, step, proposals)
-
-
-def _step_of(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> StepRecord:
-    reply = turn.reply
-    number = session.claim.steps + 1
-    return StepRecord(
-        number=number,
-        id=new_id("stp"),
-        settlement=turn.settlement,
-        stop_reason=str(reply.stop_reason),
-        usage=reply.usage.as_dict(),
-        total_usage=session.usage.plus(reply.usage).as_dict(),
-        labels=sorted(session.labels),
-        model=str(session.ref),
-        attempts=turn.attempts,
-        request_id=reply.request_id,
-        lines=lines_of(reply.message),
-        position=session.position,
-        calls=[calls.row_of(session, p, number) for p in proposals],
-        holds=[calls.hold_of(session, p) for p in proposals if p.status is CallStatus.HELD],
-        begun=turn.begun,
-    )
 
 
 async def _finish_step(session: Session) -> bool:
@@ -343,6 +287,7 @@ async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason
     ending = Ending(
         status="failed", stop_reason=stop_reason, error=why, open_microusd=held[0].open_microusd if held else 0,
         idle=(held[0].watch.idle_calls, held[0].watch.idle_microusd) if held else None,
+        follow_up=runtime.follow_ups.get(claim.run.kind),
     )  # fmt: skip
     await _finish_anyway(runtime, claim, ending)
     live.ended(runtime, claim, "failed", stop_reason, held[0] if held else None)

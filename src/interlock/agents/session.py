@@ -5,6 +5,7 @@ What happens next is the runner's matter.
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from interlock.agents import spending
 from interlock.agents.brief import Brief
+from interlock.agents.choosing import Amiss
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
@@ -20,7 +22,19 @@ from interlock.agents.steps import Reservation, Results, StepRecord, commit_resu
 from interlock.agents.system_words import safe
 from interlock.core.complaint import Complaint
 from interlock.core.values import Actor, ActorKind
-from interlock.llm.messages import Message, Model, ModelRef, ModelRequest, SystemPart, ToolResult, ToolSpec, Usage
+from interlock.llm.messages import (
+    Message,
+    Model,
+    ModelError,
+    ModelInfo,
+    ModelRef,
+    ModelRequest,
+    SystemPart,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
+from interlock.llm.models import model_info
 from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
 from interlock.policy.progress import Stuck, Watch
 from interlock.policy.risk import Risk
@@ -35,6 +49,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 HANDS_IN = "submit_deliverable"
 STORE_RETRY_S = 1.0
+LEAST_ANSWER = 1024
+"""Tokens that are asked for where the window is as good as full."""
+LIKELY = (0.5, 1.5)
+"""Between which a provider's count of a prompt is believed to be of the same text as the estimate."""
 _log = logging.getLogger(__name__)
 NUDGE = (
     "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
@@ -113,7 +131,15 @@ class Session:
     mistakes: int = 0
     """Turns in a row in which no call was valid."""
     failures: int = 0
-    """Attempts in a row that brought no reply."""
+    """Attempts in a row that brought no reply, of the model that it has now."""
+    refused: dict[str, ModelError] = field(default_factory=dict)
+    """Models that could not be used since the last reply, and why."""
+    amiss: Amiss | None = None
+    """What is wrong with the model that it should have, where it begins with another."""
+    summaries: int = 0
+    """Steps that only made room."""
+    dense_tokens: int = 0
+    """How long its prompt was when there was nothing in it to sum up."""
     nudged: bool = False
     handed_in: bool = False
     quiet: bool = False
@@ -129,6 +155,8 @@ class Session:
     """Of the prompt, as far as it was counted."""
     counted: int = 0
     """Messages that `tokens` includes."""
+    scale: float = 1.0
+    """Tokens as the provider counts them to one of the estimate, by its last reply."""
     watch: Watch = field(default_factory=Watch)
     """Whether it gets anywhere."""
     step_microusd: int = 0
@@ -151,6 +179,16 @@ class Session:
     def max_turns(self) -> int:
         """Model calls of this run at most."""
         return self.persona.max_turns(chat=self.is_chat)
+
+    @property
+    def turns(self) -> int:
+        """Model calls so far that were about its work."""
+        return self.claim.steps - self.summaries
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of its model."""
+        return model_info(self.ref)
 
     @property
     def worked_s(self) -> float:
@@ -237,9 +275,14 @@ class Session:
         self.counted = len(self.messages)
         return self.tokens
 
+    def context_tokens(self) -> int:
+        """The same as the provider would count it, as far as that is known."""
+        return math.ceil(self.prompt_tokens() * self.scale)
+
     def quote(self) -> tuple[Reservation, int]:
         """The reservation for the next call at its worst, and its longest answer."""
-        wanted = self.persona.max_tokens
+        room = max(LEAST_ANSWER, self.info.context_tokens - self.context_tokens())
+        wanted = min(self.persona.max_tokens, self.info.max_output_tokens, room)
         worst = self.runtime.prices.worst_case(self.ref, self.prompt_tokens(), wanted)
         return self.reservation_of(worst), wanted
 
@@ -253,14 +296,27 @@ class Session:
         """The reservation is on record."""
         self.reservation, self.attempt, self.max_tokens = reservation, reservation.attempt, max_tokens
 
+    def works_with(self, ref: ModelRef, model: Model) -> None:
+        """It goes on with another model, which is on record."""
+        self.ref, self.model, self.failures, self.scale, self.dense_tokens = ref, model, 0, 1.0, 0
+        self.reservation = self.owed_microusd = None
+
+    def counted_as(self, tokens: int, usage: Usage) -> None:
+        """A provider has counted a prompt that was estimated at so many tokens."""
+        scale = usage.prompt_tokens / max(1, tokens)
+        self.scale = scale if LIKELY[0] <= scale <= LIKELY[1] else 1.0
+
+    def after_summary(self, usage: Usage, step: StepRecord) -> None:
+        """A step that made room is on record."""
+        self._booked(usage, step)
+        self.summaries += 1
+
     def after_step(self, message: Message, usage: Usage, step: StepRecord, proposals: Sequence[Proposal]) -> None:
         """Transaction A is on record."""
-        self.claim.steps = step.number
+        self._booked(usage, step)
         self.position += len(step.lines)
-        self.usage = self.usage.plus(usage)
         self._append(message)
-        self.reservation, self.attempt, self.owed_microusd = None, 0, None
-        self.kept = frozenset(step.labels)
+        self.refused.clear()
         self.step_microusd = step.settlement.actual_microusd
         held = {hold.call_id: hold.approval["id"] for hold in step.holds}
         self.calls = [
@@ -270,6 +326,11 @@ class Session:
             )
             for p in proposals
         ]  # fmt: skip
+
+    def _booked(self, usage: Usage, step: StepRecord) -> None:
+        self.claim.steps, self.usage, self.kept = step.number, self.usage.plus(usage), frozenset(step.labels)
+        self.reservation, self.attempt, self.owed_microusd = None, 0, None
+        self.failures = 0
 
     def after_call(self, done: Done) -> None:
         """A call has its outcome (on record with the next transaction B)."""

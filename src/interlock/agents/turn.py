@@ -3,6 +3,7 @@
 What the reply leads to is the runner's matter; when to try again, `llm.retries`'.
 """
 
+import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,9 +11,21 @@ from interlock.agents import live, spending
 from interlock.agents.session import InFlight, Session
 from interlock.agents.steps import Settlement
 from interlock.core.text import storable, storable_value
-from interlock.llm.messages import Block, Delta, Message, ModelError, ModelFault, Reply, Text, ToolUse
+from interlock.llm.messages import (
+    Block,
+    Delta,
+    Message,
+    ModelError,
+    ModelFault,
+    ModelRequest,
+    Reply,
+    Text,
+    ToolUse,
+)
 from interlock.tools.secrets import Vault
 
+LATE_S = 5.0
+"""Past a call's deadline: how long an adapter may take to say so itself."""
 FREE = frozenset(
     {
         ModelFault.AUTH,
@@ -44,14 +57,17 @@ class Failed:
     settlement: Settlement
 
 
-async def attempt(session: Session, prompt_tokens: int) -> Turn | Failed:
-    """Makes the call that money was set aside for. Source: rows D2, D6, F7."""
+async def attempt(session: Session, prompt_tokens: int, aside: ModelRequest | None = None) -> Turn | Failed:
+    """Makes the call that money was set aside for; one that is `aside` of the conversation is told to nobody.
+
+    Source: rows D2, D6, F7.
+    """
     reservation = session.reservation
     assert reservation is not None
     begun = session.now()
     session.in_flight = InFlight(prompt_tokens)
     try:
-        reply = await _called(session)
+        reply = await _watched(session, aside)
     except ModelError as error:
         actual, estimated = _cost_of_failure(session, error, prompt_tokens)
         session.reservation = session.in_flight = None
@@ -59,17 +75,35 @@ async def attempt(session: Session, prompt_tokens: int) -> Turn | Failed:
         settlement = Settlement(reservation=reservation, actual_microusd=actual, estimated=estimated)
         return Failed(error, settlement)
     session.in_flight = None
+    if aside is None:
+        session.counted_as(prompt_tokens, reply.usage)
     cost = session.runtime.prices.cost(session.ref, reply.usage)
     session.owed_microusd = cost.microusd
-    settlement = Settlement(reservation=reservation, actual_microusd=cost.microusd, estimated=not cost.known)
+    estimated = reply.is_estimated or not cost.known
+    settlement = Settlement(reservation=reservation, actual_microusd=cost.microusd, estimated=estimated)
     return Turn(reply, settlement, reservation.attempt, begun)
 
 
-async def _called(session: Session) -> Reply:
+async def _watched(session: Session, aside: ModelRequest | None) -> Reply:
+    """The call, and what comes of it for whether others may call this provider."""
+    circuits, provider = session.runtime.circuits, session.ref.provider
+    try:
+        reply = await _called(session, aside)
+    except ModelError as error:
+        circuits.failed(provider, error, session.runtime.clock.monotonic())
+        raise
+    except BaseException:
+        circuits.left(provider)
+        raise
+    circuits.succeeded(provider)
+    return reply
+
+
+async def _called(session: Session, aside: ModelRequest | None) -> Reply:
     telemetry, ref = session.runtime.telemetry, session.ref
     with telemetry.span("model", model=ref.model, provider=ref.provider, agent=session.persona.name) as span:
         try:
-            reply = await _stream(session)
+            reply = await _in_time(session, aside)
         except ModelError as error:
             error.detail = session.runtime.vault.scrub(error.detail)
             error.args = (f"{error.provider}: {error.detail}",)
@@ -85,20 +119,33 @@ async def _called(session: Session) -> Reply:
     return reply
 
 
-async def _stream(session: Session) -> Reply:
-    reply: Reply | None = None
-    words = live.Words(session)
+async def _in_time(session: Session, aside: ModelRequest | None) -> Reply:
+    """The reply, or a fault at the call's deadline whatever its adapter does. Source: row F7."""
+    request = aside or session.request(session.max_tokens)
     try:
-        async for item in session.model.stream(session.request(session.max_tokens)):
+        async with asyncio.timeout(request.timeout_s + LATE_S) as limit:
+            return await _stream(session, request, live.Words(session) if aside is None else None)
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        said = f"no answer within {request.timeout_s:g} s"
+        raise ModelError(ModelFault.TIMEOUT, said, provider=session.ref.provider) from error
+
+
+async def _stream(session: Session, request: ModelRequest, words: live.Words | None) -> Reply:
+    reply: Reply | None = None
+    try:
+        async for item in session.model.stream(request):
             if isinstance(item, Delta):
                 if session.in_flight is not None:
                     session.in_flight.streamed_chars += len(item.text)
-                if item.kind == "text":
+                if item.kind == "text" and words is not None:
                     words.said(item.text)
             else:
                 reply = item
     finally:
-        words.end()
+        if words is not None:
+            words.end()
     if reply is None:
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
     vault = session.runtime.vault

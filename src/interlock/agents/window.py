@@ -23,6 +23,11 @@ def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
     return mended([*_in_place(marker), *messages_of(kept)])
 
 
+def left(history: Sequence[Any], marker: Any) -> list[Any]:
+    """The rows of earlier runs that count from a marker on which has just been set."""
+    return [row for row in history if row.seq >= marker.from_seq and not _is_summed_up(row, marker)]
+
+
 def own(rows: Sequence[Any], marker: Any | None) -> list[Message]:
     """The messages of a run: what woke it, and what was said since, from the last marker that was set within it."""
     if marker is None or marker.position is None or not rows or marker.run_id != rows[0].run_id:

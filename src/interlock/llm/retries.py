@@ -7,12 +7,16 @@ from interlock.llm.messages import ModelError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently. `max_attempts` counts the first call too."""
+    """How often and how patiently. `max_attempts` counts the first call too.
+
+    A provider that wants more than `patience_s` to pass is not waited for on the spot: whoever calls does something
+    else meanwhile.
+    """
 
     max_attempts: int = 4
     base_s: float = 1.0
     cap_s: float = 30.0
-    retry_after_cap_s: float = 120.0
+    patience_s: float = 60.0
 
 
 DEFAULT_POLICY = RetryPolicy()
@@ -21,15 +25,15 @@ DEFAULT_POLICY = RetryPolicy()
 def delay_s(attempt: int, error: ModelError, *, jitter: float, policy: RetryPolicy = DEFAULT_POLICY) -> float | None:
     """Seconds to wait after the failed `attempt` (the first is 1), or None to give up.
 
-    `jitter` between 0 and 1 comes from the caller. A provider's own wish is honoured up to a cap, plus up to
-    a tenth so that many callers don't come back at once; else the wait doubles with each attempt and its upper
-    half is random.
+    `jitter` between 0 and 1 comes from the caller. A provider's own wish is honoured in full, plus up to a tenth so
+    that many callers don't come back at once; else the wait doubles with each attempt and its upper half is random.
 
     Source: row F7.
     """
     if not error.retryable or attempt >= policy.max_attempts:
         return None
     if error.retry_after_s is not None:
-        return min(max(error.retry_after_s, 0.0) * (1 + jitter / 10), policy.retry_after_cap_s)
+        wish_s = max(error.retry_after_s, 0.0)
+        return None if wish_s > policy.patience_s else wish_s * (1 + jitter / 10)
     full = min(policy.base_s * 2.0 ** (attempt - 1), policy.cap_s)
     return full / 2 + full / 2 * jitter

@@ -1,7 +1,7 @@
 """What can be set of agents: what they are shown and remember, whom they start, who talks to whom."""
 
 from interlock.settings.part import Part
-from interlock.settings.values import Count, ModelName, Seconds, Share
+from interlock.settings.values import Count, ModelName, Seconds, Share, Tokens
 
 
 class AgentSettings(Part):
@@ -10,7 +10,7 @@ class AgentSettings(Part):
     Source: numbers, "Session history limits", "Memory".
     """
 
-    emergency_context_limit: Count = 200_000
+    emergency_context_limit: Tokens = 200_000
     """Tokens of a prompt at which an agent is reset."""
     compact_at: Share = 0.8
     """Of the smaller of that limit and the model's window: from there on what was said is summed up."""

@@ -32,13 +32,14 @@ def test_a_wait_that_the_provider_asks_for_is_honoured() -> None:
     assert delay_s(1, error(ModelFault.RATE_LIMITED, 17.0), jitter=0.0) == 17.0
 
 
-def test_a_wait_of_hours_is_capped() -> None:
-    assert delay_s(1, error(ModelFault.RATE_LIMITED, 86_400.0), jitter=1.0) == RetryPolicy().retry_after_cap_s
+def test_a_wait_of_hours_is_not_sat_out() -> None:
+    assert delay_s(1, error(ModelFault.RATE_LIMITED, 86_400.0), jitter=1.0) is None
 
 
-@given(st.integers(1, 3), st.floats(0, 1), st.one_of(st.none(), st.floats(0, 1e6)))
-def test_a_wait_is_never_negative_nor_past_the_caps(attempt: int, jitter: float, wish: float | None) -> None:
+@given(st.integers(1, 3), st.floats(0, 1), st.one_of(st.none(), st.floats(0, 60)))
+def test_a_wait_is_never_shorter_than_what_was_asked_for_nor_past_the_caps(
+    attempt: int, jitter: float, wish: float | None
+) -> None:
     wait = delay_s(attempt, error(retry_after_s=wish), jitter=jitter)
     assert wait is not None
-    assert 0 <= wait <= 120
-    assert wish is None or wait >= min(wish, 120)
+    assert (wish or 0) <= wait <= 66

@@ -1,0 +1,88 @@
+"""Which model works a run: the one that was named first along the line, and those that stand in for it in turn.
+
+What a provider's failure means for a run, and how a change of model is recorded, is `failing`'s matter.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import NamedTuple
+
+from interlock.agents.brief import Brief
+from interlock.agents.context import Runtime
+from interlock.agents.persona import Persona
+from interlock.core.errors import UsageError
+from interlock.llm.messages import Model, ModelRef
+from interlock.llm.models import model_info
+
+
+class Candidate(NamedTuple):
+    """A model that can be called, as far as is known."""
+
+    ref: ModelRef
+    model: Model
+
+
+def named_for(runtime: Runtime, brief: Brief, persona: Persona) -> str | None:
+    """The model for a run by those who may choose, but for the run itself.
+
+    That is its mission, its persona, its type of task, the settings. Source: row F7.
+    """
+    by_task = runtime.settings.task_models.get(brief.task.type) if brief.task is not None else None
+    of_mission = brief.mission.model if brief.mission is not None else None
+    return of_mission or persona.model or by_task or runtime.settings.model
+
+
+def stand_ins(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[str, ...]:
+    """What is tried in turn where a run's model cannot be used: its persona's fallbacks, or those of the settings.
+
+    The one that was named for the run comes last, for a run that has another one meanwhile.
+    """
+    named = named_for(runtime, brief, persona)
+    return (*(persona.fallbacks or runtime.settings.fallbacks), *((named,) if named else ()))
+
+
+async def candidates(
+    runtime: Runtime, brief: Brief, persona: Persona, now: str, tokens: int, refused: Mapping[str, object]
+) -> AsyncIterator[Candidate]:
+    """The stand-ins for the model that a run has `now` that can be called, in turn.
+
+    Left out are those that were `refused` already, have no room for a prompt of `tokens`, whose provider is left alone
+    for now or cannot be opened, and rehearsals, whose effects are not real.
+    """
+    seen = {now, *refused}
+    for named in stand_ins(runtime, brief, persona):
+        if named in seen:
+            continue
+        seen.add(named)
+        try:
+            ref = runtime.models.resolve(named)
+            model = await runtime.models.get(ref)
+        except UsageError:
+            continue
+        rests_s = runtime.circuits.wait_s(ref.provider, runtime.clock.monotonic())
+        if rests_s or model.simulated or tokens >= model_info(ref).context_tokens:
+            continue
+        yield Candidate(ref, model)
+
+
+class Amiss(NamedTuple):
+    """A model that a run should have, and what is wrong with it."""
+
+    model: str
+    error: UsageError
+
+
+async def chosen(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[Candidate, Amiss | None]:
+    """The model of a run, or the first stand-in where that one cannot be opened.
+
+    It is the run's own, which one that was parked or put off keeps, else what was `named_for` it.
+    Raises UsageError where nothing can be used.
+    """
+    named = brief.run.model or named_for(runtime, brief, persona)
+    try:
+        ref = runtime.models.resolve(named)
+        return Candidate(ref, await runtime.models.get(ref)), None
+    except UsageError as error:
+        if named is not None:
+            async for other in candidates(runtime, brief, persona, named, 0, {}):
+                return other, Amiss(named, error)
+        raise

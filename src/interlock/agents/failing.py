@@ -1,0 +1,198 @@
+"""What becomes of a run whose model call has failed: once more, another model, or later.
+
+When one call is tried again is `retries`' rule, whether a provider is called at all `circuits`'; which models stand in
+is `choosing`'s matter.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from interlock.agents import choosing, spending, steps
+from interlock.agents.choosing import Amiss, Candidate
+from interlock.agents.session import Session, later
+from interlock.agents.steps import Ending, Settlement
+from interlock.agents.turn import Failed
+from interlock.core.values import Actor
+from interlock.llm.messages import ModelError, ModelFault, ModelRef
+from interlock.llm.retries import RetryPolicy, delay_s
+from interlock.store import audit, ledger, mailbox
+from interlock.store.ledger import Spender
+from interlock.store.mailbox import Claim
+from interlock.store.tx import Tx
+
+OUTAGE_WAITS_S = (15.0, 60.0, 180.0, 300.0, 600.0, 600.0)
+"""Between tries of a run whose provider cannot be used."""
+KEY_WAIT_S = 600.0
+MODEL_SWITCHED = "MODEL_SWITCHED"
+"""The kind of an activity, and of the alert about a provider whose runs go on with another model."""
+NO_SUCH_MODEL = 404
+HOPES = (ModelFault.INVALID, ModelFault.AUTH, ModelFault.BILLING)
+"""Faults in the order of how little hope they leave, the least first; of all others there is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A run goes on with another model. `unpriced` is the rate it is charged at, in words, where it has no price."""
+
+    of: str
+    to: ModelRef
+    fault: str
+    why: str
+    unpriced: str | None
+
+    @classmethod
+    def made(cls, session: Session, of: str, to: ModelRef, fault: str, why: str) -> "Switch":
+        """A switch of a run from one model to another, and why."""
+        prices = session.runtime.prices
+        return cls(of, to, fault, why, spending.in_words(prices) if prices.rate(to) is None else None)
+
+
+async def again(session: Session, failed: Failed) -> Ending | bool:
+    """Books a failed attempt. True where the run goes on at once, False where it was put off; or how it is to end.
+
+    It goes on after a short wait while that may help, or with the next model. Source: row F7.
+    """
+    session.failures += 1
+    wait_s = _wait_s(session, failed.error)
+    if wait_s is None:
+        return await _otherwise(session, failed)
+    await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
+    session.owed_microusd = None
+    await session.interrupt.rest(wait_s)
+    return True
+
+
+async def blocked(session: Session, wait_s: float) -> Ending | bool:
+    """The same for a call that is not made, because its provider is left alone for so long."""
+    provider, reservation = session.ref.provider, session.reservation
+    assert reservation is not None
+    circuit = session.runtime.circuits.of(provider)
+    fault = circuit.last.fault if circuit is not None and circuit.last is not None else ModelFault.OVERLOADED
+    said = f"{circuit.faults} faults in a row, the last one: {circuit.last.detail}" if circuit and circuit.last else ""
+    error = ModelError(fault, f"left alone for now after {said}", provider=provider, retry_after_s=wait_s)
+    session.reservation, session.owed_microusd = None, 0
+    unspent = Settlement(reservation=reservation, actual_microusd=0)
+    return await _otherwise(session, Failed(error, unspent), called=False)
+
+
+def _wait_s(session: Session, error: ModelError) -> float | None:
+    """Until the same call may be made again by this run; None where that is not worth waiting for on the spot."""
+    retry, runtime = session.runtime.settings.retry, session.runtime
+    policy = RetryPolicy(max_attempts=retry.max_attempts, base_s=retry.base_s, cap_s=retry.cap_s)
+    wait_s = delay_s(session.failures, error, jitter=random.random(), policy=policy)
+    rests_s = runtime.circuits.wait_s(session.ref.provider, runtime.clock.monotonic())
+    return None if wait_s is None or rests_s > wait_s or wait_s >= session.seconds_left else wait_s
+
+
+async def _otherwise(session: Session, failed: Failed, *, called: bool = True) -> Ending | bool:
+    """Goes on with the next model, or puts the run off where there is none that can be used."""
+    error = failed.error
+    session.refused[str(session.ref)] = error
+    if error.fault is not ModelFault.INVALID or error.status == NO_SUCH_MODEL:
+        other = await _other(session, error)
+        if other is not None:
+            switch = Switch.made(session, str(session.ref), other.ref, str(error.fault), str(error))
+            await session.write(
+                _booked_switch, session.claim, session.spender, failed.settlement, switch, session.actor, session.now()
+            )  # fmt: skip
+            session.works_with(other.ref, other.model)
+            return True
+    return await _outage(session, failed, called=called)
+
+
+async def _other(session: Session, error: ModelError) -> Candidate | None:
+    """The next model; where it is the key that does not work, one of another provider."""
+    async for other in choosing.candidates(
+        session.runtime, session.brief, session.persona, str(session.ref), session.context_tokens(), session.refused
+    ):
+        if error.fault not in (ModelFault.AUTH, ModelFault.BILLING) or other.ref.provider != session.ref.provider:
+            return other
+    return None
+
+
+def _booked_switch(
+    tx: Tx, claim: Claim, spender: Spender, failed: Settlement, switch: Switch, actor: Actor, now: datetime
+) -> None:  # fmt: skip
+    steps.book_failed(tx, claim, spender, failed, now)
+    _note(tx, claim, switch, actor, now)
+
+
+async def stand_in(session: Session, amiss: Amiss) -> None:
+    """Records that a run works with another model because its own cannot be opened."""
+    switch = Switch.made(
+        session, amiss.model, session.ref, "unusable", f"`{amiss.model}` cannot be used: {amiss.error}"
+    )
+    await session.write(_switched, session.claim, switch, session.actor, session.now())
+
+
+def _switched(tx: Tx, claim: Claim, switch: Switch, actor: Actor, now: datetime) -> None:
+    mailbox.own(tx, claim)
+    _note(tx, claim, switch, actor, now)
+
+
+def _note(tx: Tx, claim: Claim, switch: Switch, actor: Actor, now: datetime) -> None:
+    run, to, provider = claim.run, str(switch.to), switch.of.partition("/")[0]
+    mailbox.use_model(tx, claim, to)
+    audit.note(
+        tx, MODEL_SWITCHED, actor, now, project_id=run.project_id, mission_id=run.mission_id, task_id=run.task_id,
+        run_id=run.id, subject=provider, reason=switch.why, fault=switch.fault,
+        **{"from": switch.of, "to": to},
+    )  # fmt: skip
+    audit.alert(
+        tx, now, project_id=run.project_id, severity="warning", kind=MODEL_SWITCHED, subject=provider,
+        text=f"{switch.why}; runs go on with `{to}` in place of `{switch.of}`",
+        key=f"switched:{provider}:{switch.fault}",
+    )  # fmt: skip
+    if switch.unpriced is not None:
+        spending.tell_unpriced(tx, run.project_id, to, switch.unpriced, now)
+
+
+def _deciding(errors: Mapping[str, ModelError]) -> ModelError:
+    """Of what is wrong with each model that was tried, what leaves the most hope; of several, the last one."""
+    return max(
+        reversed(list(errors.values())), key=lambda e: HOPES.index(e.fault) if e.fault in HOPES else len(HOPES)
+    )  # fmt: skip
+
+
+async def _outage(session: Session, failed: Failed, *, called: bool) -> Ending | bool:
+    """No model can be used: the run keeps its place and goes on later, and somebody is told."""
+    error, tries = _deciding(session.refused), session.claim.run.attempt
+    session.refused.clear()
+    if error.fault is ModelFault.INVALID or (called and error.retryable and tries >= len(OUTAGE_WAITS_S)):
+        await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
+        session.owed_microusd = None
+        return Ending(status="failed", stop_reason="error", error=str(error))
+    if not called:
+        wait_s = failed.error.retry_after_s or 0
+    else:
+        wait_s = max(OUTAGE_WAITS_S[tries] if error.retryable else KEY_WAIT_S, error.retry_after_s or 0)
+    due_at = later(session.now(), wait_s)
+    await session.write(
+        _put_off, session.claim, session.spender, failed.settlement, error, due_at, called, session.now()
+    )  # fmt: skip
+    return False
+
+
+def _put_off(
+    tx: Tx, claim: Claim, spender: Spender, failed: Settlement, error: ModelError, due_at: datetime, called: bool,
+    now: datetime,
+) -> None:  # fmt: skip
+    mailbox.own(tx, claim, even_if_controlled=True)
+    steps.book(tx, spender, failed, now)
+    ledger.count(tx, claim.run.id, failed.actual_microusd)
+    steps.hand_back(
+        tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=called and error.retryable,
+        stop_reason=None if error.retryable else "error",
+    )  # fmt: skip
+    audit.alert(
+        tx,
+        now,
+        project_id=claim.run.project_id,
+        severity="warning" if error.retryable else "critical",
+        kind=steps.MODEL_UNUSABLE,
+        text=f"{error}; nothing is lost, its runs are tried again from {due_at:%H:%M:%S} UTC on",
+        key=f"model:{error.provider}:{error.fault}",
+        subject=error.provider,
+    )

@@ -1,0 +1,33 @@
+"""A finished model call as the record that its transaction writes; what the call leads to is the runner's matter."""
+
+from collections.abc import Sequence
+
+from interlock.agents import calls
+from interlock.agents.conversation import lines_of
+from interlock.agents.session import Session
+from interlock.agents.steps import StepRecord
+from interlock.agents.turn import Turn
+from interlock.core.ids import new_id
+from interlock.tools.execute import CallStatus, Proposal
+
+
+def step_of(session: Session, turn: Turn, proposals: Sequence[Proposal] = ()) -> StepRecord:
+    """The step of a reply that the run goes on from, with its calls."""
+    number = session.claim.steps + 1
+    return StepRecord(
+        number=number,
+        id=new_id("stp"),
+        settlement=turn.settlement,
+        stop_reason=str(turn.reply.stop_reason),
+        usage=turn.reply.usage.as_dict(),
+        total_usage=session.usage.plus(turn.reply.usage).as_dict(),
+        labels=sorted(session.labels),
+        model=str(session.ref),
+        attempts=turn.attempts,
+        request_id=turn.reply.request_id,
+        lines=lines_of(turn.reply.message),
+        position=session.position,
+        calls=[calls.row_of(session, p, number) for p in proposals],
+        holds=[calls.hold_of(session, p) for p in proposals if p.status is CallStatus.HELD],
+        begun=turn.begun,
+    )
