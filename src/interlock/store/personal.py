@@ -3,6 +3,7 @@
 Who may do that is the desk's to judge. What somebody decided stays, under an id that says nothing of them.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,11 @@ from interlock.store.lesson_versions import VERSIONS
 from interlock.store.people import IDENTITIES, PEOPLE
 from interlock.store.schema import (
     ApprovalAnswer,
+    ChannelMember,
+    ChatMessage,
+    ChatReaction,
     Control,
+    FeedEvent,
     Mission,
     Run,
     Schedule,
@@ -45,12 +50,20 @@ ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
     table(TaskTransition),
     table(Control),
 )
+SAID, SIGNS, ROOM_MEMBERS, FEED = table(ChatMessage), table(ChatReaction), table(ChannelMember), table(FeedEvent)
+_sd, _sg, _rm = SAID.c, SIGNS.c, ROOM_MEMBERS.c
 _i, _mi, _r, _s, _an, _tm = INBOX.c, MISSIONS.c, RUNS.c, SCHEDULES.c, ANSWERS.c, COMMENTS.c
 _tr, _ap, _a, _c, _v, _al = TRANSITIONS.c, APPROVALS.c, ACTIVITIES.c, CONVERSATIONS.c, VERSIONS.c, ALERTS.c
 _WHO = b("who", type_=sa.String())
 _THEIR_COMMENTS = sa.and_(_tm.author_kind == "human", _tm.author_id == _WHO)
 _THEIR_MOVES = sa.and_(_tr.actor_kind == "human", _tr.actor_id == _WHO)
-_THEIR_CHATS = sa.and_(_r.kind.in_(("chat", "route")), _r.cause_kind == "message", _r.cause_id == _WHO)
+_THEIR_CHATS = sa.and_(
+    _r.kind.in_(("chat", "route")), _r.cause_kind.in_(("message", "room", "comment")), _r.cause_id == _WHO
+)  # fmt: skip
+_THEIR_WORDS = sa.and_(_sd.author_kind == "person", _sd.author == _WHO)
+_THEIR_SIGNS = sa.and_(_sg.author_kind == "person", _sg.author == _WHO)
+_HEARD_THEM = _r.channel_id.in_(sa.select(_sd.channel_id).where(_THEIR_WORDS))
+"""Runs in whose prompts their words may be: those of the channels in which they have spoken."""
 _SECTIONS = {
     "missions": sa.select(_mi.id, _mi.project_id, _mi.goal, _mi.created_at).where(_mi.requested_by == _WHO),
     "schedules": sa.select(_s.id, _s.name, _s.kind, _s.text, _s.created_at).where(_s.created_by == _WHO),
@@ -62,6 +75,8 @@ _SECTIONS = {
     .join_from(ANSWERS, APPROVALS, _an.approval_id == _ap.id)
     .where(_an.person_id == _WHO),
     "chats": sa.select(_r.id, _r.payload, _r.result, _r.status, _r.created_at).where(_THEIR_CHATS),
+    "room_messages": sa.select(_sd.id, _sd.channel_id, _sd.parent_id, _sd.text, _sd.created_at).where(_THEIR_WORDS),
+    "reactions": sa.select(_sg.message_id, _sg.emoji, _sg.created_at).where(_THEIR_SIGNS),
     "activities": sa.select(_a.id, _a.action, _a.subject, _a.data, _a.created_at).where(
         sa.or_(_a.actor_id == _WHO, _a.subject == _WHO)
     ),
@@ -71,7 +86,7 @@ _REPLY_PLACES = sa.select(_c.id, _c.surface, _c.channel, _c.address).where(_c.ro
 _SAID_THERE = sa.select(outbox.OUTBOX.c.payload, outbox.OUTBOX.c.created_at).where(
     outbox.OUTBOX.c.conversation_id == b("place")
 )
-_CHATS = sa.select(_r.id, _r.status, _r.payload).where(_THEIR_CHATS).order_by(_r.id)
+_CHATS = sa.select(_r.id, _r.status, _r.payload).where(sa.or_(_THEIR_CHATS, _HEARD_THEM)).order_by(_r.id)
 _CHAT = sa.select(_r.id, _r.status, _r.payload).where(_r.id == b("run_"))
 _ABOUT = (
     sa.select(_a.id)
@@ -104,6 +119,13 @@ _WORDS: tuple[sa.Executable, ...] = (
     sa.update(CONTROLS).where(CONTROLS.c.set_by == _WHO, CONTROLS.c.reason.is_not(None)).values(reason=ERASED),
     sa.update(VERSIONS).where(_v.author_kind == "human", _v.author_id == _WHO).values(reason=ERASED),
 )
+_OUT_OF_ROOMS: tuple[sa.Executable, ...] = (
+    sa.update(SAID).where(_THEIR_WORDS).values(text=ERASED),
+    sa.delete(SIGNS).where(_THEIR_SIGNS),
+    sa.delete(ROOM_MEMBERS).where(_rm.kind == "person", _rm.who == _WHO),
+)
+"""What was said in channels stays as a place where something was said."""
+_TOLD_OF_THEM = sa.delete(FEED).where(sa.cast(FEED.c.payload, sa.Text).contains(b("part", type_=sa.Text())))
 _DROP_REQUESTS = sa.delete(INBOX).where(_i.identity == b("identity"))
 _DROP_PLACE = sa.delete(CONVERSATIONS).where(_c.id == b("place"))
 _STRANGER = (
@@ -162,9 +184,11 @@ def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
 
 
 def erase_words(tx: Tx, known: Known) -> None:
-    """Replaces what they wrote beside their decisions, and drops their requests and the replies to them."""
-    for statement in _WORDS:
+    """Replaces what they wrote beside their decisions and in channels, and drops their requests and the replies."""
+    for statement in (*_WORDS, *_OUT_OF_ROOMS):
         tx.run(statement, {"who": known.id})
+    for part in {json.dumps(each)[1:-1] for each in (known.id, known.name, *known.identities)} | {known.name}:
+        tx.run(_TOLD_OF_THEM, {"part": part})
     for each in known.identities:
         tx.run(_DROP_REQUESTS, {"identity": each})
         tx.run(_STRANGER, {"identity": each})
