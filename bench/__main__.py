@@ -25,6 +25,7 @@ MODULES = (
     "ledger",
     "mission",
     "outbox",
+    "prompt",
     "slack_ack",
     "stop",
     "tap",

@@ -26,7 +26,8 @@ class Layer:
     """A part of the system prompt. An empty text leaves it out.
 
     A stable one says the same from run to run while nothing changes. An essential one stays where another fails;
-    a minimal one is in the mode of that name.
+    a minimal one is in the mode of that name. What is by line has each author's words on one line, and is looked
+    through line by line: most of them were there in the run before.
     """
 
     name: str
@@ -34,6 +35,12 @@ class Layer:
     stable: bool = True
     essential: bool = False
     minimal: bool = False
+    by_line: bool = False
+
+    def text(self, data: PromptData) -> str:
+        """The layer as a model may see it. Raises whatever is wrong with it."""
+        said, clean = self.render(data).strip(), data.clean
+        return storable("\n".join(map(clean, said.split("\n"))) if self.by_line else clean(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ def build_prompt(data: PromptData, layers: Sequence[Layer] | None = None) -> Pro
         if data.mode == "minimal" and not each.minimal:
             continue
         try:
-            rendered.append((each, storable(data.clean(each.render(data).strip()))))
+            rendered.append((each, each.text(data)))
         except Exception as error:  # noqa: BLE001 - a lesser prompt is better than no run: row F4
             said = storable(one_line(f"{each.name}: {type(error).__name__}: {error}", limit=300))
             degraded.append(said)
@@ -128,9 +135,9 @@ LAYERS: tuple[Layer, ...] = (
     Layer("rules", knowledge.rules, minimal=True),
     Layer("lessons", knowledge.lessons),
     Layer("blocks", knowledge.blocks),
-    Layer("memories", knowledge.memories, stable=False),
-    Layer("tasks", knowledge.tasks, stable=False),
-    Layer("messages", knowledge.messages, stable=False),
+    Layer("memories", knowledge.memories, stable=False, by_line=True),
+    Layer("tasks", knowledge.tasks, stable=False, by_line=True),
+    Layer("messages", knowledge.messages, stable=False, by_line=True),
     Layer("clock", layer.clock, stable=False, essential=True, minimal=True),
     Layer("runtime", layer.runtime, stable=False, minimal=True),
     Layer("extra", layer.extra, stable=False, essential=True, minimal=True),

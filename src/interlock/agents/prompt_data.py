@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from interlock.agents import learning, voting
+from interlock.agents import learning, routing, voting
 from interlock.agents.background import failure
 from interlock.agents.bootstrap import NOTHING, Bootstrap
 from interlock.agents.prompt import LessonNote, PromptData, mode_of
@@ -15,8 +15,8 @@ from interlock.agents.session import Session
 from interlock.policy.lesson_rules import UNTRUSTED, disputes
 
 HEARTBEAT = "HEARTBEAT.md"
-WITHOUT_FILES = frozenset({learning.KIND, voting.KIND})
-"""Kinds of runs that judge what was done, and are told nothing of how it is to be done."""
+WITHOUT_FILES = frozenset({learning.KIND, voting.KIND, routing.KIND})
+"""Kinds of runs that judge or choose, and are told nothing of how work is to be done."""
 
 
 async def prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -> PromptData:

@@ -79,7 +79,7 @@ def messages(data: PromptData) -> str:
     zone = ZoneInfo(data.timezone)
     listed = "\n".join(_said(note, zone) for note in data.said)
     return (
-        "# Said here lately\nOldest first, a line each, as `time kind “author”: words`. It is context: what is asked "
+        '# Said here lately\nOldest first, a line each, as `time kind "author": words`. It is context: what is asked '
         f"of you is in the message.\n{listed}"
     )
 
@@ -100,7 +100,8 @@ def _task(note: TaskNote) -> str:
 
 
 def _said(note: SaidNote, zone: ZoneInfo) -> str:
-    who = f"{one_line(note.author_kind, limit=20)} {_in_quotes(one_line(note.author, limit=80))}"
+    name = one_line(note.author, limit=80).replace('"', "'")
+    who = f'{one_line(note.author_kind, limit=20)} "{name}"'
     marked = f" [{_STRANGERS}]" if note.is_untrusted else ""
     at = note.created_at.astimezone(zone)
     return f"- {at:%Y-%m-%d %H:%M} {who}{marked}: {one_line(note.text, limit=LONGEST_SAID)}"
@@ -111,7 +112,7 @@ def _day(at: datetime, timezone: str) -> str:
 
 
 def _listed(notes: Sequence[LessonNote]) -> str:
-    return "\n".join(f"- {_worded(note)} ({', '.join(_standing(note))})" for note in notes)
+    return "\n".join(f"- {_worded(note)} ({one_line(', '.join(_standing(note)))})" for note in notes)
 
 
 def _worded(note: LessonNote) -> str:

@@ -29,9 +29,10 @@ def test_the_layers_come_in_order_and_the_changing_ones_last() -> None:
     data = replace(DATA, rules=(note(1, 0.9),), lessons=(note(2, 0.5),))
     parts = build_prompt(data).parts
     assert [part.name for part in parts] == [
-        "identity", "tools", "soul", "mbti", "prompt", "rules", "lessons", "behaviour", "clock", "runtime",
+        "identity", "tools", "workspace", "project", "soul", "mbti", "prompt", "behaviour", "style", "rules", "lessons",
+        "clock", "runtime",
     ]  # fmt: skip
-    assert [part.stable for part in parts] == [True] * 8 + [False] * 2
+    assert [part.stable for part in parts] == [True] * 11 + [False] * 2
 
 
 def test_the_stable_parts_do_not_depend_on_time_or_run() -> None:
