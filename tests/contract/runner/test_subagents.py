@@ -90,8 +90,8 @@ async def test_a_person_asks_and_is_told_what_an_agent_in_the_background_found(
 async def test_subagent_has_a_session_of_its_own_a_report_tool_and_starts_nobody(
     store: CountingStore, tmp_path: Path
 ) -> None:
-    turns = iter([calls("start_background_agent", **START), "begun", calls("start_background_agent", **START), "no"])
-    model = ScriptedModel(otherwise=lambda _: next(turns, "well"))
+    start = calls("start_background_agent", **START)
+    model = ScriptedModel(start, "begun", start, "no", otherwise="well")
     stage = await household_of(store, tmp_path, model)
     await stage.chat("SECRET-OF-THE-PARENT: have it done", "strategist")
     await stage.work()
@@ -337,7 +337,8 @@ class Mortal(CountingStore):
 
 
 async def test_wherever_the_process_is_killed_each_word_arrives_once(migrated_url: str, tmp_path: Path) -> None:
-    async with Mortal(migrated_url) as store:
+    store = Mortal(migrated_url)
+    async with store:
         stage = await household_of(store, tmp_path, ScriptedModel(otherwise=household))
         kills = number = 0
         while kills == number:
