@@ -63,12 +63,13 @@ def data_of(files: tuple[Any, ...]) -> PromptData:
     """What a prompt with every layer draws on; a vault of six values masks what goes in."""
     toolbox = Toolbox(builtin_tools())
     persona = load_personas(True, [], known_tools=frozenset(toolbox.names)).personas["coder"]
-    vault = Vault(known={f"KEY_{n}": f"value-that-nobody-may-see-{n:04d}" for n in range(6)})
+    clean = Cleaner(Vault(known={f"KEY_{n}": f"value-that-nobody-may-see-{n:04d}" for n in range(6)}))
     data = PromptData(
         persona=persona, tools=tuple(toolbox.offered(persona.offered_tools)), now=NOW, agent_id="agt1",
         project="acme", model="anthropic/claude-sonnet-5-5", timezone="Europe/Berlin", max_turns=10,
         run_budget_microusd=750_000, text_is_delivered=True, host="Linux x86_64", codebase=("a Git repository",),
-        place=Place("room", channel="general"), heartbeat_s=1800.0, files=files, extra=WORDS, clean=Cleaner(vault),
+        place=Place("room", channel="general"), heartbeat_s=1800.0, files=files, extra=WORDS, clean=clean,
+        clean_lines=clean.lines,
         rules=tuple(LessonNote(f"les_{n}", "fix", WORDS, 0.9) for n in range(3)),
         lessons=tuple(LessonNote(f"les_1{n}", "fix", WORDS, 0.5, is_untrusted=n == 1) for n in range(5)),
         blocks=tuple(BlockNote(f"block {n}", WORDS * 5) for n in range(BLOCKS)),

@@ -39,8 +39,12 @@ class Layer:
 
     def text(self, data: PromptData) -> str:
         """The layer as a model may see it. Raises whatever is wrong with it."""
-        said, clean = self.render(data).strip(), data.clean
-        return storable("\n".join(map(clean, said.split("\n"))) if self.by_line else clean(said))
+        said = self.render(data).strip()
+        if not self.by_line:
+            return storable(data.clean(said))
+        if data.clean_lines is not None:
+            return storable(data.clean_lines(said))
+        return storable("\n".join(map(data.clean, said.split("\n"))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ async def prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -
         said=background.said,
         extra=str(brief.run.payload.get("extra") or ""),
         clean=runtime.sources.clean,
+        clean_lines=runtime.sources.clean.lines,
     )
 
 

@@ -133,7 +133,9 @@ class PromptData:
     extra: str = ""
     """What who sent the message wants the agent to be told beside it."""
     clean: Callable[[str], str] = str
-    """Takes out of a text what a model must not see; every layer goes through it."""
+    """Takes out of a text what a model must not see; every layer goes through it, or through `clean_lines`."""
+    clean_lines: Callable[[str], str] | None = None
+    """The same of a text of which each line stands for itself; where there is none, `clean` gets line after line."""
 
     def offers(self, *names: str) -> bool:
         """Whether one of these tools is offered."""

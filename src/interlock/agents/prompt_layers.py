@@ -105,7 +105,7 @@ def heartbeats(data: PromptData) -> str:
 
 def soul(data: PromptData) -> str:
     """The persona's character."""
-    return f"# Who you are\n{quoted(data.persona.soul)}"
+    return f"# Who you are\n{_prose(data.persona.soul)}"
 
 
 def mbti(data: PromptData) -> str:
@@ -123,7 +123,7 @@ def own_prompt(data: PromptData) -> str:
     if persona.prompt is None:
         return ""
     values = {"name": persona.name, "title": persona.title, "role": persona.role, "project": data.project}
-    return f"# How you do your work\n{quoted(filled(persona.prompt, values))}"
+    return f"# How you do your work\n{_prose(filled(persona.prompt, values))}"
 
 
 def bootstrap(data: PromptData, name: str) -> str:
@@ -194,6 +194,7 @@ def _first_line(description: str) -> str:
     return one_line(description.strip().split("\n", 1)[0], limit=300)
 
 
+_prose = lru_cache(maxsize=512)(quoted)
 _TRAITS = {
     "E": "thinks aloud and brings people in",
     "I": "thinks first and speaks when it is clear",

@@ -23,14 +23,34 @@ class Cleaner:
 
     def __call__(self, text: str) -> str:
         """The text as a model may see it; the very same text where nothing is in it."""
+        self._forget()
+        found = self._cleaned.get(text)
+        return self._keep(text, self._read(text)) if found is None else found
+
+    def lines(self, text: str) -> str:
+        """The same of a text of which each line stands for itself; those that are new are looked through together."""
+        self._forget()
+        lines = text.split("\n")
+        fresh = [line for line in lines if line not in self._cleaned]
+        together = "\n".join(fresh)
+        is_clean = self._read(together) == together
+        for line in fresh:
+            self._keep(line, line if is_clean else self._read(line))
+        return "\n".join(self._cleaned[line] for line in lines)
+
+    def _read(self, text: str) -> str:
+        return harmless(scrub(self._vault.scrub(text)))
+
+    def _keep(self, text: str, cleaned: str) -> str:
+        self._cleaned[text] = cleaned
+        self._chars += len(text) + len(cleaned)
+        return cleaned
+
+    def _forget(self) -> None:
+        """What was read before more was known, or would take too much room."""
         if self._known != self._vault.known or self._chars > MOST_CHARS:
             self._known, self._chars = self._vault.known, 0
             self._cleaned.clear()
-        found = self._cleaned.get(text)
-        if found is None:
-            found = self._cleaned[text] = harmless(scrub(self._vault.scrub(text)))
-            self._chars += len(text) + len(found)
-        return found
 
 
 class PromptSources:
