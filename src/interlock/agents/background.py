@@ -4,7 +4,7 @@ INVARIANT: nothing here is a round trip of its own, and a run that is shown none
 prompt is prompt_knowledge's matter; what is kept, that of `memory`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -69,22 +69,26 @@ class Gathering:
             return ()
         self._is_asked, self._person = True, _person(run, agent)
         rehearsal = _is_rehearsal(run, agent, mission, wanted)
+        alone_with = self._person if run.channel_id is None else None
         return (
             blocks.asked(run.project_id, agent.persona),
-            recall.asked(run.project_id, agent.persona, _about(run, task), self._person, rehearsal=rehearsal),
+            recall.asked(run.project_id, agent.persona, _about(run, task), alone_with, rehearsal=rehearsal),
             in_hand.asked(run.project_id, agent.persona),
             *_heard(run, wanted),
         )
 
-    def found(self, answers: Sequence[Rows]) -> Background:
-        """The background; `answers` are the rows of each of `asks`. What cannot be made sense of is a failure."""
+    def found(self, answers: Sequence[Rows], in_sight: Container[str | None] = ()) -> Background:
+        """The background; `answers` are the rows of each of `asks`. What cannot be made sense of is a failure.
+
+        What was talked about in the runs that are `in_sight`, as the conversation itself shows them, is not told again.
+        """
         run, wanted = self._run, self._wanted
         if not self._is_asked or wanted is None:
             return NOTHING
         failures: list[str] = []
         held, known, tasks, heard = answers[0], answers[1], answers[2], answers[3:]
         core = _tried(failures, "blocks", lambda: blocks.blocks_of(held))
-        best = _tried(failures, "memories", lambda: recall.best(known, wanted.now, wanted.memories, self._person))
+        best = _tried(failures, "memories", lambda: self._best(known, wanted, in_sight))
         said = _tried(failures, "messages", lambda: _in_order(run, heard, wanted.messages))
         return Background(
             blocks=tuple(BlockNote(each.label, each.content, UNTRUSTED in each.labels) for each in core),
@@ -94,6 +98,9 @@ class Gathering:
             labels=frozenset[str]().union(*(each.labels for each in (*core, *best, *said))),
             failures=tuple(failures),
         )
+
+    def _best(self, known: Rows, wanted: Wanted, in_sight: Container[str | None]) -> list[recall.Recalled]:
+        return recall.best(known, wanted.now, wanted.memories, self._person, in_sight=in_sight)
 
 
 def gather(tx: Tx, run: Any, agent: Any, task: Any | None, mission: Any | None, wanted: Wanted) -> Background:

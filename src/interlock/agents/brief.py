@@ -90,7 +90,7 @@ def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) 
         look=learning.shown(tx, run) if learns and not messages else None,
         learning=learning.opening(tx, run) if learns else None,
         marker=found.marker,
-        background=gathering.found(found.also),
+        background=gathering.found(found.also, {row.run_id for row in found.history}),
     )
 
 

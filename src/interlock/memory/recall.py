@@ -3,7 +3,7 @@
 How memories are kept is `archive`'s matter; which words and which rank, that of `words` and `ranking`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -45,14 +45,22 @@ def asked(
 
 
 def best(
-    rows: Iterable[Any], now: datetime, most: int = RECALLED, person_id: str | None = None
-) -> list[Recalled]:  # fmt: skip
+    rows: Iterable[Any],
+    now: datetime,
+    most: int = RECALLED,
+    person_id: str | None = None,
+    *,
+    in_sight: Container[str | None] = (),
+) -> list[Recalled]:
     """The best of what `asked` gave, best first, each once.
 
-    Those without a word in common must matter, and be nobody's or those of the person who speaks.
+    Those without a word in common must matter, and be nobody's or those of the person who speaks. Conversations of runs
+    that are `in_sight` are left out: what was said in them is shown anyway.
     """
     found: dict[str, Any] = {}
     for row in rows:
+        if row.type == "conversation" and row.run_id in in_sight:
+            continue
         if row.weight or row.person_id in (None, person_id):
             found.setdefault(row.id, row)
     return _ranked(found.values(), now)[:most]

@@ -27,6 +27,12 @@ _SPEAKER = (
 )
 
 
+def alone_with(tx: Tx, run_id: str) -> str | None:
+    """The person whom a run answers where nobody else hears it."""
+    found = speaker(tx, run_id)
+    return found.person_id if found is not None and found.room in (None, "dm") else None
+
+
 def speaker(tx: Tx, run_id: str) -> Any | None:
     """Of a run: `person_id` and `name` of whom it answers, None where that is nobody; `room` (channel, private, dm)
     where it answers in one; `persona`, `started_at`, `labels`, `simulated`.

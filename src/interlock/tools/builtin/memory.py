@@ -69,10 +69,9 @@ async def _found(ctx: ToolContext, query: str, kind: str | None, most: int) -> O
 
 
 def _look(tx: Tx, ctx: ToolContext, query: str, kinds: Sequence[str], most: int) -> list[Recalled]:
-    who = speakers.speaker(tx, ctx.run_id)
     return recall.search(
-        tx, ctx.project_id, ctx.persona, query, ctx.now, who.person_id if who is not None else None, most,
-        kinds=kinds, rehearsal=ctx.simulated,
+        tx, ctx.project_id, ctx.persona, query, ctx.now, speakers.alone_with(tx, ctx.run_id), most, kinds=kinds,
+        rehearsal=ctx.simulated,
     )  # fmt: skip
 
 
@@ -93,9 +92,7 @@ def _one(tx: Tx, ctx: ToolContext, ident: str) -> Recalled | Block | None:
     row = memories.memory(tx, ident)
     if row is None or row.project_id != ctx.project_id or row.archived_at is not None:
         return None
-    who = speakers.speaker(tx, ctx.run_id)
-    person = who.person_id if who is not None else None
-    scopes = memories.scopes_of(ctx.persona, person, rehearsal=ctx.simulated)
+    scopes = memories.scopes_of(ctx.persona, speakers.alone_with(tx, ctx.run_id), rehearsal=ctx.simulated)
     return recall.as_recalled(row, ctx.now) if row.scope in scopes else None
 
 
