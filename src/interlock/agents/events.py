@@ -6,7 +6,7 @@ module.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -83,6 +83,8 @@ class Events:
         self._listeners: set[Hearer] = set()
         self.audience: set[Callable[[], object]] = set()
         """Called when somebody begins or ceases to listen."""
+        self.spread: Callable[[], Awaitable[None]] | None = None
+        """Has other processes know that somebody listens here, where they can."""
 
     @property
     def are_heard(self) -> bool:

@@ -26,11 +26,13 @@ from interlock.desk.details import deliverable, task
 from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
+from interlock.desk.relay import Relay
 from interlock.integrations.contract import Sender
 from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import load_settings
 from interlock.store import audit, squad
+from interlock.store.broadcast import Broadcast
 from interlock.tools.registry import Tool
 from interlock.worker.home import HomeLock
 from interlock.worker.loop import HandedBack, Worker
@@ -67,6 +69,8 @@ class Interlock:
         self.outlets: list[Sender] = senders(runtime)
         """By what messages leave from `start` on; whoever runs a chat in this process adds its sender before."""
         self._beside: list[asyncio.Task[None]] = []
+        self._relay: Relay | None = None
+        self._relaying: asyncio.Task[None] | None = None
         self.handed_back: tuple[HandedBack, ...] = ()
         """The runs that `stop` has put back before their end."""
         self._ends = Ends(runtime.store, self.check)
@@ -116,6 +120,7 @@ class Interlock:
         """Begins to execute here, unless another process executes this home; says whether this one does."""
         if self._working is not None:
             return True
+        self.relay()
         settings = self.runtime.settings
         if settings.is_embedded:
             lock = HomeLock(settings.home)
@@ -133,6 +138,17 @@ class Interlock:
             asyncio.create_task(deliverer(self.runtime, self.outlets).run(), name="deliverer"),
         ]
         return True
+
+    def relay(self, *, listens: bool = False) -> None:
+        """Begins to tell other processes what happens here, where they have readers, and to hear it of them.
+
+        With `listens` that is so before the first reader is here. Only PostgreSQL has other processes that execute.
+        """
+        if self._relay is None and Broadcast.is_possible(self.runtime.store):
+            self._relay = Relay(self.runtime)
+            self._relaying = asyncio.create_task(self._relay.run(), name="relay")
+        if listens and self._relay is not None:
+            self._relay.listen()
 
     @property
     def executes(self) -> bool:
@@ -157,6 +173,10 @@ class Interlock:
 
         Calls of tools get a moment to end by themselves, unless it is to be `at_once`.
         """
+        if self._relaying is not None:
+            self._relaying.cancel()
+            await asyncio.gather(self._relaying, return_exceptions=True)
+            self._relay = self._relaying = None
         for duty in self._beside:
             duty.cancel()
         if self._working is not None and self._worker is not None:

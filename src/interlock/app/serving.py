@@ -52,6 +52,7 @@ async def _door(
     async def ready() -> None:
         await box.runtime.store.read(leaders.leaders)
 
+    box.relay(listens=True)
     premises = Premises(Live(box.runtime), box.answers, Gate(box.runtime))
     listening = listen(host, port)
     name, bound = listening.getsockname()[:2]

@@ -117,6 +117,8 @@ Post = Callable[[str], Awaitable[str]]
 async def _posted(office: Speaking, post: Post) -> AsyncIterator[tuple[str, Listener]]:
     wanted = {"run": new_id("run")}
     with office.events.listening(lambda event: event.run_id == wanted["run"]) as listener:
+        if office.events.spread is not None:
+            await office.events.spread()
         wanted["run"] = await post(wanted["run"])
         yield wanted["run"], listener
 

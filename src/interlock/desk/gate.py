@@ -118,3 +118,7 @@ class Gate:
         self._failures[address] = count + 1, since
         if len(self._failures) > MOST_ADDRESSES:
             self._failures.popitem(last=False)
+
+    def forget(self) -> None:
+        """Looks each token up anew the next time that it is shown."""
+        self._known.clear()

@@ -57,6 +57,8 @@ class Live:
         try:
             if after is not None:
                 await self._resume(reader, after)
+            if self.runtime.events.spread is not None:
+                await self.runtime.events.spread()
             yield reader
         finally:
             self._readers.discard(reader)

@@ -80,6 +80,8 @@ class Store:
         self._wake = Listener()
         self._listeners = WeakSet({self._wake})
         self._closed = True
+        self.beacons: set[Callable[[str], object]] = set()
+        """Given what other processes say to all; on PostgreSQL only."""
 
     @property
     def dialect(self) -> str:
@@ -99,7 +101,7 @@ class Store:
             self._pool.shutdown()
             raise
         self._closed = False
-        self._beside = [asyncio.create_task(watch(self.driver, self.wake), name="store-watch")]
+        self._beside = [asyncio.create_task(watch(self.driver, self.wake, self._told), name="store-watch")]
         if isinstance(self.driver, PostgresDriver):
             self._beside.append(asyncio.create_task(guard(self.driver), name="store-guard"))
         return self
@@ -181,6 +183,10 @@ class Store:
         """Makes `wait_for_work` and every listener's wait return."""
         for listener in list(self._listeners):
             listener.tell()
+
+    def _told(self, note: str) -> None:
+        for call in tuple(self.beacons):
+            call(note)
 
     def _release(self, done: asyncio.Future[Any]) -> None:
         self._room.release()

@@ -18,12 +18,17 @@ POOLED_POLL_S = 0.5
 RECONNECT_S = 1.0
 
 
-async def watch(driver: SqliteDriver | PostgresDriver, changed: Callable[[], object]) -> None:
-    """Calls `changed` after each commit that may have made work ready; runs until it is cancelled."""
+async def watch(
+    driver: SqliteDriver | PostgresDriver, changed: Callable[[], object], told: Callable[[str], object]
+) -> None:
+    """Calls `changed` after each commit that may have made work ready; runs until it is cancelled.
+
+    What another process says in words instead, `told` is given.
+    """
     if isinstance(driver, SqliteDriver):
         await _watch_sqlite(driver, changed)
     else:
-        await _watch_postgres(driver, changed)
+        await _watch_postgres(driver, changed, told)
 
 
 async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> None:
@@ -43,7 +48,7 @@ async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> 
         connection.close()
 
 
-async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object]) -> None:
+async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object], told: Callable[[str], object]) -> None:
     import psycopg
 
     while driver.listen_url is None:
@@ -57,8 +62,9 @@ async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object])
             async with connection:
                 await connection.execute(f"LISTEN {WAKE_CHANNEL}")
                 while True:
-                    async for _ in connection.notifies(timeout=POSTGRES_POLL_S, stop_after=1):
-                        pass
+                    async for note in connection.notifies(timeout=POSTGRES_POLL_S, stop_after=1):
+                        if note.payload:
+                            told(note.payload)
                     changed()
         except (psycopg.Error, StoreError):
             changed()

@@ -1,4 +1,4 @@
-"""A home that is served over a real socket, with a model of the test's own; what is asked of it is the tests' matter."""
+"""A home that is served over a real socket, with a model of the test's own; what is asked of it is for the tests."""
 
 import asyncio
 import json
@@ -12,6 +12,7 @@ import httpx2
 
 from interlock.app.box import Interlock
 from interlock.app.local import local_person
+from interlock.core.clock import SystemClock
 from interlock.desk import tokens
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel
@@ -48,7 +49,7 @@ class House:
 
 @asynccontextmanager
 async def house(folder: Path, *replies: Any, executes: bool = True, **settings: Any) -> AsyncIterator[House]:
-    async with open_runtime(folder, ScriptedModel(*replies), **settings) as runtime:
+    async with open_runtime(folder, ScriptedModel(*replies), clock=SystemClock(), **settings) as runtime:
         person = await local_person(runtime.settings, runtime.store, runtime.clock, "python")
         box = Interlock(runtime, person)
         premises = Premises(Live(runtime), box.answers, Gate(runtime))
@@ -63,6 +64,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
         client = httpx2.AsyncClient(
             base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=20
         )
+        box.relay(listens=True)
         if executes:
             await box.start()
         try:

@@ -1,0 +1,87 @@
+"""Short notes from process to process over PostgreSQL, on connections of their own; who does not listen misses them.
+
+What is in a note is not known here. What must arrive is a row.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from interlock.store.engine import Store
+from interlock.store.postgres import NO_DEAD_PEERS, WAKE_CHANNEL, PostgresDriver
+
+CHANNEL = "interlock_live"
+LONGEST = 7_900
+"""Characters of a note, all of them ASCII: PostgreSQL takes less than 8,000 bytes."""
+RECONNECT_S = 1.0
+CHECK_S = 5.0
+_SEND = "SELECT pg_notify(%s, note) FROM unnest(%s::text[]) AS note"
+
+
+class Broadcast:
+    """The notes of one database. Lost connections are made anew; what was said meanwhile is lost."""
+
+    def __init__(self, store: Store) -> None:
+        assert isinstance(store.driver, PostgresDriver)
+        self._url = store.driver.listen_url
+        self._sending: Any = None
+        self._turn = asyncio.Lock()
+        self.is_heard = asyncio.Event()
+        """While notes of others would arrive."""
+
+    @staticmethod
+    def is_possible(store: Store) -> bool:
+        """Whether other processes can be told anything: not on SQLite, nor past a pooler without a direct address."""
+        return isinstance(store.driver, PostgresDriver) and store.driver.listen_url is not None
+
+    async def send(self, notes: Sequence[str], *, wakes: bool = False) -> bool:
+        """Sends notes, or with `wakes` has them come where all processes listen; False where they are lost."""
+        import psycopg
+
+        async with self._turn:
+            try:
+                if self._sending is None or self._sending.closed:
+                    self._sending = await self._connected()
+                await self._sending.execute(_SEND, [WAKE_CHANNEL if wakes else CHANNEL, list(notes)])
+            except psycopg.Error:
+                await self._let_go()
+                return False
+        return True
+
+    async def hear(self, take: Callable[[str], object]) -> None:
+        """Gives each note of another process to `take`, until it is cancelled."""
+        import psycopg
+
+        while True:
+            with contextlib.suppress(psycopg.Error):
+                async with await self._connected() as connection:
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    self.is_heard.set()
+                    while True:
+                        async for note in connection.notifies(timeout=CHECK_S):
+                            if not self._is_own(note.pid):
+                                take(note.payload)
+                        await connection.execute("SELECT 1")
+            self.is_heard.clear()
+            await asyncio.sleep(RECONNECT_S)
+
+    async def close(self) -> None:
+        """Lets go of the connection that sends."""
+        async with self._turn:
+            await self._let_go()
+
+    def _is_own(self, pid: int) -> bool:
+        return self._sending is not None and not self._sending.closed and self._sending.info.backend_pid == pid
+
+    async def _let_go(self) -> None:
+        if self._sending is not None:
+            with contextlib.suppress(Exception):
+                await self._sending.close()
+            self._sending = None
+
+    async def _connected(self) -> Any:
+        import psycopg
+
+        assert self._url is not None
+        return await psycopg.AsyncConnection.connect(self._url, autocommit=True, connect_timeout=10, **NO_DEAD_PEERS)

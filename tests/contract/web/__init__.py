@@ -1,0 +1,1 @@
+"""The HTTP interface over a real socket, on each database."""

@@ -1,0 +1,210 @@
+"""What happens reaches clients over server-sent events: all of it, in order, once, and only to who may see it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from interlock.core.events import ASSISTANT, Event
+from interlock.desk import emergency, rooms, sse, tokens
+from interlock.desk.readers import MOST_WAITING, Interest
+from interlock.llm.messages import Delta
+from interlock.store import feed, people
+from interlock.store.tx import Tx
+from interlock.testing.scripted import Stream as Said
+from tests.contract.web.house import House, Stream, house
+
+
+def told(tx: Tx, now: Any, names: list[str], project: str = "default", channel: str | None = None) -> None:
+    for name in names:
+        feed.tell(tx, "task_changed", now, project_id=project, payload={"task_id": name}, channel_id=channel)
+
+
+async def tell(home: House, *names: str, **more: Any) -> None:
+    runtime = home.box.runtime
+    await runtime.store.write(told, runtime.clock.now(), list(names), **more)
+
+
+def piece(text: str, run: str = "run_1", **more: Any) -> Event:
+    return Event(name=ASSISTANT, payload={"run_id": run, "delta": text}, project_id="default", run_id=run, **more)
+
+
+async def test_chat_streams_its_words_and_ends_with_the_reply(tmp_path: Path, database_url: str) -> None:
+    said = Said(Delta("text", "Two of "), Delta("text", "three."), "Two of three.")
+    async with house(tmp_path, said, database_url=database_url) as home:
+        body = {"message": "How many?", "stream": True}
+        stream = await Stream.open(home.port, "/api/agents/research/chat", home.token, body=body)
+        events = await stream.until("done")
+        assert await stream.next() is None
+        stream.close()
+    assert [e.name for e in events] == ["lifecycle", "assistant", "assistant", "lifecycle", "done"]
+    assert "".join(e.data["delta"] for e in events if e.name == "assistant") == "Two of three."
+    done = events[-1].data
+    assert set(done) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
+    assert done["response"] == "Two of three."
+    assert f"x-run-id: {done['run_id']}".encode() in stream.head
+
+
+async def test_events_go_on_after_the_last_id_without_a_loss_or_a_double(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        first = await Stream.open(home.port, "/api/events", home.token)
+        await tell(home, "a", "b")
+        seen = [await first.next(), await first.next()]
+        first.close()
+        await tell(home, "c", "d")
+        assert seen[0] is not None
+        again = await Stream.open(home.port, "/api/events", home.token, last=seen[0].id)
+        await tell(home, "e")
+        found = [await again.next() for _ in range(4)]
+        again.close()
+        by_query = await Stream.open(home.port, f"/api/events?after={seen[0].id}", home.token)
+        other = [await by_query.next() for _ in range(4)]
+        by_query.close()
+    assert [e.data["task_id"] for e in seen if e] == ["a", "b"]
+    assert [e.data["task_id"] for e in found if e] == ["b", "c", "d", "e"]
+    assert [e.id for e in found if e] == [e.id for e in other if e]
+
+
+async def test_an_id_that_is_committed_late_is_told_and_one_that_never_is_holds_nothing_up(
+    tmp_path: Path, migrated_postgres_url: str
+) -> None:
+    insert = (
+        "INSERT INTO feed (name, project_id, payload, created_at)"
+        " VALUES ('task_changed', 'default', json_build_object('task_id', %s::text), now())"
+    )
+    async with house(tmp_path, executes=False, database_url=migrated_postgres_url) as home:
+        early = await psycopg.AsyncConnection.connect(migrated_postgres_url)
+        lost = await psycopg.AsyncConnection.connect(migrated_postgres_url)
+        stream = await Stream.open(home.port, "/api/events", home.token)
+        await tell(home, "first")
+        assert (await stream.next()).data["task_id"] == "first"  # type: ignore[union-attr]
+        await early.execute(insert, ["late"])
+        await lost.execute(insert, ["never"])
+        await tell(home, "after")
+        coming = asyncio.create_task(stream.next())
+        await lost.rollback()
+        done, _ = await asyncio.wait({coming}, timeout=0.2)
+        assert not done, "what has a greater id waits for the smaller one that may still come"
+        await early.commit()
+        names = [(await coming).data["task_id"], (await stream.next()).data["task_id"]]  # type: ignore[union-attr]
+        assert names == ["late", "after"]
+        await lost.execute(insert, ["never"])
+        await lost.rollback()
+        await tell(home, "last")
+        assert (await stream.next()).data["task_id"] == "last"  # type: ignore[union-attr]
+        stream.close()
+        await early.close()
+        await lost.close()
+
+
+async def test_each_sees_what_is_theirs_to_see(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        mine = await rooms.create(runtime, person, "plans", kind="private")
+        other = await tokens.create(runtime, person, "other", role="viewer", project=None)
+        await home.box.runtime.store.write(_person, runtime.clock.now())
+        strange = await tokens.create(runtime, person, "strange", who="Vic")
+        whole = await Stream.open(home.port, "/api/events", other["token"])
+        outside = await Stream.open(home.port, "/api/events", str(strange["token"]))
+        elsewhere = await Stream.open(home.port, "/api/events?project=elsewhere", home.token)
+        await rooms.say(runtime, person, mine["id"], "between us")
+        runtime.events.tell(piece("hidden", channel_id=mine["id"]))
+        await tell(home, "far", project="elsewhere")
+        await tell(home, "near")
+        await emergency.pause(runtime, person, reason="a test")
+        seen = {name: await stream.until("control_changed") for name, stream in
+                (("whole", whole), ("outside", outside), ("elsewhere", elsewhere))}  # fmt: skip
+        for stream in (whole, outside, elsewhere):
+            stream.close()
+    assert sorted(e.name for e in seen["whole"]) == [
+        "assistant", "control_changed", "message_created", "task_changed", "task_changed"
+    ]  # fmt: skip
+    assert [e.data.get("task_id") for e in seen["outside"]] == ["far", "near", None]
+    assert [e.data.get("task_id") for e in seen["elsewhere"]] == ["far", None]
+
+
+def _person(tx: Tx, now: Any) -> None:
+    people.add(tx, "per_vic", "Vic", "viewer", now)
+
+
+async def test_reader_that_does_not_read_holds_nobody_up_and_is_told_that_it_lagged(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        stalled = await Stream.open(home.port, "/api/events", home.token)
+        quick = await Stream.open(home.port, "/api/events", home.token)
+        events, text = home.box.runtime.events, "x" * 20_000
+        heard = 0
+        for number in range(MOST_WAITING):
+            events.tell(piece(text, run=f"run_{number}"))
+            while heard <= number:
+                assert (await quick.next()) is not None
+                heard += 1
+        assert heard == MOST_WAITING
+        seen = []
+        while (event := await stalled.next()) is not None:
+            seen.append(event)
+        assert seen[-1].name == sse.LAGGED
+        assert len(seen) < MOST_WAITING
+        stalled.close()
+        quick.close()
+
+
+async def test_pieces_that_wait_are_joined_and_nothing_of_the_text_is_lost(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    async with (
+        house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home,
+        home.live.reading(Interest(run="run_1")) as reader,
+    ):
+        for number in range(3_000):
+            home.box.runtime.events.tell(piece(f"{number} "))
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        found = await reader.take(1)
+    assert "".join(t.event.payload["delta"] for t in found) == "".join(f"{n} " for n in range(3_000))
+    assert len(found) < 50
+
+
+async def test_stream_ends_where_its_token_is_revoked(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        made = await tokens.create(home.box.runtime, home.box.person, "short")
+        stream = await Stream.open(home.port, "/api/events", made["token"])
+        await tokens.revoke(home.box.runtime, home.box.person, made["id"])
+        home.premises.gate.forget()
+        await tell(home, "secret")
+        assert await stream.next() is None
+        stream.close()
+
+
+async def test_streams_end_when_the_process_stops(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        stream = await Stream.open(home.port, "/api/events", home.token)
+        await home.premises.close()
+        assert await stream.next() is None
+        stream.close()
+        refused = await home.client.get("/api/events")
+        assert refused.status_code == 503
+
+
+async def test_what_happens_in_a_worker_is_told_by_the_process_that_serves(
+    tmp_path: Path, migrated_postgres_url: str
+) -> None:
+    go = asyncio.Event()
+    said = Said(Delta("text", "From "), go, Delta("text", "afar " * 4_000), "From afar.")
+    async with (
+        house(tmp_path / "worker", said, said, database_url=migrated_postgres_url) as worker,
+        house(tmp_path / "serve", executes=False, database_url=migrated_postgres_url) as serve,
+    ):
+        body = {"message": "Where are you?", "stream": True}
+        stream = await Stream.open(serve.port, "/api/agents/research/chat", serve.token, body=body)
+        events = await stream.until("assistant")
+        go.set()
+        events += await stream.until("done")
+        stream.close()
+        assert worker.box.executes
+        assert not serve.box.executes
+    assert [e.data["phase"] for e in events if e.name == "lifecycle"] == ["start", "end"]
+    assert "".join(e.data["delta"] for e in events if e.name == "assistant") == "From " + "afar " * 4_000
