@@ -70,7 +70,7 @@ def find_triggers(text: str, triggers: Iterable[str]) -> tuple[str, ...]:
 
 
 def hits(text: str, triggers: Iterable[str]) -> Iterator[Hit]:
-    """Every trigger that occurs, once: where it is not taken back, if it is somewhere so."""
+    """Every trigger that occurs: the first place where it stands, and the first where it is taken back."""
     plain = folded(text)
     clauses = list(_clauses(plain))
     for trigger in triggers:
@@ -80,8 +80,11 @@ def hits(text: str, triggers: Iterable[str]) -> Iterator[Hit]:
             for clause, words, before in clauses
             if (at := _place(parts, clause, words)) >= 0
         ]
-        if found:
-            yield min(found, key=lambda hit: (hit.negated, hit.at))
+        yield from (min(those, key=lambda hit: hit.at) for those in _sides(found) if those)
+
+
+def _sides(found: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    return [hit for hit in found if not hit.negated], [hit for hit in found if hit.negated]
 
 
 def weight(found: Sequence[str]) -> int:

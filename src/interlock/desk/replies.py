@@ -32,12 +32,6 @@ def unknown(surface: str, written: str) -> Card:
     return fault(f"no command `{word}`{hint}: `{spelled(surface, 'help')}` lists what there is")
 
 
-def addressless(personas: Iterable[str]) -> Card:
-    """What is said to words that nobody is to hear."""
-    named = ", ".join(f"`@{name}`" for name in personas)
-    return fault(f"say who is to hear that: begin with one of {named}, with `run` to start a mission, or say `help`")
-
-
 def help_card(surface: str, one: Command | None = None) -> Card:
     """Every command, or one."""
     shown = [one] if one else list(COMMANDS.values())

@@ -33,10 +33,10 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
     """
     text, place = f"{request.command} {request.words}".strip(), _there(request.place)
     found, count = addressed(text, runtime.personas.personas), len(text.split(maxsplit=2))
-    if found is None and count <= MISSPELLED and meant(request.command) is not None:
-        return replies.unknown(place.surface, request.command)
     if found is None and (other := corrected(text, runtime.personas.personas)) is not None:
         return await _corrected(runtime, person, other, place, request.key)
+    if found is None and count <= MISSPELLED and meant(request.command) is not None:
+        return replies.unknown(place.surface, request.command)
     if found is None and (persona := await _latest(runtime, place)) is not None:
         found = Addressed(persona, text)
     if found is None and count < MISSPELLED:

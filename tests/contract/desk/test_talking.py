@@ -19,6 +19,12 @@ async def posted(front: Front) -> list[Any]:
     return await front.box.runtime.store.read(lambda tx: tx.rows(query))
 
 
+async def asked_about(front: Front) -> list[str]:
+    """The texts for which a model is asked who is to hear them, in order."""
+    query = _runs.select().where(_runs.c.kind == "route").order_by(_runs.c.created_at, _runs.c.id)
+    return [row.payload["text"] for row in await front.box.runtime.store.read(lambda tx: tx.rows(query))]
+
+
 async def told(front: Front, kind: str) -> list[Any]:
     """What has been put into the outbox of this kind for places where people talk, in order."""
     query = _out.select().where(_out.c.kind == kind, _out.c.subject.is_not(None)).order_by(_out.c.id)
@@ -69,7 +75,8 @@ async def test_a_conversation_goes_on_without_the_name_and_each_place_has_its_ow
     ]  # fmt: skip
     first, second, *_ = await posted(front)
     assert first.agent_id == second.agent_id
-    assert "say who is to hear that" in text_of(await front.say("and what does it cost?", BEN))
+    assert await front.say("and what does it cost?", BEN) is None
+    assert await asked_about(front) == ["and what does it cost?"]
 
 
 async def test_a_conversation_of_another_day_is_over(front: Front) -> None:
@@ -77,7 +84,8 @@ async def test_a_conversation_of_another_day_is_over(front: Front) -> None:
     past = front.box.runtime.clock.now() - timedelta(hours=13)
     aged = conversations.CONVERSATIONS.update().where(conversations.CONVERSATIONS.c.id == "slack:C1/")
     await front.box.runtime.store.write(lambda tx: tx.run(aged.values(created_at=past)))
-    assert "say who is to hear that" in text_of(await front.say("and what does it cost?"))
+    assert await front.say("and what does it cost?") is None
+    assert await asked_about(front) == ["and what does it cost?"]
 
 
 async def test_who_may_not_operate_talks_with_nobody(front: Front) -> None:
@@ -106,3 +114,13 @@ async def test_a_run_that_fails_is_not_silence(front: Front) -> None:
     await front.box.start()
     (card,) = await answered(front, 1)
     assert card.title == "research was cancelled"
+
+
+async def test_the_choice_is_shown_and_a_word_sets_it_right(front: Front) -> None:
+    assert await front.say("Compare the three vendors") is None
+    assert "→ research (0.93: `compare`)" in text_of(await front.told("routed:chat:slack:k1"))
+    assert await front.say("no, finance") is None
+    first, second = await posted(front)
+    assert [await persona_of(front, each) for each in (first, second)] == ["research", "finance"]
+    assert first.payload["text"] == second.payload["text"] == "Compare the three vendors"
+    assert "nothing was said here that finance could be given" in text_of(await front.say("no, finance", BEN))
