@@ -13,6 +13,7 @@ import typer
 from interlock.cli import (
     acting,
     auditing,
+    chatting,
     checking,
     database,
     emergency,
@@ -78,7 +79,10 @@ def build() -> typer.Typer:
         ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
         ("Sign off", [signing.approvals, signing.approve, signing.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
-        ("Agents", [looking.agents, queues.queue, looking.trace, emergency.quarantine, emergency.release]),
+        (
+            "Agents",
+            [chatting.chat, looking.agents, queues.queue, looking.trace, emergency.quarantine, emergency.release],
+        ),
         ("Learning", [lessons.learn]),
         ("Money and rules", [money.prices]),
     ]

@@ -57,6 +57,12 @@ async def approval(office: Office, ident: str) -> View:
     return await office.store.read(_one, ident)
 
 
+async def of_run(office: Office, run_id: str) -> list[str]:
+    """Ids of the questions of one run that are open, in order."""
+    rows = await office.store.read(approval_store.of_run, run_id)
+    return [row.id for row in rows if row.status == "pending"]
+
+
 async def waiting(office: Office) -> int:
     """How many questions wait for people."""
     return await office.store.read(asked.waiting)

@@ -1,0 +1,280 @@
+"""`chat`: a conversation with a persona on the terminal, its words as they come; one message, or many.
+
+How a message is worked is the box's matter; who is asked about held calls here answers as in `run`.
+"""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json, Model
+from interlock.cli.running import STOPPED, Approve
+from interlock.core.errors import InterlockError, UsageError
+
+if TYPE_CHECKING:
+    from interlock.app.box import Interlock
+    from interlock.cli.watching import Asking
+    from interlock.core.events import Event
+    from interlock.desk.attachments import Attachment
+    from interlock.desk.conversation import Reply
+
+EXITS = {"end_turn": 0, "waiting": 3, "budget": STOPPED, "cancelled": STOPPED}
+"""By why a run stopped; any other reason is a failure."""
+HELP = "/help says this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
+MOST_BYTES = 400_000
+"""Of a message that comes through a pipe; more than a message may have characters."""
+
+
+def chat(
+    persona: Annotated[str, typer.Argument(metavar="PERSONA", help="Whom to talk with: `interlock persona list`.")],
+    message: Annotated[
+        str | None,
+        typer.Argument(metavar="[MESSAGE]", help="One message; without it, a conversation, or what a pipe brings."),
+    ] = None,
+    file: Annotated[
+        list[Path] | None, typer.Option("--file", metavar="FILE", help="A file to attach; may be repeated.")
+    ] = None,
+    model: Model = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
+    approve: Annotated[
+        Approve | None,
+        typer.Option(
+            "--approve", metavar="ask|queue", help="Ask about held calls here (usual on a terminal), or queue."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Talk with a persona: ends 0 answered, 3 waits for a person, 4 stopped."""
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    asks = (approve or (Approve.ASK if terminal and not as_json else Approve.QUEUE)) is Approve.ASK
+    if message is None and not sys.stdin.isatty():
+        message = _piped()
+    if message is None and as_json:
+        raise UsageError("`--json` answers one message: write it after the persona")
+    opening.load_everything()
+    talk = _Conversation(persona, list(file or ()), model, project, asks, as_json)
+    raise typer.Exit(opening.run(talk.run(message)))
+
+
+def _piped() -> str:
+    given = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(given) > MOST_BYTES:
+        raise UsageError(f"the message has more than {MOST_BYTES:,} bytes: attach it with `--file`")
+    return given.decode("utf-8", "replace")
+
+
+class _Conversation:
+    """One `interlock chat` from its first message to its exit code."""
+
+    def __init__(
+        self, persona: str, files: list[Path], model: str | None, project: str | None, asks: bool, as_json: bool
+    ) -> None:
+        self.persona, self.files, self.model, self.project = persona, files, model, project
+        self.asks, self.as_json = asks, as_json
+
+    async def run(self, message: str | None) -> int:
+        from interlock.app.box import Interlock
+        from interlock.cli.running import report_faults
+        from interlock.cli.watching import Asking
+
+        with opening.stopping() as asked:
+            async with Interlock.open(surface="cli", project=self.project) as box:
+                report_faults(box)
+                asking = Asking(box.runtime, box.person, set()) if self.asks else None
+                talk = _Talk(self, box, asked, asking)
+                if message is not None:
+                    return await talk.once(message)
+                return await talk.on_and_on()
+
+
+class _Talk:
+    """A conversation over an open box."""
+
+    def __init__(self, wanted: _Conversation, box: "Interlock", asked: asyncio.Event, asking: "Asking | None") -> None:
+        self.wanted, self.box, self.asked, self.asking = wanted, box, asked, asking
+
+    async def on_and_on(self) -> int:
+        """Message after message, until the operator has had enough."""
+        from interlock.cli import screen
+
+        screen.note(f"talking with {self.wanted.persona}: {HELP}")
+        while (text := await self._typed()) is not None:
+            if text in ("/exit", "/quit"):
+                break
+            if text.startswith("/"):
+                screen.note(HELP)
+            elif text:
+                try:
+                    await self.once(text)
+                except InterlockError as error:
+                    screen.note(str(error))
+                self.asked.clear()
+        return 0
+
+    async def _typed(self) -> str | None:
+        """What the operator writes; None at the end of the input, or where they want to stop."""
+        from interlock.cli.watching import typed
+
+        writing, stop = asyncio.create_task(typed("> ")), asyncio.create_task(self.asked.wait())
+        try:
+            await asyncio.wait({writing, stop}, return_when=asyncio.FIRST_COMPLETED)
+            return writing.result() if writing.done() else None
+        finally:
+            for each in (writing, stop):
+                each.cancel()
+            await asyncio.gather(writing, stop, return_exceptions=True)
+            if not writing.cancelled() and writing.exception() is None and writing.result() is None:
+                print()
+
+    async def once(self, text: str) -> int:
+        """One message and what comes of it; returns the exit code."""
+        from interlock.cli import screen
+        from interlock.desk import attachments
+
+        files = await asyncio.to_thread(attachments.read, self.wanted.files)
+        self.wanted.files = []
+        reply = await self._reply(text, files)
+        while reply.stop_reason == "waiting" and (ident := await self._question(reply.run_id)) is not None:
+            assert self.asking is not None
+            await self.asking.put(ident)
+            reply = await self._reply_of(reply.run_id)
+        if self.wanted.as_json:
+            screen.data(asdict(reply))
+        else:
+            self._told(reply)
+        return EXITS.get(reply.stop_reason, 1)
+
+    def _told(self, reply: "Reply") -> None:
+        from interlock.cli import screen
+
+        if reply.stop_reason == "waiting":
+            held = [str(call["approval_id"]) for call in reply.tool_calls if call["status"] == "held"]
+            what = f": `interlock approve {held[0]}`" if held else ": `interlock approvals`"
+            screen.note(f"{self.wanted.persona} waits for a person{what}, and goes on by itself once it is answered")
+        elif reply.stop_reason != "end_turn":
+            screen.note(f"{self.wanted.persona} did not finish ({reply.stop_reason}): {reply.response}")
+
+    async def _question(self, run_id: str) -> str | None:
+        """A question of this run that nobody has put yet; None where nobody is asked here."""
+        from interlock.desk import signing
+
+        if self.asking is None or self.asking.ended or self.asked.is_set():
+            return None
+        found = await signing.of_run(self.box.runtime, run_id)
+        return next((ident for ident in found if ident not in self.asking.skipped), None)
+
+    async def _reply(self, text: str, files: "Sequence[Attachment]") -> "Reply":
+        from interlock.desk import answering, conversation
+
+        box = self.box
+
+        async def post(run_id: str) -> str:
+            posted = await conversation.say(
+                box.runtime, box.person, self.wanted.persona, text, project=self.wanted.project,
+                model=self.wanted.model, files=files, run_id=run_id,
+            )  # fmt: skip
+            if not await box.start() and not self.wanted.as_json:
+                _waits_elsewhere()
+            return posted
+
+        async with contextlib.aclosing(answering.spoken(box.runtime, box.answers, post)) as news:
+            return await self._shown(news)
+
+    async def _reply_of(self, run_id: str) -> "Reply":
+        """What comes of a run that goes on after an answer."""
+        from interlock.desk import answering
+
+        async def there(_: str) -> str:
+            return run_id
+
+        async with contextlib.aclosing(answering.spoken(self.box.runtime, self.box.answers, there)) as news:
+            return await self._shown(news)
+
+    async def _shown(self, news: "AsyncGenerator[str | Event | Reply, None]") -> "Reply":
+        """Shows what happens while it does; returns what came of it. Ctrl-C cancels the run, and its end is awaited."""
+        from interlock.desk import controls
+        from interlock.desk.conversation import Reply
+
+        page, run_id, stopping = _Page(quiet=self.wanted.as_json), "", asyncio.create_task(self.asked.wait())
+        upcoming = asyncio.ensure_future(anext(news))
+        try:
+            while True:
+                await asyncio.wait({upcoming, *({stopping} if not stopping.done() else ())},
+                                   return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
+                if stopping.done() and not page.is_stopped and run_id:
+                    page.is_stopped = True
+                    await controls.cancel(self.box.runtime, self.box.person, run_id)
+                if not upcoming.done():
+                    continue
+                item = upcoming.result()
+                if isinstance(item, Reply):
+                    page.end(item)
+                    return item
+                if isinstance(item, str):
+                    run_id = item
+                else:
+                    page.show(item)
+                upcoming = asyncio.ensure_future(anext(news))
+        finally:
+            for each in (upcoming, stopping):
+                each.cancel()
+            await asyncio.gather(upcoming, stopping, return_exceptions=True)
+
+
+def _waits_elsewhere() -> None:
+    from interlock.cli import screen
+
+    screen.note("another process executes this home: the answer comes from there, all at once")
+
+
+class _Page:
+    """An answer as it grows on the screen: its words as they come, a line for each tool at work."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet, self.is_stopped = quiet, False
+        self._said = ""
+        """Since the last tool; without what the terminal would take for orders."""
+
+    def show(self, event: "Event") -> None:
+        """Adds an event."""
+        from interlock.cli import screen
+
+        if self.quiet:
+            return
+        if event.name == "assistant":
+            words = screen.plain(event.payload["delta"])
+            self._said += words
+            sys.stdout.write(words)
+            sys.stdout.flush()
+        elif event.name == "tool" and "args" in event.payload:
+            self._break()
+            screen.note(f"… {event.payload['name']}")
+        elif event.name == "compaction":
+            self._break()
+            screen.note("… what was said before is summed up")
+
+    def end(self, reply: "Reply") -> None:
+        """Completes it: with the words that were not heard while they were said."""
+        from interlock.cli import screen
+
+        if self.quiet:
+            return
+        words = screen.plain(reply.response).strip()
+        if reply.stop_reason == "end_turn" and words and not self._said.strip().endswith(words):
+            self._break()
+            sys.stdout.write(words)
+            self._said = words
+        self._break()
+
+    def _break(self) -> None:
+        if self._said and not self._said.endswith("\n"):
+            sys.stdout.write("\n")
+        self._said = ""
+        sys.stdout.flush()
