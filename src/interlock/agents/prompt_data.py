@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from interlock.agents import learning, routing, voting
+from interlock.agents import learning, rounds, routing, voting
 from interlock.agents.background import failure
 from interlock.agents.bootstrap import NOTHING, Bootstrap
 from interlock.agents.prompt import LessonNote, PromptData, mode_of
@@ -40,7 +40,7 @@ async def prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -
         max_turns=session.max_turns,
         run_budget_microusd=persona.run_microusd(chat=session.is_chat),
         failures=(*background.failures, *failures),
-        text_is_delivered=session.is_chat and brief.run.channel_id is None,
+        text_is_delivered=session.is_chat and rounds.is_delivered(brief.run),
         mode=mode,
         place=_place(descriptor, brief.run),
         host=_host(),

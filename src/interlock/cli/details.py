@@ -120,8 +120,9 @@ def _history(task: View, now: datetime) -> None:
         screen.table(("ID", "STATE", "KIND", ">COST", "ENDED"), rows, empty="")
 
 
-def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
-    """A run step by step."""
+def show_trace(run: View, now: datetime) -> None:
+    """A run step by step; with its prompt, where that was asked for."""
+    prompt = run.get("prompt")
     screen.facts(
         [
             ("run", run["id"]),
@@ -144,13 +145,15 @@ def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
             f"its steps and messages were forgotten on {run['forgotten_at'][:10]}, as `keep` in the settings says"
         )
         return
+    if prompt is not None:
+        _prompt(prompt)
     for message in run["messages"]:
-        if message["message_type"] == "system_message" and not prompt:
+        if message["message_type"] == "system_message":
             continue
         tool = message["tool_name"]
         screen.heading(message["message_type"].replace("_", " ") + (f": {screen.plain(tool)}" if tool else ""))
         text = message["content"] or (one_line(message["tool_input"]) if message["tool_input"] else "")
-        screen.line(text if prompt else cut(text))
+        screen.line(cut(text) if prompt is None else text)
     if run["tool_calls"]:
         screen.heading("Tool calls")
         rows = [
@@ -176,6 +179,39 @@ def show_trace(run: View, now: datetime, *, prompt: bool) -> None:
         ],
         empty="no model call yet",
     )  # fmt: skip
+
+
+def _prompt(prompt: View) -> None:
+    """How the system prompt was made up, then each layer. Tokens are estimates."""
+    screen.heading("System prompt")
+    if prompt["mode"] is None:
+        screen.line("none yet: the run has not begun")
+        return
+    tokens, used = prompt["tokens"], prompt["used"]
+    read, sent = used.get("cache_read_tokens", 0), used.get("input_tokens", 0)
+    written = used.get("cache_write_5m_tokens", 0) + used.get("cache_write_1h_tokens", 0)
+    screen.facts(
+        [
+            ("mode", prompt["mode"]),
+            ("system", f"{tokens['system']:,} tokens: {tokens['stable']:,} stable, {tokens['changing']:,} changing"),
+            ("messages", f"{tokens['messages']:,} tokens"),
+            ("from cache", f"{read:,} of {read + sent + written:,} tokens that went in, over {used['calls']} calls"),
+            ("failed", "; ".join(prompt["failed"])),
+            ("left out", "; ".join(f"{name} ({why})" for name, why in prompt["left_out"].items())),
+        ]
+    )
+    screen.line()
+    screen.table(
+        ("LAYER", ">TOKENS", ">CHARACTERS", "PART"),
+        [
+            (each["name"], f"{each['tokens']:,}", f"{each['characters']:,}", "stable" if each["stable"] else "changing")
+            for each in prompt["layers"]
+        ],
+        empty="no layers: nothing is said to this agent beside its messages",
+    )
+    for each in prompt["layers"]:
+        screen.heading(f"layer: {each['name']}")
+        screen.line(each["text"])
 
 
 def show_card(card: "Card") -> None:

@@ -143,17 +143,19 @@ def agents(as_json: Json = False) -> None:
 
 def trace(
     ident: Ident,
-    prompt: Annotated[bool, typer.Option("--prompt", help="Show what the model was given, too.")] = False,
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="What the model was given, layer by layer, with the tokens of each.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """A run step by step: model calls, tool calls with their decisions, money."""
     from interlock.cli import details, screen
     from interlock.desk.details import trace as whole
 
-    found, now = _read(lambda office: whole(office, ident))
+    found, now = _read(lambda office: whole(office, ident, prompt=prompt))
     if as_json:
         return screen.data(found)
-    return details.show_trace(found, now, prompt=prompt)
+    return details.show_trace(found, now)
 
 
 def alerts(

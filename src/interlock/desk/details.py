@@ -11,6 +11,7 @@ from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
 from interlock.desk.office import Office
+from interlock.desk.prompts import prompt_view
 from interlock.desk.views import View, view, views
 from interlock.settings import Settings
 from interlock.store import approvals, blobs, ledger, squad, traces, votes
@@ -73,20 +74,36 @@ def _thread(tx: Tx, task_id: str) -> list[View]:
     return [view(row, author=names.get(row.author_id, row.author_id)) for row in rows]
 
 
-async def trace(office: Office, ident: str) -> View:
+async def trace(office: Office, ident: str, *, prompt: bool = False) -> View:
     """A run whole: steps, messages, tool calls with their decisions, questions, ledger lines.
 
+    With `prompt`, how its system prompt was made up, as `prompt` below gives it.
     Of one that is older than `keep` says, `forgotten_at` is when its steps, messages and the calls' bodies went.
 
     Raises Unknown.
     """
-    return await office.store.read(_trace, ident)
+    return await office.store.read(_trace, ident, with_prompt=prompt)
 
 
-def _trace(tx: Tx, ident: str) -> View:
+async def prompt(office: Office, ident: str) -> View:
+    """The prompt of any past run, layer by layer with the tokens of each, what is stable in it and what is left out.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_prompt, ident)
+
+
+def _prompt(tx: Tx, ident: str) -> View:
+    run_id = find(tx, "run", ident)
+    row: Any = traces.run(tx, run_id)
+    return {**prompt_view(row, traces.messages(tx, run_id)), "forgotten_at": row.payload.get(MARK)}
+
+
+def _trace(tx: Tx, ident: str, *, with_prompt: bool = False) -> View:
     run_id = find(tx, "run", ident)
     row = traces.run(tx, run_id)
     assert row is not None
+    more = {"prompt": _prompt(tx, run_id)} if with_prompt else {}
     return view(
         row,
         persona=squad.names(tx, [row.agent_id]).get(row.agent_id),
@@ -96,6 +113,7 @@ def _trace(tx: Tx, ident: str) -> View:
         tool_calls=views(traces.calls(tx, run_id)),
         approvals=views(approvals.of_run(tx, run_id)),
         ledger=views(ledger.lines(tx, run_id)),
+        **more,
     )
 
 
