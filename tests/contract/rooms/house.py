@@ -1,10 +1,11 @@
 """A squad that talks: people and agents in channels, over a stage; what its model says is the test's. No test here."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from interlock.agents.persona import Persona
 from interlock.desk import rooms
 from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, ToolUse
@@ -79,8 +80,19 @@ def silent() -> ToolUse:
     return calls("do_nothing", reason="others have said it")
 
 
+def _wealthy(stage: Stage) -> dict[str, Persona]:
+    """The personas, none of whom has to ask for money."""
+    known = stage.runtime.personas.personas
+    more = {"chat_run_usd": 5.0, "daily_usd": 500.0}
+    return {
+        name: each.model_copy(update={"budget": each.budget.model_copy(update=more)}) for name, each in known.items()
+    }
+
+
 async def housed(store: Store, home: Path, says: Says, **settings: Any) -> House:
-    """A house with Ada and Bob, who operate."""
+    """A house with Ada and Bob, who operate; the project has money."""
+    settings = {"project_day_usd": 1_000.0, **settings}
     stage = await staged(store, home, ScriptedModel(otherwise=in_turn(says)), **settings)
+    stage.runtime = replace(stage.runtime, personas=replace(stage.runtime.personas, personas=_wealthy(stage)))
     bob = await store.write(squad.ensure_person, "test:bob", "Bob", "operator", stage.clock.now())
     return House(stage, stage.ada, Person(bob.id, bob.name, bob.role, "test"))
