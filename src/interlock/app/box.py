@@ -30,7 +30,7 @@ from interlock.desk.relay import Relay
 from interlock.integrations.contract import Sender
 from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
-from interlock.settings import load_settings
+from interlock.settings import POLICY, load_settings
 from interlock.store import audit, squad
 from interlock.store.broadcast import Broadcast
 from interlock.tools.registry import Tool
@@ -95,7 +95,8 @@ class Interlock:
 
         Raises ConfigError with all faults of settings, policy and prices; UsageError for tools; StoreError.
         """
-        settings = load_settings(cwd or Path.cwd(), os.environ if env is None else env, overrides)
+        here = cwd or Path.cwd()
+        settings = load_settings(here, os.environ if env is None else env, overrides)
         parts = await asyncio.to_thread(load_parts, settings, tools)
         async with open_store(settings) as store:
             runtime = parts.runtime(settings, clock or SystemClock(), store)
@@ -104,7 +105,7 @@ class Interlock:
                     person = await local_person(settings, store, runtime.clock, surface)
                     await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
                     box = cls(runtime, person)
-                    watching = asyncio.create_task(PolicyWatch(runtime).run(), name="policy watch")
+                    watching = asyncio.create_task(PolicyWatch(runtime, appears_at=here / POLICY).run(), name="policy watch")
                     try:
                         yield box
                     finally:

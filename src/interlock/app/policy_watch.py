@@ -29,10 +29,18 @@ class PolicyWatch:
 
     A file that can be used is in force as soon as two looks have found it the same, in the middle of runs too. One
     that cannot, is empty or is gone changes nothing: the former policy holds, and one alert says so until it is mended.
+    Where the settings name none, one that `appears_at` this path later counts from then on.
     """
 
-    def __init__(self, runtime: Runtime, load: Callable[[Settings], Policy] = load_policy_of) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        load: Callable[[Settings], Policy] = load_policy_of,
+        *,
+        appears_at: Path | None = None,
+    ) -> None:
         self.runtime, self._load = runtime, load
+        self._settings, self._appears_at = runtime.settings, appears_at
         self._found: str | None = None
         """The file's content at the last look."""
         self._taken: str | None = None
@@ -46,7 +54,7 @@ class PolicyWatch:
 
     async def run(self) -> None:
         """Looks again and again; what fails is tried at the next look."""
-        if self.runtime.settings.policy is None:
+        if self._settings.policy is None and self._appears_at is None:
             return
         while True:
             try:
@@ -58,7 +66,10 @@ class PolicyWatch:
 
     async def look(self) -> None:
         """One look at the file, and what is not on record yet of this or an earlier one."""
-        path = self.runtime.settings.policy
+        path = self._settings.policy
+        if path is None and self._appears_at is not None and os.path.lexists(self._appears_at):
+            path = self._appears_at
+            self._settings = self._settings.model_copy(update={"policy": path})
         if path is None:
             return
         found = await asyncio.to_thread(_content, path)
@@ -75,13 +86,13 @@ class PolicyWatch:
         in_force = self.runtime.in_force
         before = in_force.policy.version_hash
         try:
-            new = self._load(self.runtime.settings)
+            new = self._load(self._settings)
         except ConfigError as error:
             return list(error.faults)
         if new.version_hash == before:
             return []
         if new is Policy.builtin():
-            path = self.runtime.settings.policy
+            path = self._settings.policy
             return [f"{path and shown(path)}:1: is empty: write `version: 1` where the built-in policy is meant"]
         in_force.policy = new
         self._change = (self._change[0] if self._change else before, new.version_hash)

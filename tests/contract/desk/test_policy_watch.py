@@ -22,3 +22,12 @@ async def test_an_open_home_decides_by_a_changed_file_and_keeps_it_when_it_break
             while BROKEN not in [row.kind for row in await box.runtime.store.read(audit.alerts)]:
                 await asyncio.sleep(0.05)
         assert box.runtime.policy.rules[0].id == "a"
+
+
+async def test_a_file_that_appears_later_counts_from_then_on(tmp_path: Path) -> None:
+    async with Interlock.open(cwd=tmp_path, env={}, model="rehearsal/offline") as box:
+        (tmp_path / "policy.yaml").write_text(RED)
+        async with asyncio.timeout(30):
+            while not box.runtime.policy.rules:
+                await asyncio.sleep(0.05)
+        assert box.runtime.policy.rules[0].id == "a"
