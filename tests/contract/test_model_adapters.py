@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from interlock.llm.anthropic import AnthropicModel
 from interlock.llm.messages import (
     Delta,
     Message,
@@ -22,14 +21,18 @@ from interlock.llm.messages import (
     block_from_json,
     block_to_json,
 )
+from interlock.llm.openai_dialects import DIALECTS
 from interlock.llm.providers import FACTORIES, ProviderSettings, open_model
+from interlock.testing.chat_api import ChatApi
+from interlock.testing.chat_script import ChatAnswer, ChatScripted, call
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Answer, Scripted, text, thinking, tool_use
 
 TASK = "# Task: Compare SQLite and PostgreSQL\n\n## Description\nWhich suits a job queue?\n\n## Type\nresearch\n"
 QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 TOOLS = (ToolSpec("web_search", "Finds pages", QUERY),)
-PROVIDERS = sorted(FACTORIES)
+CUSTOM = "in-house"
+PROVIDERS = [*sorted(FACTORIES), CUSTOM]
 
 
 def like_a_provider(body: dict[str, Any], number: int) -> Scripted:
@@ -44,9 +47,26 @@ def like_a_provider(body: dict[str, Any], number: int) -> Scripted:
     return Answer([text("Here is what I found. " * 10)], usage=usage)
 
 
-@pytest.fixture(params=PROVIDERS)
+def like_a_chat(body: dict[str, Any], number: int) -> ChatScripted:
+    """The same in chat completions."""
+    last = body["messages"][-1]
+    usage = {"prompt_tokens": 40, "completion_tokens": 20, "total_tokens": 60}
+    if (body.get("max_tokens") or body["max_completion_tokens"]) < 50:
+        return ChatAnswer("too much to s", finish_reason="length", usage=usage)
+    if body.get("tools") and last["role"] != "tool":
+        called = call(f"call_{number}", body["tools"][0]["function"]["name"], query="queues")
+        return ChatAnswer("Looking.", [called], reasoning="I should look", usage=usage)
+    return ChatAnswer("Here is what I found. " * 10, usage=usage)
+
+
+def api_of(provider: str) -> MessagesApi | ChatApi:
+    """A server that speaks what a provider does."""
+    return ChatApi(like_a_chat) if provider in DIALECTS or provider == CUSTOM else MessagesApi(like_a_provider)
+
+
+@pytest.fixture(params=["anthropic", "google", "mistral", "openai", "openrouter", "rehearsal", CUSTOM])
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
-    async with MessagesApi(like_a_provider) as api:
+    async with api_of(request.param) as api:
         adapter = open_model(ModelRef(request.param, "m"), ProviderSettings("sk-test-key", api.base_url))
         yield adapter
         await adapter.close()
@@ -66,9 +86,9 @@ async def told(model: Model, request: ModelRequest) -> tuple[list[Delta], Reply]
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_adapter_names_its_provider(provider: str) -> None:
-    adapter = open_model(ModelRef(provider, "m"), ProviderSettings("sk-test-key"))
+    adapter = open_model(ModelRef(provider, "m"), ProviderSettings("sk-test-key", "http://127.0.0.1:9"))
     assert adapter.provider == provider
-    assert adapter.simulated is not isinstance(adapter, AnthropicModel)
+    assert adapter.simulated is (provider == "rehearsal")
 
 
 async def test_deltas_add_up_to_the_reply_that_ends_them(model: Model) -> None:

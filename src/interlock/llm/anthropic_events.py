@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from interlock.llm.anthropic_request import OF_CALL
 from interlock.llm.http_faults import ToldError
 from interlock.llm.messages import (
     Block,
@@ -23,6 +24,9 @@ from interlock.llm.messages import (
 from interlock.llm.reading import count, json_object, whole
 from interlock.llm.tokens import CHARS_PER_TOKEN, block_tokens
 
+_OF_CALLS = frozenset({"type", "id", "name", "input", "index"})
+_DIRECTLY = {"type": "direct"}
+"""The caller of a call that no tool of the server made."""
 _STOP_REASONS = {reason.value: reason for reason in StopReason}
 
 
@@ -181,6 +185,9 @@ class _Draft:
                 args = json_object(raw) if raw.strip() else fields.get("input") or {}
                 args = args if isinstance(args, dict) else None
                 yield ToolUse(str(fields["id"]), str(fields["name"]), args, "" if args is not None else whole(raw))
+                extra = {k: v for k, v in fields.items() if k not in _OF_CALLS and v != _DIRECTLY}
+                if extra:
+                    yield Opaque(provider, {"type": OF_CALL, "id": str(fields["id"]), "fields": extra})
             case _:
                 if raw.strip():
                     fields["input"] = json_object(raw) or {}

@@ -3,8 +3,10 @@
 Talking to the network belongs to `anthropic`; reading answers to `anthropic_events`.
 """
 
+import re
 from typing import Any
 
+from interlock.llm.call_ids import fitting
 from interlock.llm.messages import (
     Block,
     Image,
@@ -22,6 +24,9 @@ from interlock.llm.messages import (
 _CACHE = {"type": "ephemeral"}
 """INVARIANT: five minutes, the shortest and cheapest; `prices.worst_case` counts on it."""
 
+OF_CALL = "tool_call"
+"""The type of the opaque block that has the fields of a call that only the API understands."""
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]+")
 _MARKABLE = (Text, ToolResult, ToolUse, Image)
 
 
@@ -67,8 +72,9 @@ def _tools(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
 def _messages(messages: tuple[Message, ...], provider: str) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for position, message in enumerate(messages, start=1):
-        kept = _kept(message.blocks, provider)
+        kept = _kept(message, provider)
         content = [_block(block) for block in kept]
+        _complete_calls(message, content, provider)
         if position == len(messages):
             _mark_end(kept, content)
         if message.role == "user":
@@ -78,25 +84,36 @@ def _messages(messages: tuple[Message, ...], provider: str) -> list[dict[str, An
     return out
 
 
-def _kept(blocks: tuple[Block, ...], provider: str) -> list[Block]:
-    """What this provider accepts: no blank text, no unsigned thinking, nothing that another provider wrote.
+def _kept(message: Message, provider: str) -> list[Block]:
+    """What this provider accepts: no blank text, no unsigned thinking, nothing that another provider wrote or drew.
 
     A text that its own opaque form follows (a text with citations) is sent once, in that form.
     """
     kept: list[Block] = []
-    for block in blocks:
+    for block in message.blocks:
         match block:
+            case Image() if message.role == "assistant":
+                continue
             case Text(text) if not text.strip():
                 continue
             case Thinking(signature="", redacted=None):
                 continue
             case Opaque(owner, data):
-                if owner != provider:
+                if owner != provider or data.get("type") == OF_CALL:
                     continue
                 if data.get("type") == "text" and kept and kept[-1] == Text(data.get("text", "")):
                     kept.pop()
         kept.append(block)
     return kept
+
+
+def _complete_calls(message: Message, content: list[dict[str, Any]], provider: str) -> None:
+    """Gives calls back the fields that came with them."""
+    for block in message.blocks:
+        if isinstance(block, Opaque) and block.provider == provider and block.data.get("type") == OF_CALL:
+            for wire in content:
+                if wire["type"] == "tool_use" and wire["id"] == block.data["id"]:
+                    wire.update(block.data["fields"])
 
 
 def _mark_end(blocks: list[Block], content: list[dict[str, Any]]) -> None:
@@ -116,9 +133,9 @@ def _block(block: Block) -> dict[str, Any]:
             return {"type": "thinking", "thinking": text, "signature": signature}
         case ToolUse(id, name, args, raw):
             sent = {"INVALID_JSON": raw} if args is None else args
-            return {"type": "tool_use", "id": id, "name": name, "input": sent}
+            return {"type": "tool_use", "id": fitting(id, _CALL_ID), "name": name, "input": sent}
         case ToolResult(call_id, content, is_error):
-            out: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+            out: dict[str, Any] = {"type": "tool_result", "tool_use_id": fitting(call_id, _CALL_ID), "content": content}
             return {**out, "is_error": True} if is_error else out
         case Image(media_type, data):
             return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}

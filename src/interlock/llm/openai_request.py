@@ -3,19 +3,18 @@
 Talking to the network belongs to `openai_compatible`, reading answers to `openai_events`.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from interlock.llm.call_ids import fitting
 from interlock.llm.messages import Image, Message, ModelRequest, Opaque, Text, ToolResult, ToolSpec, ToolUse
 from interlock.llm.openai_dialects import Dialect
 from interlock.llm.openai_reasoning import PARTS, given_back
 from interlock.llm.openai_schema import parameters
 
-_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """In place of a signature where another model made the call.
 
@@ -47,18 +46,6 @@ def request_body(request: ModelRequest, provider: str, dialect: Dialect) -> dict
     if dialect.asks_for_usage:
         body["stream_options"] = {"include_usage": True}
     return body
-
-
-def fitting(ident: str, allowed: re.Pattern[str]) -> str:
-    """An id of a call as a provider allows it: as it is, or the same nine letters and digits for the same id."""
-    if allowed.fullmatch(ident):
-        return ident
-    number = int.from_bytes(hashlib.sha256(ident.encode("utf-8", "replace")).digest()[:8], "big")
-    out = []
-    for _ in range(9):
-        number, rest = divmod(number, len(_ALPHABET))
-        out.append(_ALPHABET[rest])
-    return "".join(out)
 
 
 def _is(models: re.Pattern[str] | None, model: str) -> bool:

@@ -17,6 +17,8 @@ from interlock.llm.price_file import Band, Rate, Row, built_in, read
 
 __all__ = ["Band", "Cost", "PriceTable", "Rate", "charge", "prices_from", "worst"]
 
+ANY_MODEL = "*"
+"""In a file of prices: whichever model of a provider, such as those on this machine, which cost nothing."""
 _PERMILLE = 1000
 _DATED = re.compile(r"-20\d{6}$")
 _A_DAY = timedelta(days=1)
@@ -70,7 +72,7 @@ class PriceTable:
     """Prices by provider and model, as they hold on the day of the question.
 
     Of a model's entries the one with the latest date that has come counts; before the first of them, the first. A name
-    that ends in a date is looked up without it too.
+    that ends in a date is looked up without it too, and last the provider's `*`, which stands for all its models.
 
     Source: row D4.
     """
@@ -116,9 +118,8 @@ class PriceTable:
 
     def rate(self, ref: ModelRef, day: date | None = None) -> Rate | None:
         """A model's prices on a day, today's without one; None where it has none."""
-        entries = self._rates.get(ref)
-        if entries is None:
-            entries = self._rates.get(ModelRef(ref.provider, _DATED.sub("", ref.model)))
+        names = (ref.model, _DATED.sub("", ref.model), ANY_MODEL)
+        entries = next((found for name in names if (found := self._rates.get(ModelRef(ref.provider, name)))), None)
         if entries is None:
             return None
         if len(entries) == 1:

@@ -163,6 +163,31 @@ def test_an_unknown_delta_of_an_unknown_block_is_merged() -> None:
     assert made == Opaque("anthropic", {"type": "compaction", "content": "short"})
 
 
+def test_what_came_with_a_call_goes_back_with_it() -> None:
+    called = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
+    by_code = {**called, "id": "c2", "caller": {"type": "code_execution_20260120", "tool_id": "srv_1"}}
+    message = {"type": "message", "model": "m", "content": [{**called, "caller": {"type": "direct"}}, by_code]}
+    reply, _ = told(*events_of({**message, "stop_reason": "tool_use", "usage": {}}))
+    assert [use.id for use in reply.message.tool_uses] == ["c1", "c2"]
+    conversation = (reply.message, Message("user", (Text("go on"),)))
+    sent = request_body(ModelRequest("m", (), conversation), "anthropic")["messages"][0]["content"]
+    assert sent == [called, by_code]
+    assert (
+        request_body(ModelRequest("m", (), conversation), "other")["messages"][0]["content"][1].keys() == called.keys()
+    )
+
+
+def test_the_pieces_of_a_text_with_sources_are_one_text() -> None:
+    def text(words: str, *sources: str) -> dict[str, Any]:
+        made: dict[str, Any] = {"type": "text", "text": words}
+        return {**made, "citations": [{"url": each} for each in sources]} if sources else made
+
+    searched = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    content = [text("It is "), text("warm", "u"), text(" and "), text("dry", "v"), text("."), searched, text("So go.")]
+    reply, _ = told(*events_of({"type": "message", "content": content, "stop_reason": "end_turn", "usage": {}}))
+    assert reply.message.text == "It is warm and dry.\nSo go."
+
+
 def test_usage_is_cumulative_and_split_by_kind() -> None:
     first = start(
         input_tokens=100,

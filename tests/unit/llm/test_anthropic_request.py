@@ -123,6 +123,15 @@ def test_a_call_goes_back_as_an_object_even_if_its_arguments_were_none(call: Too
 
 
 def test_a_picture_goes_as_base64() -> None:
-    assert sent(Image("image/png", "QUJD")) == [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
-    ]
+    shown = body(user(Image("image/png", "QUJD")), assistant(Text("nice")))["messages"][0]["content"]
+    assert shown == [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}]
+
+
+def test_what_other_providers_draw_and_number_is_made_to_fit() -> None:
+    ident = "functions.f:0"
+    call, result = ToolUse(ident, "f", {}), ToolResult(ident, "ok")
+    first, second = body(assistant(Image("image/png", "aGk="), call), user(result), user(Text("go on")))["messages"][:2]
+    (called,), (answered,) = first["content"], second["content"]
+    assert called["type"] == "tool_use"
+    assert called["id"] == answered["tool_use_id"] != ident
+    assert called["id"].isalnum()

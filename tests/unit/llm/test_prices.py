@@ -57,6 +57,17 @@ def test_an_unknown_model_is_charged_more_than_any_known_one_and_says_so() -> No
     assert charged.microusd > max(table.cost(ref, usage).microusd for ref in KNOWN)
 
 
+def test_a_star_stands_for_every_model_of_a_provider_that_has_no_price_of_its_own() -> None:
+    free = {"provider": "ollama", "model": "*", "bands": [{"up_to_prompt_tokens": None, "input": 0, "output": 0}]}
+    priced = row(provider="ollama", model="kimi-cloud")
+    table = PriceTable.load({"models": [free, priced]})
+    local, cloud, usage = ModelRef("ollama", "qwen3:8b"), ModelRef("ollama", "kimi-cloud"), Usage(1_000_000, 1_000_000)
+    assert table.cost(local, usage) == Cost(0, known=True)
+    assert table.worst_case(local, 1_000_000, 1_000_000) == 0
+    assert table.cost(cloud, usage) == Cost(12_000_000, known=True)
+    assert not table.cost(ModelRef("lmstudio", "qwen3"), usage).known
+
+
 def test_the_offline_model_costs_nothing() -> None:
     assert PriceTable.load().cost(ModelRef("rehearsal", "offline"), Usage(10_000, 10_000)) == Cost(0, known=True)
 

@@ -7,6 +7,7 @@ from interlock.llm.messages import ModelRef
 from interlock.llm.models import DEFAULT_MODELS, model_info
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import FACTORIES, Models, ProviderSettings, choose_default, open_model, resolve_model
+from interlock.settings import KEY_VARIABLES
 
 KEYED = {"anthropic": ProviderSettings("sk-ant-secret")}
 
@@ -36,11 +37,43 @@ def test_a_name_without_a_provider_shows_how_to_write_one() -> None:
         resolve_model("claude", KEYED)
 
 
-def test_a_provider_that_this_version_lacks_is_told_with_those_it_has() -> None:
-    with pytest.raises(UsageError, match=r"`openai` is not supported by this version: .*`anthropic`, `rehearsal`"):
-        resolve_model("openai/gpt-6", KEYED)
-    with pytest.raises(UsageError, match="not supported"):
-        open_model(ModelRef("openai", "gpt-6"), ProviderSettings("k"))
+def test_a_provider_that_there_is_none_of_is_told_with_those_there_are_and_how_to_add_it() -> None:
+    with pytest.raises(UsageError, match=r"no provider `opnai`: use one of .*`openai`.*`providers\.opnai\.base_url`"):
+        resolve_model("opnai/gpt-6", KEYED)
+    with pytest.raises(UsageError, match="no provider"):
+        open_model(ModelRef("opnai", "gpt-6"), ProviderSettings("k"))
+
+
+def test_the_twelve_providers_are_known_by_name() -> None:
+    assert set(FACTORIES) == {*KEY_VARIABLES, "ollama", "lmstudio", "rehearsal"}
+    assert len(FACTORIES) == 13
+
+
+def test_a_base_url_is_all_that_another_provider_needs() -> None:
+    elsewhere = {"in-house": ProviderSettings(None, "http://127.0.0.1:9/v1")}
+    ref = resolve_model("in-house/llama/70b", elsewhere)
+    assert ref == ModelRef("in-house", "llama/70b")
+    assert open_model(ref, elsewhere["in-house"]).provider == "in-house"
+    spoken = open_model(ref, ProviderSettings("key", "http://127.0.0.1:9", "anthropic"))
+    assert (type(spoken).__name__, spoken.provider) == ("AnthropicModel", "in-house")
+
+
+@pytest.mark.parametrize("provider", ["ollama", "lmstudio"])
+def test_models_on_this_machine_need_no_key(provider: str) -> None:
+    assert open_model(resolve_model(f"{provider}/qwen3", {}), ProviderSettings()).provider == provider
+
+
+@pytest.mark.parametrize("provider", sorted(KEY_VARIABLES))
+def test_every_other_provider_names_the_variable_of_its_key(provider: str) -> None:
+    with pytest.raises(UsageError, match=f"{provider} needs a key: set {KEY_VARIABLES[provider]},"):
+        open_model(ModelRef(provider, "m"), ProviderSettings())
+
+
+def test_one_key_of_a_provider_without_a_default_asks_for_the_model() -> None:
+    with pytest.raises(
+        UsageError, match=r"together has no default model: name the model with `--model together/MODEL`"
+    ):
+        resolve_model(None, {"together": ProviderSettings("k")})
 
 
 def test_a_missing_key_is_told_with_its_variable() -> None:
@@ -74,11 +107,11 @@ async def test_a_pool_opens_one_adapter_for_a_provider() -> None:
     await pool.close()
 
 
-@pytest.mark.parametrize("provider", sorted(FACTORIES))
-def test_every_default_model_is_known_and_has_a_price(provider: str) -> None:
+@pytest.mark.parametrize("provider", sorted(set(DEFAULT_MODELS) - {"mistral", "openrouter"}))
+def test_every_default_model_that_is_one_model_is_known_and_has_a_price(provider: str) -> None:
     ref = ModelRef(provider, DEFAULT_MODELS[provider])
     assert PriceTable.load().rate(ref) is not None
-    assert model_info(ref).context_tokens == 1_000_000
+    assert model_info(ref) is not model_info(ModelRef(provider, "unknown"))
 
 
 def test_an_unknown_model_gets_cautious_assumptions_and_a_dated_one_those_of_its_model() -> None:
