@@ -10,11 +10,11 @@ from time import monotonic
 from typing import Protocol
 
 from interlock.agents.events import Events, Listener
-from interlock.core.errors import InterlockError, NotFound
+from interlock.core.errors import NotFound
 from interlock.core.events import LIFECYCLE, Event
 from interlock.core.ids import new_id
 from interlock.desk.conversation import Reply, reply_of
-from interlock.desk.office import Office
+from interlock.desk.office import Office, Stopping
 from interlock.store import queues
 from interlock.store.errors import StoreError, StoreGone
 
@@ -62,7 +62,7 @@ class Answers:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        self._fail(InterlockError("this process stops, and the message is kept: ask for what came of it again"))
+        self._fail(Stopping())
 
     async def _look(self) -> None:
         news, missed_at = self._office.store.listener(), monotonic() + MISSED_S

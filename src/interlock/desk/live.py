@@ -13,6 +13,7 @@ from interlock.agents.context import Runtime
 from interlock.core.events import Event
 from interlock.desk import room_views
 from interlock.desk.following import PAGE, Follower, event_of
+from interlock.desk.office import Stopping
 from interlock.desk.readers import LAG_S, Interest, Reader, Told
 from interlock.store import feed
 from interlock.store.errors import StoreUnavailable
@@ -45,7 +46,7 @@ class Live:
     async def reading(self, interest: Interest, *, after: int | None = None) -> AsyncIterator[Reader]:
         """A reader of what happens from now on; with `after`, what came after the row of that id is its `backlog`.
 
-        Raises StoreUnavailable where the database cannot be reached.
+        Raises StoreUnavailable where the database cannot be reached, Stopping.
         """
         follower = await self._following()
         reader = Reader(interest)
@@ -89,7 +90,7 @@ class Live:
     async def _following(self) -> Follower:
         """What follows the feed, begun where nobody has read so far."""
         if self.is_closed:
-            raise StoreUnavailable("this process is stopping: ask again")
+            raise Stopping
         if self._task is None or self._task.done():
             self._follower = Follower(self.runtime.store, self._deliver)
             self._waiting += 1

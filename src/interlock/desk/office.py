@@ -62,9 +62,16 @@ class Person:
         return Actor(ActorKind.HUMAN, self.id)
 
 
+class Stopping(InterlockError):
+    """This process ends before what was asked for is there; it is kept, and can be asked for again."""
+
+    def __init__(self) -> None:
+        super().__init__("this process is stopping, and nothing is lost: ask again")
+
+
 def is_outage(error: InterlockError) -> bool:
-    """Whether it is the database that cannot be used, and not what was asked."""
-    return isinstance(error, StoreError)
+    """Whether the database cannot be used, or this process stops: nothing is wrong with what was asked."""
+    return isinstance(error, (StoreError, Stopping))
 
 
 def require_operator(person: Person, what: str) -> None:

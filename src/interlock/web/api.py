@@ -15,13 +15,18 @@ from interlock.web.problems import tell_problems
 
 __all__ = ["Answers", "Gate", "Live", "Premises", "api"]
 
+_SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""What is told to the outside is `core.telemetry`'s matter alone."""
+
 
 def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> ASGIApp:
     """Everything under `/api`, and `/openapi.json`. Whoever serves it closes `premises`. Source: interfaces, "HTTP".
 
     A body may have `most_bytes`, and take `body_s` to come.
     """
-    app = FastAPI(title="Interlock", version=version, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Interlock", version=version, docs_url=None, redoc_url=None, openapi_url=None, telemetry=_SILENT
+    )  # fmt: skip
     app.state.premises = premises
     router = APIRouter()
     for part in (events, talk, work):

@@ -36,7 +36,7 @@ class EventStream(Response):
 
 def add_to(router: APIRouter) -> None:
     """Adds `/api/events`."""
-    router.add_api_route("/api/events", events, methods=["GET"], response_class=EventStream)
+    router.add_api_route("/api/events", events, methods=["GET"], status_code=200, response_class=EventStream)
 
 
 async def events(

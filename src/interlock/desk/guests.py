@@ -1,0 +1,57 @@
+"""People whom a host application has signed in: each is a person here, who talks with agents and does nothing else.
+
+Whether somebody is signed in is the host's to say.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from interlock.core.errors import UsageError
+from interlock.core.text import visible
+from interlock.desk.office import Office, Person
+from interlock.store import squad
+from interlock.store.tx import Tx
+
+SURFACE = "host"
+LONGEST = 200
+LONGEST_NAME = 60
+
+
+async def guest(office: Office, user: object) -> Person:
+    """The person of a host's user: an id, a mapping or an object with `id` and perhaps `name`.
+
+    On record they are a viewer: an admin sees them among the people, and no other surface lets them in. Here they may
+    talk with agents, since the host lets them.
+
+    Raises UsageError for what names nobody.
+    """
+    ident, name = named(user)
+    row: Any = await office.store.read(squad.person, f"{SURFACE}:{ident}")
+    if row is None:
+        row = await office.store.write(_ensured, f"{SURFACE}:{ident}", name, office.clock.now())
+    return Person(id=row.id, name=row.name, role="operator", surface=SURFACE)
+
+
+def _ensured(tx: Tx, identity: str, name: str, now: datetime) -> Any:
+    return squad.ensure_person(tx, identity, name, "viewer", now)
+
+
+def named(user: object) -> tuple[str, str]:
+    """The id and the name of a host's user.
+
+    Raises UsageError.
+    """
+    if isinstance(user, Mapping):
+        ident, name = user.get("id"), user.get("name")
+    elif isinstance(user, (str, int)):
+        ident, name = user, None
+    else:
+        ident, name = getattr(user, "id", None), getattr(user, "name", None)
+    if isinstance(ident, bool) or ident is None or not str(ident).strip() or len(str(ident)) > LONGEST:
+        raise UsageError(
+            "`authorize` gave nobody: have it return an id, or something with an `id` and perhaps a `name`, and raise "
+            "HTTPException(401) for who is not signed in"
+        )
+    shown = " ".join(visible(str(name)).split())[:LONGEST_NAME] if name else ""
+    return str(ident).strip(), shown or f"guest {str(ident).strip()[: LONGEST_NAME - 6]}"

@@ -1,0 +1,164 @@
+"""The HTTP interface: who may do what with which token, the workspace chat, one line for each error."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from interlock.desk import gate as gates
+from interlock.desk import people, tokens
+from interlock.store import tokens as stored
+from interlock.web.http import MOST_BYTES
+from tests.contract.web.house import House, Stream, house
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def problem(home: House, status: int, method: str, path: str, **more: Any) -> str:
+    found = await home.client.request(method, path, **more)
+    assert found.status_code == status, found.text
+    assert found.headers["content-type"] == "application/problem+json"
+    body = found.json()
+    assert body["status"] == status
+    assert body["request_id"] == found.headers["x-request-id"]
+    assert "\n" not in body["detail"]
+    return str(body["detail"])
+
+
+async def test_tokens_are_shown_once_kept_as_digests_and_refused_at_once(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        made = await tokens.create(runtime, person, "a script", role="viewer", expires_s=60)
+        kept: Any = await runtime.store.read(stored.one, made["id"])
+        assert made["token"].startswith("ilk_")
+        assert made["token"] not in str(kept)
+        assert all("token" not in each for each in await tokens.tokens(runtime, person))
+        headers = bearer(made["token"])
+        assert (await home.client.get("/api/channels", headers=headers)).status_code == 200
+        kept = await runtime.store.read(stored.one, made["id"])
+        assert kept.used_at is not None
+        told = await problem(home, 403, "POST", "/api/missions", json={"goal": "x"}, headers=headers)
+        assert "viewer" in told
+        await tokens.revoke(runtime, person, made["id"])
+        home.premises.gate.forget()
+        assert "revoked" in await problem(home, 401, "GET", "/api/channels", headers=headers)
+        short = await tokens.create(runtime, person, "short", expires_s=0.001)
+        assert "expired" in await problem(home, 401, "GET", "/api/channels", headers=bearer(short["token"]))
+        done = [each["action"] for each in await home.get("/api/activities?most=100")]
+    assert done.count("TOKEN_REVOKED") == 1
+    assert "TOKEN_CREATED" in done
+
+
+async def test_token_is_never_more_than_its_person_is_now(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        await people.add(runtime, person, "Olga", role="operator")
+        made = await tokens.create(runtime, person, "hers", who="Olga")
+        with pytest.raises(Exception, match="never more than who it acts for"):
+            await tokens.create(runtime, person, "more", who="Olga", role="admin")
+        headers = bearer(made["token"])
+        channel = {"name": "ideas"}
+        assert (await home.client.post("/api/channels", json=channel, headers=headers)).status_code == 201
+        await people.set_role(runtime, person, "Olga", "viewer")
+        home.premises.gate.forget()
+        await problem(home, 403, "POST", "/api/channels", json={"name": "more"}, headers=headers)
+
+
+async def test_token_of_a_project_sees_nothing_of_another(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, "Hello.", "Hello.", database_url=migrated_sqlite_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        here = await home.post("/api/agents/research/chat", {"message": "Hi"})
+        there = await home.post("/api/agents/research/chat", {"message": "Hi", "project": "shop"})
+        room = await home.post("/api/channels", {"name": "general"}, status=201)
+        headers = bearer((await tokens.create(runtime, person, "shop only", project="shop"))["token"])
+        assert [each["id"] for each in await home.get("/api/runs", headers=headers)] == [there["run_id"]]
+        assert (await home.get("/api/channels", headers=headers)) == []
+        assert {each["project_id"] for each in await home.get("/api/agents", headers=headers)} == {"shop"}
+        for path in (f"/api/runs/{here['run_id']}", f"/api/channels/{room['id']}/messages"):
+            await problem(home, 404, "GET", path, headers=headers)
+        said = {"channel_id": room["id"], "text": "hello"}
+        await problem(home, 404, "POST", "/api/messages", json=said, headers=headers)
+        for path in ("/api/missions?project=default", "/api/events?project=default", "/api/budget", "/api/activities"):
+            await problem(home, 403, "GET", path, headers=headers)
+        await problem(home, 403, "POST", "/api/squad/stop", json={}, headers=headers)
+
+
+async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        await home.get("/api/channels")
+        for _ in range(gates.FAILURES):
+            await problem(home, 401, "GET", "/api/channels", headers=bearer("ilk_guess"))
+        found = await home.client.get("/api/channels", headers=bearer("ilk_guess"))
+        assert found.status_code == 429
+        assert int(found.headers["retry-after"]) > 0
+        await home.get("/api/channels")
+
+
+async def test_workspace_chat_over_http(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        stream = await Stream.open(home.port, "/api/events", home.token)
+        room = await home.post("/api/channels", {"name": "general", "topic": "all"}, status=201)
+        body = {"channel_id": room["id"], "text": "good morning", "idempotency_key": "k1"}
+        said = await home.post("/api/messages", body, status=201)
+        assert (await home.post("/api/messages", body, status=201))["id"] == said["id"]
+        reply = await home.post("/api/messages", {**body, "text": "and to you", "parent_id": said["id"],
+                                                  "idempotency_key": None}, status=201)  # fmt: skip
+        await home.post(f"/api/messages/{said['id']}/reactions", {"emoji": "👍"})
+        history = await home.get(f"/api/channels/{room['id']}/messages")
+        thread = await home.get(f"/api/channels/{room['id']}/messages?thread={said['id']}")
+        [listed] = await home.get("/api/channels")
+        events = await stream.until("reaction_added")
+        stream.close()
+    assert listed["id"] == room["id"]
+    assert [each["text"] for each in history] == ["good morning"]
+    assert history[0]["author"] == home.box.person.id, "the sender comes from the token"
+    assert [each["id"] for each in thread] == [said["id"], reply["id"]]
+    assert [e.data["text"] for e in events if e.name == "message_created"] == ["good morning", "and to you"]
+
+
+async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        chat = "/api/agents/research/chat"
+        async with httpx2.AsyncClient(base_url=str(home.client.base_url)) as nobody:
+            for path in ("/api/channels", "/api/events", "/openapi.json", "/api/missions"):
+                found = await nobody.get(path)
+                assert (found.status_code, found.headers["www-authenticate"]) == (401, "Bearer")
+            assert (await nobody.get("/healthz")).status_code == 200
+            assert (await nobody.get("/readyz")).status_code == 200
+        assert "`message`" in await problem(home, 422, "POST", chat, json={})
+        assert "`mesage`" in await problem(home, 422, "POST", chat, json={"message": "x", "mesage": "y"})
+        assert "JSON" in await problem(
+            home, 400, "POST", chat, content=b"{", headers={"content-type": "application/json"}
+        )
+        assert "no persona `nobody`" in await problem(
+            home, 422, "POST", "/api/agents/nobody/chat", json={"message": "x"}
+        )
+        assert "nothing at `/api/nothing`" in await problem(home, 404, "GET", "/api/nothing")
+        await problem(home, 405, "DELETE", "/api/channels")
+        await problem(home, 404, "GET", "/api/channels/chn_none/messages")
+        await problem(home, 404, "GET", "/api/missions/tsk_none")
+        await problem(home, 422, "GET", "/api/events", headers={"Last-Event-ID": "x"})
+        large = json.dumps({"message": "x" * MOST_BYTES}).encode()
+        await problem(home, 413, "POST", chat, content=large)
+        found = await home.client.get("/api/channels", headers={"X-Request-Id": "mine-1"})
+        assert found.headers["x-request-id"] == "mine-1"
+        paths = (await home.get("/openapi.json"))["paths"]
+    assert {"/api/events", "/api/messages", "/api/channels", "/api/agents/{persona}/chat"} <= set(paths)
+
+
+async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, "Yes.", "No.", database_url=migrated_sqlite_url) as home:
+        body = {"message": "Really?", "idempotency_key": "once"}
+        first, again = await asyncio.gather(*(home.post("/api/agents/research/chat", body) for _ in range(2)))
+        mission = await home.post("/api/missions", {"goal": "Compare the vendors", "idempotency_key": "m"}, status=201)
+        assert (await home.get(f"/api/missions/{mission['id']}"))["goal"] == "Compare the vendors"
+    assert first == again
+    assert first["response"] == "Yes."
+    assert set(first) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
