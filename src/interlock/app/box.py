@@ -105,7 +105,9 @@ class Interlock:
                     person = await local_person(settings, store, runtime.clock, surface)
                     await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
                     box = cls(runtime, person)
-                    watching = asyncio.create_task(PolicyWatch(runtime, appears_at=here / POLICY).run(), name="policy watch")
+                    watching = asyncio.create_task(
+                        PolicyWatch(runtime, appears_at=here / POLICY).run(), name="policy watch"
+                    )
                     try:
                         yield box
                     finally:

@@ -66,10 +66,9 @@ class PolicyWatch:
 
     async def look(self) -> None:
         """One look at the file, and what is not on record yet of this or an earlier one."""
+        if self._settings.policy is None and await asyncio.to_thread(self._has_appeared):
+            self._settings = self._settings.model_copy(update={"policy": self._appears_at})
         path = self._settings.policy
-        if path is None and self._appears_at is not None and os.path.lexists(self._appears_at):
-            path = self._appears_at
-            self._settings = self._settings.model_copy(update={"policy": path})
         if path is None:
             return
         found = await asyncio.to_thread(_content, path)
@@ -80,6 +79,9 @@ class PolicyWatch:
         if self._change is not None or (self._taken is not None and self._told is not bool(self._faults)):
             await self.runtime.store.write(_record, self.runtime, path, tuple(self._faults), self._change)
             self._change, self._told = None, bool(self._faults)
+
+    def _has_appeared(self) -> bool:
+        return self._appears_at is not None and os.path.lexists(self._appears_at)
 
     def _take(self) -> list[str]:
         """Puts the file's policy in force; returns its faults where that cannot be."""
