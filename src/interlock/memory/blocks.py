@@ -137,6 +137,8 @@ def share(tx: Tx, block_id: str, persona: str, *, can_write: bool) -> None:
     if len(others) >= MOST_BLOCKS:
         raise UsageError(f"`{persona}` has {len(others)} blocks already, which is as many as fit")
     rows.hold(tx, row, persona, can_write=can_write)
+    if not any(each.persona == persona for each in rows.holders(tx, row.id)):
+        raise Conflict(f"`{persona}` has just got a block `{row.label}` of its own")
 
 
 def restore(tx: Tx, block_id: str, number: int, author: Actor, now: datetime) -> int:
@@ -180,6 +182,9 @@ def _made(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: datet
     rows.add(tx, block_id, who.project_id, label, content, labels, now)
     row = _known(tx, block_id)
     rows.hold(tx, row, who.persona, can_write=True)
+    held_now = rows.by_label(tx, who.project_id, who.persona, label)
+    if held_now is None or held_now.id != block_id:
+        raise Changed(held_now or row)
     _version(tx, who, block_id, 1, label, content, labels, reason, now)
     return Block(block_id, label, content, frozenset({*labels, PRIVATE}), can_write=True)
 

@@ -1,0 +1,1 @@
+"""Memories and blocks on both databases."""

@@ -1,0 +1,1 @@
+"""Words, rank and remarks of memories: pure."""
