@@ -60,8 +60,10 @@ def check(state: State, runtime: Step) -> State:
     if view.canceled or view.tasks:
         return {**begun, "route": "resolve"}
     tries = view.thoughts("plan")
-    if not tries:
+    if not tries and (view.workflow is None or view.follows is not None):
         return {**begun, "route": "plan"}
+    if not tries:
+        return _unwanted(begun, tries)
     last = tries[-1]
     if last.live:
         return {**begun, "route": "check"}
@@ -92,12 +94,16 @@ def _settled(
     if status in ("approved", "used") or not view.asks_about_plan:
         return {**begun, "effects": _adopted(view, found, source, tries, errors), "route": "delegate"}
     if status == "denied":
-        said = [str(e["note"]) for e in begun.get("batch", []) if e["kind"] == "answered" and e.get("note")]
-        why = f"a person does not want this plan: {'; '.join(said) or 'make another one'}"
-        return {**begun, "effects": [effects.decide("plan", why, {"try": len(tries)})], "problems": [why],
-                "route": "plan"}  # fmt: skip
+        return _unwanted(begun, tries)
     made = _asked(view, found, subject) if status != "pending" else []
     return {**begun, "effects": made, "route": "check"}
+
+
+def _unwanted(begun: State, tries: list[RunView]) -> State:
+    """Plans anew, with what a person said who did not want the last plan."""
+    said = [str(e["note"]) for e in begun.get("batch", []) if e["kind"] == "answered" and e.get("note")]
+    why = f"a person does not want this plan: {'; '.join(said) or 'make another one'}"
+    return {**begun, "effects": [effects.decide("plan", why, {"try": len(tries)})], "problems": [why], "route": "plan"}
 
 
 def _asked(view: MissionView, found: Plan, subject: str) -> list[Effect]:

@@ -119,7 +119,7 @@ class Workflow:
             step = self.step(name)
             return f"the result of “{step.title}”, which is among your inputs" if step is not None else found[0]
 
-        return TEMPLATE.sub(value, template)
+        return TEMPLATE.sub(value, template).strip()
 
     def to_json(self) -> dict[str, Any]:
         """The whole workflow as it is stamped on a mission."""
