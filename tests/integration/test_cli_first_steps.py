@@ -31,8 +31,12 @@ def test_init_never_overwrites(cli: Cli) -> None:
 
 
 def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) -> None:
+    (cli.folder / "AGENTS.md").write_text("Be brief.")
+    (cli.folder / "USER.md").write_bytes(b"\x00")
     fine = cli("doctor", ANTHROPIC_API_KEY="sk-ant-Qx7-zebra-unshown")
     assert fine.code == 0
+    assert "AGENTS.md, about 4 tokens of a prompt" in fine.out
+    assert "agents are not shown all of USER.md: it is binary" in fine.out
     assert "anthropic: set, 24 characters" in fine.out
     assert not any(part in fine.out for part in ("sk-ant", "zebra", "Qx7"))
     broken = cli("doctor", ANTHROPIC_API_KEY="sk-ant-cut in two")

@@ -117,7 +117,7 @@ class BootstrapFolder:
         try:
             entries = set(os.listdir(self._folder))
         except OSError as error:
-            return Bootstrap(left_out=(("bootstrap", f"its folder cannot be read: {_problem(error)}"),))
+            return Bootstrap(left_out=(("bootstrap", f"the folder cannot be read: {_problem(error)}"),))
         stamps = {name: _stamp(self._folder / name) for name in FILES if name in entries}
         codebase = tuple(dict.fromkeys(words for name, words in CODEBASES.items() if name in entries))
         found = self._read(stamps, codebase)
@@ -165,7 +165,7 @@ class BootstrapFolder:
         if len(said) <= LONGEST and len(data) < MOST_BYTES:
             return FileNote(name, quoted(said)), None
         cut = f"[cut here: {name} has {size:,} bytes, of which the first {LONGEST:,} characters are shown]"
-        return FileNote(name, f"{quoted(said[:LONGEST])}\n{cut}"), f"what is past its first {LONGEST:,} characters"
+        return FileNote(name, f"{quoted(said[:LONGEST])}\n{cut}"), f"it is longer than {LONGEST:,} characters"
 
     def _bytes(self, path: Path) -> tuple[bytes, int]:
         """As much as could be shown, and the size of the file.

@@ -4,6 +4,7 @@ INVARIANT: a line that begins with `#` is a heading of ours; whatever others wro
 What the agent knows beside that is prompt_knowledge's.
 """
 
+import re
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,8 @@ from interlock.agents.quoting import LONGEST_INPUT, one_line, quoted
 from interlock.core.values import usd
 
 FILE_TOOLS = ("file_read", "file_list", "file_write", "file_edit", "code_exec", "git_ops")
+LONGEST_SENTENCE = 160
+_SENTENCE = re.compile(r"\n|(?<=[.!?])\s")
 _HEADS = {
     "ARCHITECTURE.md": "How what is worked on here is built, as the people of this project describe it.",
     "AGENTS.md": "The rules of this project for all its agents. Follow them.",
@@ -55,7 +58,7 @@ def tools(data: PromptData) -> str:
     """The tools that are offered, a line each."""
     if not data.tools:
         return "# Tools\nYou have no tools in this run: your answer is text."
-    listed = "\n".join(f"- {tool.name}: {_first_line(tool.description)}" for tool in data.tools)
+    listed = "\n".join(f"- {tool.name}: {_first_sentence(tool.description)}" for tool in data.tools)
     return (
         f"# Tools\n{listed}\n"
         "Use only these. Calls that do not need each other's results belong in the same turn. A failed call comes back "
@@ -190,8 +193,9 @@ def _and(things: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _first_line(description: str) -> str:
-    return one_line(description.strip().split("\n", 1)[0], limit=300)
+def _first_sentence(description: str) -> str:
+    """What a tool does, in short: the whole of it is in what is said of the tool itself, beside the prompt."""
+    return one_line(_SENTENCE.split(description.strip(), maxsplit=1)[0], limit=LONGEST_SENTENCE)
 
 
 _prose = lru_cache(maxsize=512)(quoted)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from interlock.agents.bootstrap import Bootstrap
 from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
+from interlock.agents.prompt_sources import PromptSources
 from interlock.agents.routing import KIND
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError, UsageError
@@ -75,7 +77,7 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
     toolbox = Toolbox([*builtin_tools(), *tools])
     folders = (*settings.personas, *settings.workflows)
     linked = [file for folder in folders for file in sorted(folder.glob("*")) if file.is_symlink()]
-    _collect(faults, lambda: refuse_workspace(settings, settings.prices, *folders, *linked))
+    _collect(faults, lambda: refuse_workspace(settings, settings.prices, settings.bootstrap, *folders, *linked))
     policy = _collect(faults, lambda: load_policy_of(settings))
     prices = _collect(faults, lambda: load_prices(settings.prices))
     personas = load_all_personas(settings, toolbox).with_needs(toolbox.needs)
@@ -184,6 +186,11 @@ def surroundings(settings: Settings) -> Surroundings:
         declared={tool.name: tool.risk for tool in tools},
         labels_of={tool.name: tool.labels for tool in tools},
     )
+
+
+def load_instructions(settings: Settings) -> Bootstrap:
+    """The files by which people instruct all agents, as prompts show them, and why others are not shown."""
+    return PromptSources(settings, Vault.of(settings)).folder.look_now()
 
 
 def load_prices(path: Path | None) -> PriceTable:

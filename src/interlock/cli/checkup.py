@@ -15,6 +15,7 @@ from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.desk import audit
 from interlock.llm.providers import Models
+from interlock.llm.tokens import text_tokens
 from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
 from interlock.store import migrate
@@ -48,6 +49,7 @@ async def examine() -> list[Finding]:
         _disk,
         _policy,
         _personas,
+        _instructions,
         _model,
         _email,
         _search,
@@ -98,6 +100,16 @@ def _personas(settings: Settings) -> Iterator[Finding]:
     found = parts.load_all_personas(settings)
     yield from (Finding("personas", "error", fault) for fault in found.faults)
     yield Finding("personas", "ok", f"{len(found.personas)} loaded")
+
+
+def _instructions(settings: Settings) -> Iterator[Finding]:
+    found = parts.load_instructions(settings)
+    for name, why in found.left_out:
+        yield Finding("instructions", "warning", f"agents are not shown all of {name}: {why}")
+    tokens = sum(text_tokens(file.text) for file in found.files)
+    names = ", ".join(file.name for file in found.files) or "none: `interlock init` writes files for them"
+    cost = f", about {tokens:,} tokens of a prompt" if found.files else ""
+    yield Finding("instructions", "ok", f"{names}{cost}")
 
 
 def _model(settings: Settings) -> Iterator[Finding]:

@@ -196,8 +196,8 @@ def _prompt(prompt: View) -> None:
             ("system", f"{tokens['system']:,} tokens: {tokens['stable']:,} stable, {tokens['changing']:,} changing"),
             ("messages", f"{tokens['messages']:,} tokens"),
             ("from cache", f"{read:,} of {read + sent + written:,} tokens that went in, over {used['calls']} calls"),
-            ("failed", "; ".join(prompt["failed"])),
-            ("left out", "; ".join(f"{name} ({why})" for name, why in prompt["left_out"].items())),
+            ("failed", "\n".join(prompt["failed"])),
+            ("left out", "\n".join(f"{name}: {why}" for name, why in prompt["left_out"].items())),
         ]
     )
     screen.line()

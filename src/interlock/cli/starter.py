@@ -6,7 +6,9 @@ from pathlib import Path
 
 from interlock.core.errors import InterlockError
 
-NAMES = ("interlock.yaml", "policy.yaml", "HEARTBEAT.md")
+INSTRUCTIONS = ("AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md", "HEARTBEAT.md")
+"""Source: row F2. There is no BOOTSTRAP.md: it would only be read while none of these is there."""
+NAMES = ("interlock.yaml", "policy.yaml", *INSTRUCTIONS)
 IGNORED = ".interlock/\n"
 
 

@@ -14,7 +14,7 @@ def init(
         Path, typer.Argument(metavar="[DIR]", help="Where to; the working directory by default.")
     ] = Path(),
 ) -> None:
-    """Write personas, policy and settings to edit; what exists is never overwritten."""
+    """Write personas, policy, settings and instructions to edit; what exists is never overwritten."""
     from interlock.cli import screen
     from interlock.cli.starter import write_starter
 
@@ -24,6 +24,7 @@ def init(
     screen.line()
     screen.line("policy.yaml     what agents may do by themselves, and what a person must approve")
     screen.line("personas/       who they are; a file here replaces the built-in one of the same name")
+    screen.line("AGENTS.md       what all agents are told, as are TOOLS.md, USER.md, SOUL.md and MEMORY.md")
     screen.line("HEARTBEAT.md    what is to be looked at every half hour")
     screen.line("interlock.yaml  everything else: model, budgets, e-mail, search")
     screen.line()

@@ -166,7 +166,7 @@ async def test_a_file_that_is_no_text_and_one_with_a_secret_harm_nobody(stage: S
     assert "sk-ant" not in shown["TOOLS.md"].text
     assert "[cut here: TOOLS.md has 25,035 bytes" in shown["TOOLS.md"].text
     found = await details.prompt(stage.runtime, run)
-    assert found["left_out"] == {"TOOLS.md": "what is past its first 20,000 characters", "USER.md": "it is binary"}
+    assert found["left_out"] == {"TOOLS.md": "it is longer than 20,000 characters", "USER.md": "it is binary"}
     assert found["failed"] == []
 
 

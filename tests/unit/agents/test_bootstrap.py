@@ -51,7 +51,7 @@ def test_a_long_file_is_cut_where_it_may_be_and_says_so(place: Path) -> None:
         == "é" * LONGEST + "\n[cut here: AGENTS.md has 40,002 bytes, of which the first 20,000 characters are shown]"
     )
     assert shown(found)["USER.md"] == "é" * LONGEST
-    assert found.left_out == (("AGENTS.md", "what is past its first 20,000 characters"),)
+    assert found.left_out == (("AGENTS.md", "it is longer than 20,000 characters"),)
 
 
 def test_of_a_huge_file_no_more_is_read_than_could_be_shown(place: Path) -> None:
@@ -153,7 +153,7 @@ def test_what_looks_like_a_secret_and_what_is_one_are_masked_before_the_cut(plac
 
 def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path) -> None:
     found = look(tmp_path / "nowhere")
-    assert found.left_out == (("bootstrap", "its folder cannot be read: no such file or directory"),)
+    assert found.left_out == (("bootstrap", "the folder cannot be read: no such file or directory"),)
 
 
 def test_the_code_beside_the_files_is_named_once(place: Path) -> None:
