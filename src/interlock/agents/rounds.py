@@ -29,15 +29,27 @@ def is_delivered(run: Any) -> bool:
 
 
 def said_by(payload: Mapping[str, Any]) -> tuple[Text, ...]:
-    """Who speaks, and where, before their words; nothing where that was not in the workspace chat."""
-    if "room" not in payload:
-        return ()
+    """Who speaks, and where, before their words; nothing where that was in no channel and no task's thread."""
     name = one_line(str(payload.get("from", "")), limit=LONGEST_NAME)
     who = f"{name}, a person," if payload.get("by") == PERSON else f"{name}, another agent,"
-    room = one_line(str(payload["room"]), limit=LONGEST_NAME)
-    where = "in your direct conversation" if payload.get("room_kind") == DM else f"in #{room}"
-    thread = f", in the thread of {payload['thread']}" if payload.get("thread") else ""
-    return (system_words("system", f"{who} says {where}{thread} (message {payload['message']}):"),)
+    if "room" in payload:
+        thread = f", in the thread of {payload['thread']}" if payload.get("thread") else ""
+        told = f"{who} says {_where(payload)}{thread} (message {payload['message']}):"
+    elif "thread_of" in payload:
+        title = one_line(str(payload.get("title", "")))
+        told = (
+            f"{who} names you in the thread of the task “{title}” ({payload['thread_of']}). Nobody reads what you "
+            "write here: act on it where you can, or call do_nothing."
+        )
+    else:
+        return ()
+    return (system_words("system", told),)
+
+
+def _where(payload: Mapping[str, Any]) -> str:
+    if payload.get("room_kind") == DM:
+        return "in your direct conversation"
+    return f"in #{one_line(str(payload['room']), limit=LONGEST_NAME)}"
 
 
 async def sweep(runtime: Runtime) -> str:

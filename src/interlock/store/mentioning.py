@@ -71,8 +71,8 @@ def in_thread(
             _alert(tx, task.project_id, message_id, who, about, task.id, now)
     for agent_id in _agents(tx, task, names, actor.id, now):
         payload = {
-            "text": f"In the thread of the task `{task.title}` ({task.id}), {author} has mentioned you:\n\n{text}",
-            "from": author, "task": task.id, "message": message_id,
+            "text": text, "from": author, "by": "person" if actor.kind is ActorKind.HUMAN else "agent",
+            "thread_of": task.id, "title": task.title, "message": message_id,
         }  # fmt: skip
         message = Post(
             project_id=task.project_id, agent_id=agent_id, kind=RUN_KIND, payload=payload,
@@ -103,7 +103,7 @@ class _Everybody:
 def _alert(tx: Tx, project_id: str, message_id: str, who: Any, about: str, subject: str, now: datetime) -> None:
     audit.alert(
         tx, now, project_id=project_id, severity="info", kind=ALERT, subject=subject,
-        text=f"{who.name} is mentioned by {about}", key=f"mention:{message_id}:{who.id}",
+        text=f"mention of {who.name} by {about}", key=f"mention:{message_id}:{who.id}",
     )  # fmt: skip
 
 

@@ -1,0 +1,81 @@
+"""Whoever is named with an `@` is told, in channels and in the threads of tasks. Row A8."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock.core.values import Actor, ActorKind
+from interlock.store import mentioning, tasks
+from interlock.store.engine import Store
+from tests.contract.rooms.house import House, housed, silent, speaks
+
+
+@pytest.fixture
+async def house(store: Store, tmp_path: Path) -> House:
+    """Agents that call Bob."""
+    return await housed(store, tmp_path, lambda persona, _: [speaks("@Bob, please look"), silent()])
+
+
+async def mentions(house: House) -> list[str]:
+    """What people were told of being named."""
+    return sorted(alert.text for alert in await house.stage.alerts() if alert.kind == mentioning.ALERT)
+
+
+async def test_person_who_is_named_in_a_channel_is_told(house: House) -> None:
+    channel = await house.channel("launch", "coder")
+    await house.say(channel, "anything for @ada or @bob? write to ada@example.com")
+    await house.stage.work()
+    assert await mentions(house) == [
+        "mention of Bob by Ada in #launch: anything for @ada or @bob? write to ada@example.com",
+        "mention of Bob by coder in #launch: @Bob, please look",
+    ]
+
+
+async def test_words_of_private_places_are_told_to_nobody_outside(house: House) -> None:
+    inside = await house.channel("money", "coder", kind="private", people=["Bob"])
+    alone = await house.channel("mine", "coder", kind="private")
+    await house.say(inside, "we are broke, @bob")
+    await house.say(alone, "@bob must not know")
+    await house.stage.work()
+    assert await mentions(house) == [
+        "mention of Bob by Ada in a private channel", "mention of Bob by coder in a private channel",
+    ]  # fmt: skip
+
+
+async def comment(house: House, task: Any, text: str, actor: Actor | None = None) -> None:
+    """Somebody, usually Ada, writes in a task's thread."""
+    who = actor or Actor(ActorKind.HUMAN, house.ada.id)
+    await house.stage.store.write(tasks.say, task.id, "COMMENT", who, text, house.stage.clock.now())
+
+
+async def test_agent_at_work_that_is_named_in_a_thread_finds_it_in_its_mailbox(house: House) -> None:
+    task = await house.stage.task_of(await house.stage.task())
+    house.stage.model.otherwise = "Seen."
+    await comment(house, task, "@operations: mind the deadline, and tell @bob")
+    where = f"in the thread of `{task.title}`"
+    assert await mentions(house) == [f"mention of Bob by Ada {where}: @operations: mind the deadline, and tell @bob"]
+    (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
+    assert (run.kind, run.agent_id, run.task_id) == ("chat", task.assignee_agent_id, None)
+    await house.stage.work()
+    assert (await house.stage.run(run.id)).status == "completed"
+    texts = [message.text for request in house.stage.model.requests for message in request.messages]
+    assert any("Ada, a person, names you in the thread of" in text and "mind the deadline" in text for text in texts)
+
+
+async def test_agent_is_not_told_of_its_own_words(house: House) -> None:
+    task = await house.stage.task_of(await house.stage.task())
+    own = Actor(ActorKind.AGENT, task.assignee_agent_id, "operations")
+    await comment(house, task, "as @operations I say so", own)
+    await comment(house, task, "me, @Ada")
+    assert [run.cause_kind for run in await house.runs() if run.cause_kind == mentioning.CAUSE] == []
+    assert await mentions(house) == []
+
+
+async def test_persona_that_is_not_at_work_is_told_in_the_workspace_chat(house: House) -> None:
+    await house.channel("launch", "qa")
+    task = await house.stage.task_of(await house.stage.task())
+    await comment(house, task, "@qa and @nobody and @operators: look")
+    (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
+    assert run.payload["text"] == "@qa and @nobody and @operators: look"
+    assert [text.partition(" by ")[0] for text in await mentions(house)] == ["mention of the operators"]
