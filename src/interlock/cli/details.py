@@ -189,6 +189,9 @@ def _prompt(prompt: View) -> None:
         return
     tokens, used = prompt["tokens"], prompt["used"]
     read, sent = used.get("cache_read_tokens", 0), used.get("input_tokens", 0)
+    reasons: dict[str, list[str]] = {}
+    for name, why in prompt["left_out"].items():
+        reasons.setdefault(why, []).append(name)
     written = used.get("cache_write_5m_tokens", 0) + used.get("cache_write_1h_tokens", 0)
     screen.facts(
         [
@@ -197,7 +200,7 @@ def _prompt(prompt: View) -> None:
             ("messages", f"{tokens['messages']:,} tokens"),
             ("from cache", f"{read:,} of {read + sent + written:,} tokens that went in, over {used['calls']} calls"),
             ("failed", "\n".join(prompt["failed"])),
-            ("left out", "\n".join(f"{name}: {why}" for name, why in prompt["left_out"].items())),
+            ("left out", "\n".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())),
         ]
     )
     screen.line()

@@ -66,13 +66,13 @@ def test_a_run_that_has_not_begun_has_no_mode() -> None:
 
 
 def test_the_screen_shows_each_layer_with_its_tokens_and_what_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    data = replace(ALL, left_out=(("USER.md", "it is binary"),), failures=("memories: gone",))
+    data = replace(ALL, files=(), left_out=(("USER.md", "it is binary"),), failures=("memories: gone",))
     show_trace(trace(view_of(data)), NOW)
     out = capsys.readouterr().out
     assert "mode        full" in out
     assert "from cache  900 of 1,000 tokens that went in, over 2 calls" in out
     assert "failed      memories: gone" in out
-    assert "left out    USER.md: it is binary\n            workspace: another layer or source failed" in out
+    assert "left out    USER.md: it is binary\n            workspace, project, recall," in out
     assert "layer: behaviour" in out
     assert "hello" in out
     assert "all of it" not in out
