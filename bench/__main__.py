@@ -28,6 +28,7 @@ MODULES = (
     "prompt",
     "slack_ack",
     "stop",
+    "streaming",
     "tap",
     "telemetry",
 )
