@@ -15,7 +15,7 @@ from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.vocabulary import ACTS, MAY_ACT
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
-from scripts import docs_chat, docs_commands, docs_performance, docs_policy
+from scripts import docs_chat, docs_commands, docs_performance, docs_policy, docs_prompts
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -92,6 +92,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "seen by conditions": docs_policy.seen_by_conditions,
         "remarks": docs_policy.remarks,
     },
+    "docs/prompts.md": {"layers": docs_prompts.layers},
     "docs/commands.md": {
         "commands": docs_commands.commands,
         "chat commands": docs_commands.chat_commands,
