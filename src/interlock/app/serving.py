@@ -9,6 +9,7 @@ from importlib.metadata import version
 from interlock.app.box import Interlock
 from interlock.app.outlets import deliverer
 from interlock.app.surfaces import Surfaces, attended
+from interlock.desk import tokens
 from interlock.store import leaders
 
 
@@ -25,7 +26,7 @@ class Served:
 async def served(box: Interlock, host: str, port: int, *, always: bool) -> AsyncIterator[Served]:
     """The chats of an open box, its outbox and its HTTP door, as long as the context lasts.
 
-    The door is opened where a chat needs it, else where it is wanted `always`. Where the box does not execute, what
+    The door is opened where a chat needs it, or a program has a token, else where it is wanted `always`. Where the box does not execute, what
     is in the outbox is delivered all the same.
 
     Raises ConfigError where a chat is half set up, InterlockError where the address cannot be had.
@@ -36,7 +37,7 @@ async def served(box: Interlock, host: str, port: int, *, always: bool) -> Async
         box.outlets.extend(chat.surface.sender() for chat in surfaces.chats)
         told = [chat.told for chat in surfaces.chats]
         task = None
-        if surfaces.hooks or always:
+        if surfaces.hooks or always or await tokens.are_there(box.runtime):
             url, task = await stack.enter_async_context(_door(box, surfaces, host, port))
             told.append(f"listening at {url}")
         yield Served(tuple(told), task)
