@@ -50,10 +50,8 @@ def fit(weight: int, length: int) -> float:
 def faded(decay: float, decayed_at: datetime, now: datetime, pace: Pace) -> tuple[float, datetime] | None:
     """What is left of a memory after whole days without use, and up to when that is counted; None within a day.
 
-    A clock that was ahead takes nothing: the count begins anew at `now`.
+    A clock that goes back takes nothing, and gives nothing that is taken again when it is right.
     """
-    if decayed_at > now + DAY:
-        return decay, now
     days = (now - decayed_at) // DAY
     return (decay * pace.daily**days, decayed_at + days * DAY) if days > 0 else None
 

@@ -39,7 +39,9 @@ _al, _ap = ALERTS.c, APPROVALS.c
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of record. `find` gives the keys of those that may go, `drop` deletes one where that is still so."""
+    """One kind of record. `find` gives the keys of those that may go, `drop` deletes one where that is still so: what
+    hangs on it, and last the record itself.
+    """
 
     what: str
     """In a few words, in the plural."""
@@ -59,7 +61,9 @@ def drop(tx: Tx, kind: Kind, keys: Sequence[dict[str, Any]], before: datetime) -
     gone = 0
     for key in keys:
         given = {**{f"key_{name}": value for name, value in key.items()}, "before": before, "most": 1}
-        gone += sum(tx.count(statement, given) for statement in kind.drop)
+        for beside in kind.drop[:-1]:
+            tx.run(beside, given)
+        gone += tx.count(kind.drop[-1], given)
     return gone
 
 
