@@ -13,6 +13,7 @@ import typer
 from interlock.cli import (
     acting,
     auditing,
+    channels,
     chatting,
     checking,
     database,
@@ -105,6 +106,7 @@ def build() -> typer.Typer:
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
     app.add_typer(workflows.workflow(), name="workflow", rich_help_panel="Missions")
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
+    app.add_typer(channels.channel(), name="channel", rich_help_panel="Agents")
     app.add_typer(database.database(), name="db", rich_help_panel="Start")
     app.add_typer(memories.memory(), name="memory", rich_help_panel="Learning")
     app.add_typer(tokens.token(), name="token", rich_help_panel="Sign off")

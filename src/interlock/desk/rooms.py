@@ -24,7 +24,7 @@ from interlock.store.tx import Tx
 
 __all__ = [
     "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "react",
-    "say",
+    "say", "turns",
 ]  # fmt: skip
 MOST_CHARS = 20_000
 MOST_SHOWN = 200
@@ -88,7 +88,7 @@ def _say(tx: Tx, runtime: Runtime, person: Person, words: Words, now: datetime) 
     row = readable(tx, person, words.channel_id)
     if (before := rooms.said_under(tx, words.key)) is None:
         if row.archived_at is not None:
-            raise UsageError(f"`{row.name}` is archived: open it again with `interlock channel archive --off`")
+            raise UsageError(f"`{row.name}` is archived: open it again with `interlock channel archive {row.name} --off`")
         since = now - timedelta(seconds=60)
         if rooms.count_recent(tx, row.id, words.author, since, MOST_A_MINUTE) >= MOST_A_MINUTE:
             raise Refused(f"{MOST_A_MINUTE} messages within a minute are the most: wait a little")
@@ -151,6 +151,19 @@ def _history(
     root = root_of(tx, row.id, thread)
     assert root is not None
     return messages(tx, rooms.thread(tx, root, most, last))
+
+
+async def turns(office: Office, person: Person, channel_id: str, *, thread: str | None = None) -> list[str]:
+    """The personas whose turn it is in a channel, or in a thread of it, or is still to come, in order.
+
+    Raises Unknown, UsageError for a message that is not of this channel.
+    """
+    return await office.store.read(_turns, person, channel_id, thread)
+
+
+def _turns(tx: Tx, person: Person, channel_id: str, thread: str | None) -> list[str]:
+    row = readable(tx, person, channel_id)
+    return rounds.left(tx, row.id, root_of(tx, row.id, thread))
 
 
 async def react(office: Office, person: Person, message_id: str, emoji: str, *, on: bool = True) -> View:

@@ -37,6 +37,13 @@ _NOW = b("now", type_=_TIME)
 _PLACE = sa.and_(_o.channel_id == b("channel"), _o.thread == b("thread"))
 _FIRST = sa.select(ROUNDS).where(_PLACE).order_by(_o.seq).limit(1)
 _TO_COME = sa.select(_o.waiting).where(_PLACE)
+_LEFT = (
+    sa.select(_o.waiting, _a.persona)
+    .join_from(ROUNDS, RUNS, _r.id == _o.run_id, isouter=True)
+    .join(AGENTS, _a.id == _r.agent_id, isouter=True)
+    .where(_PLACE)
+    .order_by(_o.seq)
+)
 _OF_RUN = sa.select(ROUNDS).where(_o.run_id == b("run"))
 _SET = (
     sa.update(ROUNDS)
@@ -161,6 +168,14 @@ def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -
     )  # fmt: skip
     begun = _go_on(tx, channel.id, place["thread"], now)
     return Spoken(row, True, begun, turns)
+
+
+def left(tx: Tx, channel_id: str, thread: str | None) -> list[str]:
+    """The personas whose turn it is in a place, or is still to come, in order."""
+    found: list[str] = []
+    for row in tx.rows(_LEFT, {"channel": channel_id, "thread": thread or ""}):
+        found += [*([row.persona] if row.persona is not None else []), *row.waiting]
+    return found
 
 
 def depth_of(tx: Tx, run_id: str | None) -> int:

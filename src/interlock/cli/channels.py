@@ -1,0 +1,245 @@
+"""`channel`: the workspace chat on the terminal; each command is one operation of the desk."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+if TYPE_CHECKING:
+    from interlock.app.box import Interlock
+    from interlock.desk.office import Office, Person
+    from interlock.desk.views import View
+
+Name = Annotated[
+    str, typer.Argument(metavar="CHANNEL", help="Its name or id; `@PERSONA` for your conversation with one.")
+]
+Member = Annotated[str | None, typer.Argument(metavar="[WHO]", help="A persona or a person; you, where left out.")]
+Thread = Annotated[str | None, typer.Option("--thread", metavar="MESSAGE", help="In the thread of this message.")]
+InProject = Annotated[str | None, typer.Option("--project", metavar="P", help="Instead of the usual one.")]
+LOOK_S = 0.1
+
+
+def channel() -> typer.Typer:
+    """The commands under `channel`."""
+    group = typer.Typer(help="The workspace chat: channels of people and agents.", no_args_is_help=True)
+    commands: tuple[tuple[str, Callable[..., Any]], ...] = (
+        ("list", listing), ("create", create), ("show", show), ("say", say), ("join", join), ("leave", leave),
+        ("archive", archive),
+    )  # fmt: skip
+    for name, command in commands:
+        group.command(name)(command)
+    return group
+
+
+def listing(
+    archived: Annotated[bool, typer.Option("--archived", help="Archived ones too.")] = False,
+    project: InProject = None,
+    as_json: Json = False,
+) -> None:
+    """The channels that you may read, and who is in them."""
+    from interlock.cli import screen
+    from interlock.desk import rooms
+
+    rows = opening.at_desk(lambda o, p: rooms.channels(o, p, project=project, archived=archived), anew=True)
+    if as_json:
+        return screen.data(rows)
+    return screen.table(
+        ("CHANNEL", "ID", "KIND", ">MESSAGES", "+MEMBERS"),
+        [
+            (
+                _name(row), row["id"], row["kind"] + (" (archived)" if row["archived_at"] else ""), row["messages"],
+                ", ".join(member["name"] for member in row["members"]),
+            )
+            for row in rows
+        ],
+        empty="no channels yet: make one with `interlock channel create NAME --member PERSONA`",
+    )  # fmt: skip
+
+
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, `-` and `_`.")],
+    member: Annotated[
+        list[str] | None, typer.Option("--member", metavar="WHO", help="A persona or a person; may be repeated.")
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Only its members see it.")] = False,
+    topic: Annotated[str, typer.Option("--topic", metavar="TEXT", help="What it is for.")] = "",
+    project: InProject = None,
+    as_json: Json = False,
+) -> None:
+    """Make a channel, with you and others in it."""
+    from interlock.desk import rooms
+
+    async def making(box: "Interlock") -> "View":
+        kind = "private" if private else "channel"
+        return await rooms.create(box.runtime, box.person, name, kind=kind, members=member or (), topic=topic)
+
+    _told(_in_box(making, project), as_json)
+
+
+def show(
+    name: Name,
+    thread: Thread = None,
+    before: Annotated[str | None, typer.Option("--before", metavar="MESSAGE", help="What was said before it.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=200, help="How many at most.")] = 50,
+    project: InProject = None,
+    as_json: Json = False,
+) -> None:
+    """What was said in a channel, oldest first."""
+    from interlock.cli import screen
+    from interlock.desk import rooms
+
+    async def reading(office: "Office", person: "Person") -> "tuple[list[View], datetime]":
+        ident = await rooms.find(office, person, name, project=project)
+        found = await rooms.history(office, person, ident, thread=thread, before=before, most=limit)
+        return found, office.clock.now()
+
+    rows, now = opening.at_desk(reading)
+    if as_json:
+        return screen.data(rows)
+    for row in rows:
+        _line(row, now)
+    if not rows:
+        screen.note("nothing was said here yet")
+    return None
+
+
+def say(
+    name: Name,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What you say; `@name` calls somebody.")],
+    thread: Thread = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch the answers, or only say it.")] = True,
+    project: InProject = None,
+    as_json: Json = False,
+) -> None:
+    """Say something in a channel, and watch the agents answer."""
+    from interlock.cli import screen
+
+    async def saying(box: "Interlock") -> "View":
+        from interlock.desk import rooms
+
+        runtime, person = box.runtime, box.person
+        if name.startswith("@"):
+            ident = str((await rooms.dm(runtime, person, name[1:], project=project))["id"])
+        else:
+            ident = await rooms.find(runtime, person, name, project=project)
+        said = await rooms.say(runtime, person, ident, text, parent_id=thread)
+        answers = await _answers(box, said, silent=as_json) if wait else []
+        return {**said, "answers": answers} if wait else said
+
+    found = _in_box(saying, project)
+    if as_json:
+        screen.data(found)
+    elif not wait:
+        screen.line(found["id"])
+        screen.note("agents answer where `interlock up` runs; look with `interlock channel show`")
+
+
+async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[View]":
+    """What was said in the same place since, until nobody has a turn there any more, or the operator wants to stop."""
+    from interlock.cli import screen
+    from interlock.desk import emergency, rooms
+
+    place, seen = said["parent_id"], said["seq"]
+    answers: list[View] = []
+    with opening.stopping() as asked:
+        await box.start()
+        hindrance = await box.runtime.store.read(emergency.hindrance)
+        if hindrance is not None:
+            screen.note(f"it waits: {hindrance}")
+            return answers
+        while not asked.is_set():
+            left = await rooms.turns(box.runtime, box.person, said["channel_id"], thread=place)
+            rows = await rooms.history(box.runtime, box.person, said["channel_id"], thread=place, most=200)
+            for row in rows:
+                if row["seq"] > seen:
+                    answers.append(row)
+                    if not silent:
+                        _line(row, None)
+            seen = max([seen, *(row["seq"] for row in rows)])
+            if not left:
+                break
+            await asyncio.sleep(LOOK_S)
+    if not answers and not silent:
+        screen.note("nobody has answered")
+    return answers
+
+
+def join(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
+    """Take a persona or a person into a channel, or yourself."""
+    from interlock.desk import rooms
+
+    async def joining(box: "Interlock") -> "View":
+        ident = await rooms.find(box.runtime, box.person, name, project=project)
+        return await rooms.join(box.runtime, box.person, ident, who)
+
+    _told(_in_box(joining, project), as_json)
+
+
+def leave(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
+    """Take a persona or a person out of a channel, or yourself."""
+    from interlock.desk import rooms
+
+    async def leaving(office: "Office", person: "Person") -> "View":
+        return await rooms.leave(office, person, await rooms.find(office, person, name, project=project), who)
+
+    _told(opening.at_desk(leaving), as_json)
+
+
+def archive(
+    name: Name,
+    off: Annotated[bool, typer.Option("--off", help="Open it again.")] = False,
+    project: InProject = None,
+    as_json: Json = False,
+) -> None:
+    """Close a channel to new words; what was said can still be read."""
+    from interlock.desk import rooms
+
+    async def archiving(office: "Office", person: "Person") -> "View":
+        return await rooms.archive(office, person, await rooms.find(office, person, name, project=project), on=not off)
+
+    _told(opening.at_desk(archiving), as_json)
+
+
+def _in_box(work: "Callable[[Interlock], Any]", project: str | None) -> "View":
+    """What `work` makes of an open home that knows the personas."""
+    opening.load_everything()
+
+    async def whole() -> "View":
+        from interlock.app.box import Interlock
+
+        async with Interlock.open(surface="cli", project=project) as box:
+            found: View = await work(box)
+            return found
+
+    return opening.run(whole())
+
+
+def _told(found: "View", as_json: bool) -> None:
+    from interlock.cli import screen
+
+    if as_json:
+        return screen.data(found)
+    state = "archived" if found["archived_at"] else ", ".join(each["name"] for each in found["members"]) or "nobody"
+    return screen.line(f"{_name(found)} ({found['id']}): {state}")
+
+
+def _line(row: "View", now: datetime | None) -> None:
+    """A message: who, when, its words, signs and replies, and its id for threads."""
+    from interlock.cli import screen
+
+    when = f" {screen.ago(row['created_at'], now)}" if now is not None else ""
+    more = [f"{sign['emoji']} {len(sign['by'])}" for sign in row["reactions"]]
+    more += [f"{row['replies']} in its thread"] if row["replies"] else []
+    tail = f"  [{', '.join(more)}]" if more else ""
+    screen.line(f"{row['name']}{when} ({row['id']}){tail}", style="bold")
+    for line in str(row["text"]).splitlines():
+        screen.line(f"  {line}")
+
+
+def _name(row: "View") -> str:
+    return f"@{row['name']}" if row["kind"] == "dm" else f"#{row['name']}"
