@@ -88,7 +88,8 @@ def _say(tx: Tx, runtime: Runtime, person: Person, words: Words, now: datetime) 
     row = readable(tx, person, words.channel_id)
     if (before := rooms.said_under(tx, words.key)) is None:
         if row.archived_at is not None:
-            raise UsageError(f"`{row.name}` is archived: open it again with `interlock channel archive {row.name} --off`")
+            again = f"interlock channel archive {row.name} --off"
+            raise UsageError(f"`{row.name}` is archived: open it again with `{again}`")
         since = now - timedelta(seconds=60)
         if rooms.count_recent(tx, row.id, words.author, since, MOST_A_MINUTE) >= MOST_A_MINUTE:
             raise Refused(f"{MOST_A_MINUTE} messages within a minute are the most: wait a little")
