@@ -124,9 +124,10 @@ async def test_a_conversation_goes_back_as_it_came() -> None:
 
 
 async def test_the_request_carries_prompt_tools_and_cache_marks() -> None:
+    does = "does this and that, " * 200
     asked = request(
         system=(SystemPart("identity", "you are"), SystemPart("date", "today", stable=False)),
-        tools=(ToolSpec("f", "does", {"type": "object"}),),
+        tools=(ToolSpec("f", does, {"type": "object"}),),
         thinking="adaptive",
         effort="low",
         temperature=0.7,
@@ -142,7 +143,7 @@ async def test_the_request_carries_prompt_tools_and_cache_marks() -> None:
         "thinking": {"type": "adaptive"},
         "output_config": {"effort": "low"},
         "system": [{"type": "text", "text": "you are", **cache}, {"type": "text", "text": "today"}],
-        "tools": [{"name": "f", "description": "does", "input_schema": {"type": "object"}, **cache}],
+        "tools": [{"name": "f", "description": does, "input_schema": {"type": "object"}, **cache}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": "hello", **cache}]}],
     }
     assert sent.headers["authorization"] == f"Bearer {KEY}"

@@ -31,13 +31,12 @@ def named_for(runtime: Runtime, brief: Brief, persona: Persona) -> str | None:
     return of_mission or persona.model or by_task or runtime.settings.model
 
 
-def stand_ins(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[str, ...]:
+def stand_ins(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[str | None, ...]:
     """What is tried in turn where a run's model cannot be used: its persona's fallbacks, or those of the settings.
 
-    The one that was named for the run comes last, for a run that has another one meanwhile.
+    The one that was named for the run, or the usual one, comes last, for a run that has another one meanwhile.
     """
-    named = named_for(runtime, brief, persona)
-    return (*(persona.fallbacks or runtime.settings.fallbacks), *((named,) if named else ()))
+    return (*(persona.fallbacks or runtime.settings.fallbacks), named_for(runtime, brief, persona))
 
 
 async def candidates(
@@ -50,11 +49,11 @@ async def candidates(
     """
     seen = {now, *refused}
     for named in stand_ins(runtime, brief, persona):
-        if named in seen:
-            continue
-        seen.add(named)
         try:
             ref = runtime.models.resolve(named)
+            if str(ref) in seen:
+                continue
+            seen.add(str(ref))
             model = await runtime.models.get(ref)
         except UsageError:
             continue
@@ -80,6 +79,7 @@ async def chosen(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[Cand
     named = brief.run.model or named_for(runtime, brief, persona)
     try:
         ref = runtime.models.resolve(named)
+        named = str(ref)
         return Candidate(ref, await runtime.models.get(ref)), None
     except UsageError as error:
         if named is not None:

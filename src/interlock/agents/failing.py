@@ -167,7 +167,9 @@ async def _outage(session: Session, failed: Failed, *, called: bool) -> Ending |
     if not called:
         wait_s = failed.error.retry_after_s or 0
     else:
-        wait_s = max(OUTAGE_WAITS_S[tries] if error.retryable else KEY_WAIT_S, error.retry_after_s or 0)
+        rests_s = session.runtime.circuits.wait_s(session.ref.provider, session.runtime.clock.monotonic())
+        usual_s = OUTAGE_WAITS_S[tries] if error.retryable else KEY_WAIT_S
+        wait_s = max(usual_s, error.retry_after_s or 0, rests_s)
     due_at = later(session.now(), wait_s)
     await session.write(
         _put_off, session.claim, session.spender, failed.settlement, error, due_at, called, session.now()

@@ -20,6 +20,7 @@ from interlock.llm.messages import (
     ToolSpec,
     ToolUse,
 )
+from interlock.llm.tokens import message_tokens, text_tokens, tool_tokens
 
 _CACHE = {"type": "ephemeral"}
 """INVARIANT: five minutes, the shortest and cheapest; `prices.worst_case` counts on it."""
@@ -28,23 +29,34 @@ OF_CALL = "tool_call"
 """The type of the opaque block that has the fields of a call that only the API understands."""
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]+")
 _MARKABLE = (Text, ToolResult, ToolUse, Image)
+_LEAST_CACHED = 1024
+_LEAST_CACHED_BY = (
+    (re.compile(r"claude-(opus-4-[56]|haiku-4-5)"), 4096),
+    (re.compile(r"claude-(sonnet-4-6|haiku-3|3-5-haiku|3-haiku)"), 2048),
+)
+"""Tokens of the shortest prefix that is cached, by model.
+
+Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations.
+"""
 
 
 def request_body(request: ModelRequest, provider: str) -> dict[str, Any]:
     """The JSON body without `stream`.
 
-    Cache breakpoints stand on the last tool, the last stable system part and the end of the conversation.
+    Cache breakpoints stand on the last tool, the last stable system part, the end of the conversation, and where the
+    conversation ended in the call before: the API looks for what it has only 20 blocks back from each, and a turn can
+    be longer. There is none behind so little that it would not be cached.
     A temperature is never sent: the API refuses it. Opaque blocks of other providers are left out.
     """
-    body: dict[str, Any] = {
-        "model": request.model,
-        "max_tokens": request.max_tokens,
-        "messages": _messages(request.messages, provider),
-    }
-    if system := _system(request.system):
-        body["system"] = system
+    least = next((tokens for names, tokens in _LEAST_CACHED_BY if names.match(request.model)), _LEAST_CACHED)
+    stable = sum(tool_tokens(tool) for tool in request.tools)
+    body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
     if request.tools:
-        body["tools"] = _tools(request.tools)
+        body["tools"] = _tools(request.tools, is_marked=stable >= least)
+    stable += sum(text_tokens(part.text) for part in request.system if part.stable)
+    body["messages"] = _messages(request.messages, provider, least - stable)
+    if system := _system(request.system, is_marked=stable >= least):
+        body["system"] = system
     if request.thinking is not None:
         body["thinking"] = {"type": request.thinking}
     if request.effort is not None:
@@ -52,36 +64,49 @@ def request_body(request: ModelRequest, provider: str) -> dict[str, Any]:
     return body
 
 
-def _system(parts: tuple[SystemPart, ...]) -> list[dict[str, Any]]:
+def _system(parts: tuple[SystemPart, ...], *, is_marked: bool) -> list[dict[str, Any]]:
     said = [part for part in parts if part.text.strip()]
     out: list[dict[str, Any]] = [{"type": "text", "text": part.text} for part in said]
     stable = [i for i, part in enumerate(said) if part.stable]
-    if stable:
+    if stable and is_marked:
         out[stable[-1]]["cache_control"] = _CACHE
     return out
 
 
-def _tools(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
+def _tools(tools: tuple[ToolSpec, ...], *, is_marked: bool) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)} for tool in tools
     ]
-    out[-1]["cache_control"] = _CACHE
+    if is_marked:
+        out[-1]["cache_control"] = _CACHE
     return out
 
 
-def _messages(messages: tuple[Message, ...], provider: str) -> list[dict[str, Any]]:
+def _messages(messages: tuple[Message, ...], provider: str, least: int) -> list[dict[str, Any]]:
+    """The conversation, marked at its end and where it ended before, each behind at least so many of its tokens."""
     out: list[dict[str, Any]] = []
-    for position, message in enumerate(messages, start=1):
+    ends, tokens = _ends(messages), 0
+    for position, message in enumerate(messages):
         kept = _kept(message, provider)
         content = [_block(block) for block in kept]
         _complete_calls(message, content, provider)
-        if position == len(messages):
-            _mark_end(kept, content)
         if message.role == "user":
-            content.sort(key=lambda block: block["type"] != "tool_result")
+            order = sorted(range(len(kept)), key=lambda at: content[at]["type"] != "tool_result")
+            kept, content = [kept[at] for at in order], [content[at] for at in order]
+        if tokens < least:
+            tokens += message_tokens(message)
+        if position in ends and tokens >= least:
+            _mark_end(kept, content)
         if content:
             out.append({"role": message.role, "content": content})
     return out
+
+
+def _ends(messages: tuple[Message, ...]) -> tuple[int, ...]:
+    """Where the conversation ends, and where it ended when the model was last asked."""
+    last = len(messages) - 1
+    before = next((at for at in range(last - 1, -1, -1) if messages[at].role == "user"), None)
+    return (last,) if before is None else (before, last)
 
 
 def _kept(message: Message, provider: str) -> list[Block]:

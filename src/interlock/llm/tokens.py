@@ -47,7 +47,7 @@ def estimate_prompt_tokens(request: ModelRequest) -> int:
     """About how many tokens go in: system, tools and messages; rather too many than too few."""
     total = sum(text_tokens(part.text) for part in request.system)
     if request.tools:
-        total += TOOL_PROMPT_TOKENS + sum(_tool_tokens(tool) for tool in request.tools)
+        total += TOOL_PROMPT_TOKENS + sum(tool_tokens(tool) for tool in request.tools)
     return total + sum(message_tokens(message) for message in request.messages)
 
 
@@ -56,7 +56,8 @@ def message_tokens(message: Message) -> int:
     return MESSAGE_TOKENS + sum(block_tokens(block) for block in message.blocks)
 
 
-def _tool_tokens(tool: ToolSpec) -> int:
+def tool_tokens(tool: ToolSpec) -> int:
+    """About how many tokens the offer of a tool is."""
     found = _tools.get(tool)
     if found is None:
         text = tool.name + tool.description + json.dumps(dict(tool.input_schema))

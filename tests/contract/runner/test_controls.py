@@ -219,7 +219,7 @@ async def test_stop_between_two_calls_keeps_the_first_and_prevents_the_second(
 
 async def test_pause_ends_the_wait_for_another_try(store: CountingStore, tmp_path: Path) -> None:
     busy = ModelError(ModelFault.OVERLOADED, "busy", provider="anthropic")
-    retry = {"base_s": 3_000.0, "cap_s": 3_000.0}
+    retry = {"base_s": 900.0, "cap_s": 900.0}
     stage = await staged(store, tmp_path, ScriptedModel(busy, "done"), retry=retry)
     run = await stage.think()
     async with working(stage):

@@ -55,16 +55,56 @@ def test_thinking_and_effort_are_sent_only_when_asked_for() -> None:
     assert asked["output_config"] == {"effort": "low"}
 
 
+LONG = "word " * 700
+"""Enough to be cached."""
+
+
+def marked(made: dict[str, Any]) -> list[str]:
+    """What a request has breakpoints on, in the order of its prefix."""
+    parts = [(tool["name"], tool) for tool in made.get("tools", ())]
+    parts += [(part["text"].strip(), part) for part in made.get("system", ())]
+    parts += [
+        (block.get("text") or block["type"], block) for message in made["messages"] for block in message["content"]
+    ]
+    assert all(part["cache_control"] == EPHEMERAL for _, part in parts if "cache_control" in part)
+    return [name for name, part in parts if "cache_control" in part]
+
+
+TOOLS = (ToolSpec("a", LONG, {"type": "object"}), ToolSpec("b", "", {"type": "object"}))
+SYSTEM = (SystemPart("identity", "you"), SystemPart("persona", "are"), SystemPart("date", "now", stable=False))
+
+
 def test_the_cache_ends_at_the_last_stable_part_the_last_tool_and_the_last_block() -> None:
-    tools = (ToolSpec("a", "", {"type": "object"}), ToolSpec("b", "", {"type": "object"}))
-    system = (SystemPart("identity", "you"), SystemPart("persona", "are"), SystemPart("date", "now", stable=False))
-    made = body(
-        user(Text("one")), assistant(Text("two")), user(Text("three"), Text("four")), tools=tools, system=system
-    )
-    assert [part.get("cache_control") for part in made["system"]] == [None, EPHEMERAL, None]
-    assert [tool.get("cache_control") for tool in made["tools"]] == [None, EPHEMERAL]
-    marks = [block.get("cache_control") for message in made["messages"] for block in message["content"]]
-    assert marks == [None, None, None, EPHEMERAL]
+    conversation = user(Text("one")), assistant(Text("two")), user(Text("three"), Text("four"))
+    assert marked(body(*conversation, tools=TOOLS, system=SYSTEM)) == ["b", "are", "one", "four"]
+
+
+def test_the_cache_ends_too_where_the_call_before_ended_however_long_the_turn_was_since() -> None:
+    calls = [ToolUse(str(n), "a", {}) for n in range(60)]
+    results = [ToolResult(str(n), "found") for n in range(60)]
+    earlier = user(Text("one")), assistant(Text("two")), user(Text("three"))
+    now = body(*earlier, assistant(*calls), user(*results), tools=TOOLS, system=SYSTEM)
+    assert marked(now) == ["b", "are", "three", "tool_result"]
+    assert marked(body(*earlier, tools=TOOLS, system=SYSTEM))[-1] == "three"
+
+
+def test_a_turn_that_the_provider_paused_is_marked_where_it_ends() -> None:
+    paused = user(Text("one")), assistant(Text("two"))
+    assert marked(body(*paused, tools=TOOLS)) == ["b", "one", "two"]
+
+
+def test_what_is_too_short_to_be_cached_has_no_breakpoint() -> None:
+    assert marked(body(user(Text("one")), assistant(Text("two")), user(Text("three")), system=SYSTEM)) == []
+    grown = body(user(Text("one")), assistant(Text("two")), user(Text("three"), Text(LONG)), system=SYSTEM)
+    assert marked(grown) == [LONG]
+    assert marked(body(user(Text("one")), tools=TOOLS[1:], system=(SystemPart("a", LONG),))) == [
+        LONG.strip(), "one",
+    ]  # fmt: skip
+
+
+def test_some_models_cache_only_what_is_longer() -> None:
+    for name, found in (("claude-sonnet-5-5", ["b", "hi"]), ("claude-haiku-4-5", [])):
+        assert marked(request_body(ModelRequest(name, (), (user(Text("hi")),), TOOLS), "anthropic")) == found
 
 
 def test_a_prompt_without_a_stable_part_is_not_marked() -> None:
@@ -83,7 +123,7 @@ def test_thinking_goes_back_unchanged() -> None:
 
 def test_blocks_of_the_provider_itself_go_back_unchanged_even_at_the_end() -> None:
     assert sent(SEARCHED) == [SEARCHED.data]
-    assert body(assistant(Text("so"), SEARCHED))["messages"][0]["content"] == [
+    assert body(assistant(Text("so"), SEARCHED), system=(SystemPart("a", LONG),))["messages"][0]["content"] == [
         {"type": "text", "text": "so", "cache_control": EPHEMERAL},
         SEARCHED.data,
     ]
@@ -109,7 +149,7 @@ def test_results_come_before_words() -> None:
     content = body(user(Text("look"), ToolResult("c1", "found"), ToolResult("c2", "no", is_error=True)))
     assert content["messages"][0]["content"] == [
         {"type": "tool_result", "tool_use_id": "c1", "content": "found"},
-        {"type": "tool_result", "tool_use_id": "c2", "content": "no", "is_error": True, "cache_control": EPHEMERAL},
+        {"type": "tool_result", "tool_use_id": "c2", "content": "no", "is_error": True},
         {"type": "text", "text": "look"},
     ]
 
@@ -124,7 +164,8 @@ def test_a_call_goes_back_as_an_object_even_if_its_arguments_were_none(call: Too
 
 def test_a_picture_goes_as_base64() -> None:
     shown = body(user(Image("image/png", "QUJD")), assistant(Text("nice")))["messages"][0]["content"]
-    assert shown == [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}]
+    sent_as = {"type": "base64", "media_type": "image/png", "data": "QUJD"}
+    assert shown == [{"type": "image", "source": sent_as, "cache_control": EPHEMERAL}]
 
 
 def test_what_other_providers_draw_and_number_is_made_to_fit() -> None:
