@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import audit, controls, details, emergency, goals, lessons, listings, money, signing
+from interlock.desk import audit, controls, details, emergency, goals, lessons, listings, money, sessions, signing
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
 from interlock.web.premises import Here, Premises, Who, project_of, require_within
@@ -64,6 +64,7 @@ def add_to(router: APIRouter) -> None:
         ("GET", "/api/agents", agents, 200),
         ("POST", "/api/agents/{ident}/quarantine", quarantine, 200),
         ("POST", "/api/agents/{ident}/release", release, 200),
+        ("POST", "/api/agents/{ident}/reset", reset, 200),
         ("POST", "/api/squad/{control}", squad, 200),
         ("GET", "/api/runs", runs, 200),
         ("GET", "/api/runs/{ident}", run, 200),
@@ -143,6 +144,15 @@ async def release(ident: Ident, here: Here, who: Who) -> View:
     """Ends a quarantine."""
     _require_all(who)
     return await emergency.release(here.live.runtime, who.person, ident)
+
+
+async def reset(ident: Ident, here: Here, who: Who) -> View:
+    """Begins a conversation anew: an agent's by its id, or the person's own with a persona."""
+    if who.project is not None:
+        own = await listings.agents(here.live.runtime, project=who.project)
+        if ident not in {name for each in own for name in (each["id"], each["persona"])}:
+            raise Refused(f"`{ident}` is no agent of the project `{who.project}`, and the token is good for no other")
+    return await sessions.reset(here.live.runtime, who.person, ident, project=who.project)
 
 
 async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:

@@ -159,6 +159,8 @@ async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, m
         first, again = await asyncio.gather(*(home.post("/api/agents/research/chat", body) for _ in range(2)))
         mission = await home.post("/api/missions", {"goal": "Compare the vendors", "idempotency_key": "m"}, status=201)
         assert (await home.get(f"/api/missions/{mission['id']}"))["goal"] == "Compare the vendors"
+        anew = await home.post("/api/agents/research/reset", {})
+    assert len(anew["agents"]) == 1
     assert first == again
     assert first["response"] == "Yes."
     assert set(first) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
