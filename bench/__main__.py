@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
+    "adapters",
     "approvals",
     "policy_decision",
     "runs",

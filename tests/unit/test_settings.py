@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from interlock.core.errors import ConfigError
-from interlock.settings import Settings, load_settings
+from interlock.settings import KEY_VARIABLES, Settings, load_settings
 
 
 def faults(cwd: Path, text: str = "", env: dict[str, str] | None = None, **overrides: object) -> list[str]:
@@ -65,6 +65,26 @@ def test_keys_come_from_each_providers_variable_or_the_one_that_is_named(tmp_pat
     assert settings.provider("anthropic").base_url == "http://127.0.0.1:7"
 
 
+def test_every_provider_has_the_variable_of_its_key(tmp_path: Path) -> None:
+    env = {variable: f"key of {name}" for name, variable in KEY_VARIABLES.items()}
+    settings = load_settings(tmp_path, {**env, "OPENAI_BASE_URL": "http://127.0.0.1:5/v1"}, {})
+    assert {name: settings.key(name) for name in KEY_VARIABLES} == {name: f"key of {name}" for name in KEY_VARIABLES}
+    assert (len(KEY_VARIABLES), KEY_VARIABLES["google"]) == (10, "GEMINI_API_KEY")
+    assert settings.provider("openai").base_url == "http://127.0.0.1:5/v1"
+
+
+def test_a_provider_of_ones_own_says_what_it_speaks_and_wants_to_hear(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text(
+        "providers:\n  in-house:\n    base_url: http://127.0.0.1:1/v1\n    protocol: anthropic\n"
+        "    headers: {X-Tenant: hush-7}\n"
+    )
+    settings = load_settings(tmp_path, {"IN_HOUSE_API_KEY": "k"}, {})
+    given = settings.provider("in-house")
+    assert (given.protocol, settings.key("in-house")) == ("anthropic", "k")
+    assert given.headers["X-Tenant"].get_secret_value() == "hush-7"
+    assert "hush-7" not in repr(settings)
+
+
 def test_secrets_are_never_printed(tmp_path: Path) -> None:
     env = {
         "ANTHROPIC_API_KEY": "hush-1",
@@ -120,6 +140,8 @@ def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_pat
         ("personas: [nowhere]\n", "there is no folder"),
         ("- a list\n", "settings are `key: value` lines"),
         ("providers: {groq: {base_url: 'ftp://x'}}\n", "expected a URL"),
+        ("providers: {x: {protocol: grpc}}\n", "should be 'openai' or 'anthropic'"),
+        ("providers: {x: {headers: {'a b': c}}}\n", "`a b` is no name of a header"),
         ("model: a/b\nmodel: c/d\n", "model"),
     ],
 )

@@ -114,13 +114,22 @@ def _instructions(settings: Settings) -> Iterator[Finding]:
 
 def _model(settings: Settings) -> Iterator[Finding]:
     for name in sorted(settings.providers):
-        key = settings.key(name)
+        key, given = settings.key(name), settings.provider(name)
         if key is not None:
             yield _key(name, key)
+        if given.base_url is not None:
+            spoken = f", speaks {given.protocol}" if given.protocol else ""
+            yield Finding("provider", "ok", f"{name}: at {_without_user(given.base_url)}{spoken}")
     try:
         yield Finding("model", "ok", str(Models(parts.providers_of(settings)).resolve(settings.model)))
     except InterlockError as error:
         yield Finding("model", "warning", str(error))
+
+
+def _without_user(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
 
 
 def _key(provider: str, key: str) -> Finding:

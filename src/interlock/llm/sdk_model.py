@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -94,7 +95,6 @@ class SdkModel(ABC):
         variable = endpoint.key_variable
         if not self._key.isascii() or not self._key.isprintable() or not self._key or " " in self._key:
             raise UsageError(f"{variable} does not hold a key: copy it again, without quotes or line breaks")
-        self._trust = httpx2.create_ssl_context()
         try:
             self._client = self._make_client(self._key, self._connections())
         except httpx2.InvalidURL as error:
@@ -220,7 +220,7 @@ class SdkModel(ABC):
         return self._pools[-1]
 
     def _connections(self) -> Any:
-        return self.sdk.DefaultAsyncHttpxClient(verify=self._trust)
+        return self.sdk.DefaultAsyncHttpxClient(verify=_trusted())
 
     def _fault(self, error: Exception, assembly: Assembly, request: ModelRequest) -> ModelError:
         match error:
@@ -293,6 +293,14 @@ class SdkModel(ABC):
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if len(self._key) >= _KEY_CHARS else text
+
+
+@cache
+def _trusted() -> Any:
+    """The certificates that are trusted, read once: that takes longer than a call."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _input_of(request: ModelRequest) -> Usage:

@@ -83,6 +83,11 @@ class ScriptedApi(ABC):
         """Scheme, host and port."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    @abstractmethod
+    def base_url(self) -> str:
+        """What the base URL of a provider must be."""
+
     @abstractmethod
     def whole(self, answer: Any, request: Request) -> bytes:
         """The answer as one JSON body."""
@@ -269,7 +274,7 @@ def _head(status: int, content_type: str, headers: Mapping[str, str]) -> bytes:
 async def serve(api: ScriptedApi) -> None:
     """Serves until it is killed, after one line that says where."""
     async with api:
-        sys.stdout.write(f"listening on {api.address}\n")
+        sys.stdout.write(f"listening on {api.base_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
 

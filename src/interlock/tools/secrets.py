@@ -199,6 +199,8 @@ def known_values(settings: Settings) -> Iterable[tuple[str, str]]:
     for provider, given in settings.providers.items():
         if given.api_key is not None:
             yield f"the key of {provider}", given.api_key.get_secret_value()
+        for header, value in given.headers.items():
+            yield f"the header {header} of {provider}", value.get_secret_value()
     for part, name in (
         ("brave", "api_key"), ("postal", "api_key"), ("smtp", "password"), ("slack", "bot_token"),
         ("slack", "signing_secret"), ("slack", "app_token"), ("telegram", "bot_token"), ("telegram", "webhook_secret"),

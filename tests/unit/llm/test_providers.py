@@ -1,5 +1,8 @@
 """Which model is meant, and what is said where none can be."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from interlock.core.errors import UsageError
@@ -117,3 +120,11 @@ def test_every_default_model_that_is_one_model_is_known_and_has_a_price(provider
 def test_an_unknown_model_gets_cautious_assumptions_and_a_dated_one_those_of_its_model() -> None:
     assert model_info(ModelRef("anthropic", "claude-unknown")).context_tokens == 200_000
     assert model_info(ModelRef("anthropic", "claude-opus-5-5-20261001")).max_output_tokens == 128_000
+
+
+def test_the_page_on_providers_has_each_with_its_key_and_default() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    told = {name: (key.strip("`"), model.strip("`")) for name, key, model in rows}
+    known = [name for name in FACTORIES if name != "rehearsal"]
+    assert told == {n: (KEY_VARIABLES.get(n, "none"), DEFAULT_MODELS.get(n, "name one")) for n in known}

@@ -27,6 +27,7 @@ from interlock.llm.rehearsal.learning import lessons
 from interlock.llm.rehearsal.planning import plan
 from interlock.llm.rehearsal.protocol import Brief, Kind, read_brief
 from interlock.llm.rehearsal.routing import route
+from interlock.llm.rehearsal.talking import talk
 from interlock.llm.rehearsal.voting import vote
 from interlock.llm.rehearsal.working import Turn, next_turn
 
@@ -87,16 +88,7 @@ def _turn(brief: Brief, request: ModelRequest, room: int) -> Turn:
         case Kind.TASK:
             return next_turn(brief, request.tools, room)
         case Kind.CHAT:
-            return Turn(_chat(brief))
-
-
-def _chat(brief: Brief) -> str:
-    who = f" in the part of {brief.persona}" if brief.persona else ""
-    asked = f" You wrote: “{brief.title[:200]}”." if brief.title else ""
-    return (
-        f"This is the offline model{who}.{asked} I rehearse plans, tool calls and deliverables, "
-        "but I don't know anything: for a real answer choose a real model."
-    )
+            return talk(brief, request)
 
 
 def _uses(brief: Brief, request: ModelRequest, turn: Turn) -> list[ToolUse]:
