@@ -34,7 +34,7 @@ def write(
         MemoryVersion, subject_id=subject_id, version=version, content=kept, author_kind=str(author.kind),
         author_id=author.id, reason=reason, created_at=now,
     )  # fmt: skip
-    observe(tx, "memory_written", subject=subject_id, version=version, reason=reason, by=str(author.kind))
+    observe(tx, "memory_written", memory_id=subject_id, version=version)
 
 
 def of(tx: Tx, subject_id: str) -> list[Any]:

@@ -68,6 +68,7 @@ LOGS: Mapping[str, LogWords] = MappingProxyType(
             "memory update: lesson written",
             _same("run_id", "lesson_id", "version", "lesson_kind", "confidence", "status"),
         ),
+        "memory_written": LogWords("memory update: written", _same("run_id", "memory_id", "version")),
     }
 )
 COUNTERS: Mapping[str, str] = MappingProxyType(
@@ -96,7 +97,7 @@ ATTRIBUTES: Mapping[str, str] = MappingProxyType(
             for name in (
                 "run_id run_kind mission_id task_id agent_id cause step risk effect rules status stop_reason reason "
                 "simulated count lessons left_out approval_id approval_kind verdict surface edited decision kept "
-                "lesson_id lesson_kind version confidence of"
+                "lesson_id lesson_kind memory_id version confidence of"
             ).split()
         },
     }
