@@ -40,8 +40,8 @@ class Layer:
     def text(self, data: PromptData) -> str:
         """The layer as a model may see it. Raises whatever is wrong with it."""
         said = self.render(data).strip()
-        if not self.by_line:
-            return storable(data.clean(said))
+        if not said or not self.by_line:
+            return said and storable(data.clean(said))
         if data.clean_lines is not None:
             return storable(data.clean_lines(said))
         return storable("\n".join(map(data.clean, said.split("\n"))))
