@@ -243,7 +243,7 @@ def _mark(tx: Tx, claim: Claim, place: Place, now: datetime, step_id: str | None
 async def _shown_again(session: Session, rows: Sequence[Any], place: Place) -> None:
     """The conversation as it reads from the marker on, now and after any restart."""
     run = session.claim.run
-    marker = await session.runtime.store.read(markers.then, run.agent_id, run.id, rows[0].created_at)
+    marker = await session.runtime.store.read(markers.then, run, rows[0].created_at)
     assert marker is not None
     history = window.left(session.brief.history, marker)
     session.brief = replace(session.brief, marker=marker, history=history)

@@ -15,6 +15,7 @@ from interlock.agents import (
     choosing,
     conversation,
     failing,
+    imported,
     learning,
     rounds,
     routing,
@@ -163,6 +164,7 @@ def _taint(brief: Brief) -> frozenset[str]:
     labels = frozenset(brief.run.labels).union(brief.background.labels, *said.values())
     if brief.marker is not None:
         labels = labels.union(brief.marker.labels)
+    labels |= imported.labels(brief.history, brief.marker)
     if brief.look is not None:
         labels |= brief.look.labels
     return labels if brief.words is None else labels | brief.words.labels

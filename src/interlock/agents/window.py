@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.agents.conversation import SYSTEM, USER, messages_of
+from interlock.agents.imported import tamed, told
 from interlock.agents.mending import mended
 from interlock.llm.messages import Message, Text
+from interlock.store import markers
 
 
 def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
@@ -17,9 +19,9 @@ def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
     `history` are rows of runs from the marker on; of the run in which it stands, those before its place are left out.
     Source: rows E13, E14.
     """
+    kept = [tamed(row) for row in history if marker is None or not _is_summed_up(row, marker)]
     if marker is None:
-        return mended(messages_of(history))
-    kept = [row for row in history if not _is_summed_up(row, marker)]
+        return mended(messages_of(kept))
     return mended([*_in_place(marker), *messages_of(kept)])
 
 
@@ -48,4 +50,5 @@ def _is_summed_up(row: Any, marker: Any) -> bool:
 
 def _in_place(marker: Any) -> list[Message]:
     """What is told in place of what a marker leaves out."""
-    return [Message("user", (Text(marker.summary),))] if marker.summary else []
+    said = told(marker) if marker.kind == markers.IMPORT else marker.summary
+    return [Message("user", (Text(said),))] if said else []

@@ -31,6 +31,7 @@ from interlock.cli import (
     scheduling,
     secrets,
     serving,
+    sessions,
     signing,
     starting,
     tokens,
@@ -82,7 +83,15 @@ def build() -> typer.Typer:
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
         (
             "Agents",
-            [chatting.chat, looking.agents, queues.queue, looking.trace, emergency.quarantine, emergency.release],
+            [
+                chatting.chat,
+                looking.agents,
+                queues.queue,
+                looking.trace,
+                sessions.reset,
+                emergency.quarantine,
+                emergency.release,
+            ],
         ),
         ("Learning", [lessons.learn]),
         ("Money and rules", [money.prices]),
@@ -104,6 +113,12 @@ def build() -> typer.Typer:
         for verb, command in more.items():
             group.command(verb)(command)
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
+    _with_groups(app)
+    return app
+
+
+def _with_groups(app: typer.Typer) -> None:
+    """Adds the commands that have commands of their own beneath them."""
     app.add_typer(workflows.workflow(), name="workflow", rich_help_panel="Missions")
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(channels.channel(), name="channel", rich_help_panel="Agents")
@@ -113,9 +128,9 @@ def build() -> typer.Typer:
     app.add_typer(people.people(), name="people", rich_help_panel="Sign off")
     app.add_typer(auditing.audit(), name="audit", rich_help_panel="Money and rules")
     app.add_typer(secrets.secrets(), name="secrets", rich_help_panel="Money and rules")
+    app.add_typer(sessions.session(), name="session", rich_help_panel="Agents")
     app.add_typer(policy.policy(), name="policy", rich_help_panel="Money and rules")
     app.add_typer(checking.persona(), name="persona", rich_help_panel="Money and rules")
-    return app
 
 
 def unless_subcommand(listing: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, UsageError
-from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, signing, talking
+from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, sessions, signing, talking
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, meant, named, spelled
@@ -257,6 +257,11 @@ async def _release(desk: Desk) -> Card:
     )
 
 
+async def _reset(desk: Desk) -> Card:
+    done = await sessions.reset(desk.runtime, desk.person, desk.only_ident())
+    return replies.said(f"{done['persona']} begins anew", "What was said before is left out from now on.")
+
+
 async def _budget(desk: Desk) -> Card:
     desk.alone()
     return replies.budget_card(await money.budget(desk.runtime))
@@ -289,6 +294,7 @@ HANDLERS: Mapping[str, Handler] = {
     "stop": _control(emergency.stop),
     "quarantine": _quarantine,
     "release": _release,
+    "reset": _reset,
     "budget": _budget,
     "learn": _learn,
     "help": _help,

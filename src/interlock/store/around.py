@@ -79,7 +79,7 @@ def of(tx: Tx, run: Any, *, turns: Callable[[Any], int], rows_a_turn: int, also:
 
 
 def _marker(tx: Tx, run: Any, agent: Any, messages: list[Any]) -> Any | None:
-    return markers.then(tx, agent.id, run.id, messages[0].created_at) if messages else markers.latest(tx, agent.id)
+    return markers.then(tx, run, messages[0].created_at) if messages else markers.latest(tx, agent.id)
 
 
 def _history(run: Any, messages: list[Any], marker: Any | None, turns: int, most: int) -> Ask:

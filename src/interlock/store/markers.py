@@ -24,11 +24,17 @@ _OF = sa.select(MARKERS).where(_k.agent_id == b("agent"))
 LATEST = _OF.order_by(_k.from_seq.desc(), _k.id.desc()).limit(1)
 """The one that holds for an agent (`agent`) now; of two, the one that leaves more out."""
 THEN = (
-    _OF.where(sa.or_(_k.made_by == b("run_"), _k.created_at <= b("began", type_=UTCDateTime())))
+    _OF.where(
+        sa.or_(
+            _k.made_by == b("run_"),
+            sa.and_(_k.from_seq <= b("place"), _k.created_at <= b("began", type_=UTCDateTime())),
+        )
+    )
     .order_by((_k.made_by == b("run_")).desc(), _k.from_seq.desc(), _k.id.desc())
     .limit(1)
 )
-"""The one that holds for a run (`run_`) of an agent (`agent`) that began at `began`: its own, else the one of then."""
+"""The one that holds for a run (`run_`) of an agent (`agent`) that began at `began`: its own, else the one of then; a
+history that begins after the `place` of the run in its mailbox was begun without it."""
 _ALL = _OF.order_by(_k.id)
 _MOVE = (
     sa.update(_AGENTS)
@@ -70,9 +76,9 @@ def latest(tx: Tx, agent_id: str) -> Any | None:
     return tx.one(LATEST, {"agent": agent_id})
 
 
-def then(tx: Tx, agent_id: str, run_id: str, began: datetime) -> Any | None:
+def then(tx: Tx, run: Any, began: datetime) -> Any | None:
     """The marker that holds for a run that has begun: the last that it made itself, else the one as it began."""
-    return tx.one(THEN, {"agent": agent_id, "run_": run_id, "began": began})
+    return tx.one(THEN, {"agent": run.agent_id, "run_": run.id, "place": run.seq, "began": began})
 
 
 def of_agent(tx: Tx, agent_id: str) -> list[Any]:

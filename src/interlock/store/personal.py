@@ -58,7 +58,7 @@ _WHO = b("who", type_=sa.String())
 _THEIR_COMMENTS = sa.and_(_tm.author_kind == "human", _tm.author_id == _WHO)
 _THEIR_MOVES = sa.and_(_tr.actor_kind == "human", _tr.actor_id == _WHO)
 _THEIR_CHATS = sa.and_(
-    _r.kind.in_(("chat", "route")), _r.cause_kind.in_(("message", "room", "comment")), _r.cause_id == _WHO
+    _r.kind.in_(("chat", "route")), _r.cause_kind.in_(("message", "room", "comment", "import")), _r.cause_id == _WHO
 )  # fmt: skip
 _THEIR_WORDS = sa.and_(_sd.author_kind == "person", _sd.author == _WHO)
 _THEIR_SIGNS = sa.and_(_sg.author_kind == "person", _sg.author == _WHO)

@@ -14,13 +14,16 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_agent_id, new_id
 from interlock.store import capabilities
-from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Run, Task, table
+from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Run, SessionMarker, Task, table
 from interlock.store.tx import Tx
 
 PROJECTS, MEMBERS, AGENTS, LANES = table(Project), table(Member), table(Agent), table(Lane)
 PEOPLE, IDENTITIES, TASKS, RUNS = table(Person), table(Identity), table(Task), table(Run)
 _p, _m, _ag, _lane = PROJECTS.c, MEMBERS.c, AGENTS.c, LANES.c
 _TIME = UTCDateTime()
+
+CONVERSES = frozenset({"user", "cron", "heartbeat", "room", "subagent"})
+"""Kinds of agents with a session that goes on from run to run."""
 
 PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
 _MEMBER = sa.select(MEMBERS).where(_m.project_id == b("project"), _m.persona == b("name"))
@@ -169,6 +172,11 @@ def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any]
         Lane, agent_id=agent_id, clock_at=now, exclusive=descriptor.kind == "task", paused=owner.state != "ACTIVE",
         needs=capabilities.bits(tx, persona_json.get("needs", ())),
     )  # fmt: skip
+    if descriptor.kind in CONVERSES:
+        tx.add(
+            SessionMarker, id=new_id("mrk"), agent_id=agent_id, kind="start", from_seq=0, made_by="system:squad",
+            created_at=now,
+        )  # fmt: skip
     return tx.one(_BY_KEY, {"key": descriptor.key})
 
 

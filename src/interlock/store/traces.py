@@ -64,7 +64,7 @@ _THEN = _r.completed_at <= b("until", type_=_TIME)
 
 def _turns(counts: sa.ColumnElement[bool]) -> sa.Select[Any]:
     return (
-        sa.select(_r.id, _r.seq, _r.labels)
+        sa.select(_r.id, _r.seq, _r.labels, _r.cause_kind)
         .where(
             _r.agent_id == b("agent"),
             counts,
@@ -79,7 +79,7 @@ def _turns(counts: sa.ColumnElement[bool]) -> sa.Select[Any]:
 def _said_in(turns: Any) -> sa.Select[Any]:
     last = turns.subquery("turns")
     return (
-        sa.select(_m.run_id, _m.position, _m.message_type, _m.blocks, last.c.seq, last.c.labels)
+        sa.select(_m.run_id, _m.position, _m.message_type, _m.blocks, last.c.seq, last.c.labels, last.c.cause_kind)
         .join_from(last, MESSAGES, _m.run_id == last.c.id)
         .where(_m.message_type != sa.text("'system_message'"))
         .order_by(last.c.seq.desc(), _m.position.desc())

@@ -1,0 +1,90 @@
+"""`reset` and `session`: conversations begun anew, written into a file, and taken from one."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlock.cli import opening
+from interlock.cli.options import Json
+
+Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona with which you talk, or the id of an agent.")]
+
+
+def session() -> typer.Typer:
+    """The commands under `session`."""
+    group = typer.Typer(help="Write conversations with agents into files, and take them from files.")
+    group.command("export")(export)
+    group.command("import")(take)
+    return group
+
+
+def reset(agent: Named, as_json: Json = False) -> None:
+    """Begin a conversation with an agent anew: what was said before is left out, and what is pending stays."""
+    from interlock.cli import screen
+    from interlock.desk import sessions as desk
+
+    done = opening.at_desk(lambda office, person: desk.reset(office, person, agent))
+    if as_json:
+        return screen.data(done)
+    for each in done["agents"]:
+        screen.line(f"the conversation with {done['persona']} begins anew ({each['agent_id']})")
+        if each["pending"]:
+            screen.note(f"{each['pending']} pending messages stay in its mailbox")
+        if each["running"]:
+            screen.note("what it is at work on goes on with what it knows")
+    return None
+
+
+def export(
+    agent: Named,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; else it is printed.")
+    ] = None,
+) -> None:
+    """Write a conversation as lines of JSON, without what looks like a secret."""
+    from interlock.cli import screen
+    from interlock.core.errors import UsageError
+    from interlock.desk import sessions as desk
+
+    lines = opening.at_desk(lambda office, person: desk.export(office, person, agent))
+    text = "".join(f"{line}\n" for line in lines)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"`{output}` cannot be written: {(error.strerror or str(error)).lower()}") from error
+    screen.line(f"{len(lines)} lines written to {output}")
+
+
+def take(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="As `session export` writes it.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of a history that is there.")] = False,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Go on with it as your own conversation on this machine.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a file the conversation of its agent; what the agent may do stays as its persona says here."""
+    from interlock.app import parts
+    from interlock.cli import screen
+    from interlock.core.errors import UsageError
+    from interlock.desk import session_import as desk
+
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from error
+    personas = parts.load_all_personas(opening.settings())
+    done = opening.at_desk(
+        lambda office, person: desk.take(office, person, personas, data, str(file), replace=replace, mine=mine)
+    )
+    if as_json:
+        return screen.data(done)
+    screen.line(f"{done['runs']} runs with {done['messages']} messages are the history of {done['agent_id']} now")
+    for note in done["notes"]:
+        screen.note(note)
+    return None

@@ -1,0 +1,132 @@
+"""Taking a session from a file: it becomes the history of the agent of its descriptor, and gives nobody anything else.
+
+What a file may look like is `agents.session_file`'s matter; how one is written, that of `sessions`.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from interlock.agents import session_file
+from interlock.agents.persona import Persona, PersonaSet
+from interlock.agents.session_file import Mask, SessionFile
+from interlock.agents.session_records import FileDescriptor
+from interlock.core.errors import Conflict, UsageError
+from interlock.core.values import digest
+from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.views import View
+from interlock.settings import Settings
+from interlock.store import audit, people, sessions, squad
+from interlock.store.squad import Descriptor
+from interlock.store.tx import Tx
+from interlock.tools.secrets import Vault
+
+
+async def take(
+    office: Office,
+    person: Person,
+    personas: PersonaSet,
+    data: bytes,
+    source: str,
+    *,
+    replace: bool = False,
+    mine: bool = False,
+) -> View:
+    """Makes a file's session the history of the agent of its descriptor, which is made where there is none.
+
+    {agent_id, persona, project, runs, messages, notes}. `mine`: of the one with which this person talks here instead.
+    What the agent may do is as its persona says here, whatever the file says; `notes` tell where the two differ.
+
+    Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, UsageError for a project or a
+    persona that is not here, and Conflict where the agent has a history and it is not to be replaced.
+    """
+    require_operator(person, "import a conversation")
+    found = session_file.read(data, source)
+    wanted = found.header.descriptor
+    persona = personas.personas.get(wanted.persona)
+    if persona is None:
+        raise UsageError(f"there is no persona `{wanted.persona}` here, whose session it is: add it first")
+    mask = Mask(Vault.of(office.settings))
+    return await office.store.write(
+        _take, person, persona, _clean(found, mask), office.settings, replace, mine, office.clock.now()
+    )  # fmt: skip
+
+
+def _clean(found: SessionFile, mask: Mask) -> SessionFile:
+    """The same without what looks like a secret."""
+    runs = []
+    for columns, rows in found.runs:
+        told = {name: mask.text(value) if isinstance(value, str) else value for name, value in columns.items()}
+        runs.append((told, [_clean_row(row, mask) for row in rows]))
+    return SessionFile(found.header, runs)
+
+
+def _clean_row(row: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+    return {
+        **row, "content": mask.text(row["content"]), "tool_input": mask.value(row["tool_input"]),
+        "blocks": mask.blocks(row["blocks"]),
+    }  # fmt: skip
+
+
+def _take(
+    tx: Tx, person: Person, persona: Persona, found: SessionFile, settings: Settings, replace: bool, mine: bool,
+    now: datetime,
+) -> View:  # fmt: skip
+    header = found.header
+    project = settings.project if mine else header.descriptor.project
+    if project != settings.project and squad.project(tx, project) is None:
+        raise UsageError(
+            f"there is no project `{project}` here, of which the session is: add `--mine` to make it yours"
+        )
+    squad.ensure_project(tx, project, settings.timezone, now)
+    agent = _agent(tx, _descriptor(person, header.descriptor, project, mine=mine), persona, now)
+    if not replace and sessions.kept(tx, agent.id).runs:
+        raise Conflict(f"agent `{agent.id}` has a history of its own: add `--replace` to put this one in its place")
+    marker = next(iter(header.markers), None)
+    past = sessions.Past(
+        runs=found.runs, summary=marker.summary if marker else None, labels=marker.labels if marker else (),
+        tokens_before=marker.tokens_before if marker else None,
+    )  # fmt: skip
+    about = agent.descriptor.get("user")
+    marker_id = sessions.put_in(tx, agent, past, f"person:{person.id}", about, now)
+    audit.note(
+        tx, "SESSION_IMPORTED", person.actor, now, project_id=project, subject=agent.id, persona=persona.name,
+        runs=len(found.runs), marker=marker_id, surface=person.surface, name=person.name, replaced=replace,
+    )  # fmt: skip
+    return {
+        "agent_id": agent.id, "persona": persona.name, "project": project, "runs": len(found.runs),
+        "messages": sum(len(rows) for _, rows in found.runs), "notes": _notes(tx, agent, persona, found),
+    }  # fmt: skip
+
+
+def _descriptor(person: Person, named: FileDescriptor, project: str, *, mine: bool) -> Descriptor:
+    if mine:
+        parts = {"connector": person.surface, "channel": "direct", "user": person.id}
+        return Descriptor("user", project, named.persona, parts)
+    return Descriptor(named.kind, project, named.persona, named.parts)
+
+
+def _agent(tx: Tx, wanted: Descriptor, persona: Persona, now: datetime) -> Any:
+    """The agent of a descriptor. What is spelled like another's is nobody's."""
+    found = squad.ensure_agent(tx, wanted, persona.to_json(), persona.trust, now)
+    if found.descriptor != {"kind": wanted.kind, **wanted.parts} or found.persona != wanted.persona:
+        raise UsageError("the descriptor in the file is none that an agent can have")
+    return found
+
+
+def _notes(tx: Tx, agent: Any, persona: Persona, found: SessionFile) -> Sequence[str]:
+    """Where the file says otherwise than what holds here."""
+    header, notes = found.header, []
+    if more := sorted(set(header.permissions.tools) - persona.offered_tools):
+        shown = ", ".join(more[:5]) + (f" and {len(more) - 5} others" if len(more) > 5 else "")
+        notes.append(f"the file names tools that `{persona.name}` has not here, and it gets none of them: {shown}")
+    member: Any = squad.member(tx, agent.member_id)
+    trust = member.trust
+    if header.permissions.trust != trust:
+        notes.append(f"the file says the trust level {header.permissions.trust}: here it is {trust}, and stays so")
+    if header.persona.digest != digest(agent.persona_json):
+        notes.append(f"`{persona.name}` is not the same here as where the session was")
+    who = header.descriptor.parts.get("user") if agent.descriptor.get("user") else None
+    if who is not None and agent.descriptor.get("user") == who and not people.names(tx, [who]):
+        notes.append(f"nobody here is `{who}`, with whom it talked: import it with `--mine` to go on with it yourself")
+    return notes
