@@ -1,4 +1,4 @@
-"""`persona`: personas looked at and checked before anything runs by them."""
+"""`persona`: personas looked at, checked before anything runs by them, and brought in from other programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,17 +7,23 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import Json
-from interlock.core.errors import ConfigError
+from interlock.core.errors import ConfigError, placed
 
 PACKAGE = Path(__file__).parents[1]
+Foreign = Annotated[
+    list[Path], typer.Argument(metavar="FILE…", help="Agents of CrewAI (.yaml) or Claude Code (.md), or a folder.")
+]
 File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Instead of the one in the settings.")]
 
 
 def persona() -> typer.Typer:
     """The commands under `persona`."""
-    group = typer.Typer(help="Look at personas, and check their files.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Look at personas, check their files, and bring agents of other programs in.", no_args_is_help=True
+    )
     group.command("list")(persona_list)
     group.command("check")(persona_check)
+    group.command("import")(persona_import)
     return group
 
 
@@ -57,3 +63,39 @@ def persona_check(file: File = None) -> None:
     if found.faults:
         raise ConfigError(list(found.faults))
     screen.line(f"{len(found.personas)} personas are fine: {', '.join(found.personas)}")
+
+
+def persona_import(
+    files: Foreign,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="A folder of personas, such as the first one.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make personas of agents that were written for CrewAI or Claude Code, and say what cannot be carried over."""
+    from interlock.app import parts
+    from interlock.cli import screen
+    from interlock.desk import importing
+
+    settings = opening.settings()
+    folder = out or (settings.personas[0] if settings.personas else Path("personas"))
+    parts.refuse_workspace(settings, folder)
+    found = importing.bring(files, parts.builtin_names())
+    done, faults = importing.write(found.drafts, folder, force=force) if found.drafts else ([], [])
+    refused = [*found.faults, *faults]
+    if as_json:
+        views = [importing.shown(draft, path) for draft, path in done]
+        screen.data({"imported": views, "refused": [placed(fault) for fault in refused]})
+    else:
+        for draft, path in done:
+            tools = ", ".join(draft.persona.tools) or "no tools of its own"
+            screen.line(f"{draft.persona.name}: {parts.shown(path)} (intern, YELLOW; {tools})")
+            for note in draft.notes:
+                screen.note(f"  {note}")
+        if done and folder.resolve() not in [each.resolve() for each in settings.personas]:
+            screen.note(f"name the folder in interlock.yaml for them to count: `personas: [{folder}]`")
+    if refused:
+        if as_json:
+            raise typer.Exit(ConfigError.exit_code)
+        raise ConfigError(refused)

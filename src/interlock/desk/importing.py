@@ -1,0 +1,140 @@
+"""Bringing agents of other programs in as personas: files read, drafts made, and written where nothing is lost.
+
+What may be carried over is `agents.imports`'s matter.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.agents.imports import claude_code, crewai
+from interlock.agents.imports.draft import Draft, drafted
+from interlock.agents.imports.foreign import Foreign
+from interlock.agents.persona import COORDINATOR, LEARNER, load_personas
+from interlock.agents.quoting import one_line
+from interlock.agents.reading import read_bounded
+from interlock.core.errors import ConfigError, UsageError
+from interlock.core.ids import new_id
+from interlock.core.strict_yaml import LARGEST_BYTES
+from interlock.desk.views import View
+
+MARKDOWN, YAML = frozenset({".md", ".markdown"}), frozenset({".yaml", ".yml"})
+MOST_FILES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What could be made of some files, and every fault of what could not, each `file:line: problem`."""
+
+    drafts: tuple[Draft, ...]
+    faults: tuple[str, ...]
+
+
+def bring(paths: Sequence[Path], known_tools: frozenset[str]) -> Brought:
+    """The personas that files of CrewAI (`.yaml`) and Claude Code (`.md`), or folders of them, come to.
+
+    Nothing is written. Raises UsageError where a folder has too many files.
+    """
+    builtin = frozenset(load_personas(True, [], known_tools=known_tools).personas) | {COORDINATOR, LEARNER}
+    drafts: list[Draft] = []
+    faults: list[str] = []
+    places: dict[str, str] = {}
+    for path in _files(paths, faults):
+        for found in _read(path, faults):
+            outcome = drafted(found, builtin, known_tools)
+            if not isinstance(outcome, Draft):
+                faults += outcome
+            elif (name := outcome.persona.name) in places:
+                faults.append(f"{outcome.source}:{outcome.line}: `{name}` is already in {places[name]}: rename one")
+            else:
+                places[name] = f"{outcome.source}:{outcome.line}"
+                drafts.append(outcome)
+    return Brought(tuple(drafts), tuple(faults))
+
+
+def _files(paths: Sequence[Path], faults: list[str]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in MARKDOWN | YAML and p.is_file())
+            if len(inside) > MOST_FILES:
+                raise UsageError(f"`{path}` has {len(inside):,} files: {MOST_FILES} are the most at once")
+            if not inside:
+                faults.append(f"{_shown(path)}:1: no file of agents in it: `.md` or `.yaml`")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def _read(path: Path, faults: list[str]) -> list[Foreign]:
+    source, kind = _shown(path), path.suffix.lower()
+    if kind not in MARKDOWN | YAML:
+        faults.append(f"{source}:1: is neither a file of CrewAI (`.yaml`) nor one of Claude Code (`.md`)")
+        return []
+    try:
+        raw = read_bounded(path, LARGEST_BYTES)
+        if kind in MARKDOWN:
+            return claude_code.read(raw, source)
+        found, wrong = crewai.read(raw, source)
+        faults += wrong
+        return found
+    except OSError as error:
+        faults.append(f"{source}:1: cannot be read: {(error.strerror or str(error)).lower()}")
+    except ConfigError as error:
+        faults += error.faults
+    return []
+
+
+def _shown(path: Path) -> str:
+    return one_line(str(path), limit=1_000)
+
+
+def write(drafts: Sequence[Draft], folder: Path, *, force: bool) -> tuple[list[tuple[Draft, Path]], list[str]]:
+    """Writes drafts into a folder of personas; what was written, and the faults of what was not.
+
+    INVARIANT: without `force` nothing that is there is changed, and no link is followed.
+
+    Raises UsageError where the folder cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to `{folder}`: {(error.strerror or str(error)).lower()}") from error
+    there = load_personas(False, [folder], known_tools=frozenset()).sources
+    done: list[tuple[Draft, Path]] = []
+    faults: list[str] = []
+    for draft in drafts:
+        name = draft.persona.name
+        path = folder / f"{name}.yaml"
+        if name in there and Path(there[name]) != path:
+            faults.append(f"{_shown(Path(there[name]))}:1: has a persona `{name}` already: rename one of them")
+            continue
+        try:
+            _put(path, draft.text.encode(), force=force)
+            done.append((draft, path))
+        except FileExistsError:
+            faults.append(f"{_shown(path)}:1: is there already: give `--force` to replace it")
+        except OSError as error:
+            faults.append(f"{_shown(path)}:1: cannot be written: {(error.strerror or str(error)).lower()}")
+    return done, faults
+
+
+def _put(path: Path, data: bytes, *, force: bool) -> None:
+    target = path.with_name(f".{path.name}.{new_id('new')}") if force else path
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    if force:
+        os.replace(target, path)
+
+
+def shown(draft: Draft, path: Path | None) -> View:
+    """A draft as surfaces show it, with where it was written."""
+    persona = draft.persona
+    return {
+        "name": persona.name, "title": persona.title, "trust": persona.trust, "risk_profile": persona.risk_profile,
+        "tools": list(persona.tools), "model": persona.model, "source": f"{draft.source}:{draft.line}",
+        "path": None if path is None else str(path), "notes": list(draft.notes),
+    }  # fmt: skip
