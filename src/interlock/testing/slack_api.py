@@ -50,7 +50,7 @@ class SlackApi(Workspace):
 
     Only `bot_token` may call the Web API, and only `app_token` may open a line. `calls` holds what was asked,
     `messages` what stands in the channels, `private` what one person alone was told, `views` the forms that were
-    opened, `acknowledged` by envelope what an app answered in Socket Mode.
+    opened, `homes` the Home tabs of users, `acknowledged` by envelope what an app answered in Socket Mode.
     """
 
     def __init__(

@@ -111,6 +111,11 @@ def direct(text: str, *, user: str = "U0ANA", channel: str = "D0ANA", thread: st
     return _event({"type": "message", "channel_type": "im", "text": text, "channel": channel}, user, thread)
 
 
+def home_opened(*, user: str = "U0ANA", tab: str = "home") -> dict[str, Any]:
+    """A look at the app's Home tab (`app_home_opened`), or at its messages."""
+    return _event({"type": "app_home_opened", "channel": "D0ANA", "tab": tab}, user, None)
+
+
 def of_bot(text: str, *, channel: str = "D0ANA") -> dict[str, Any]:
     """The app's own message, as it comes back to it."""
     event = _event({"type": "message", "channel_type": "im", "text": text, "channel": channel}, BOT_USER, None)

@@ -53,6 +53,8 @@ class Workspace:
         self.messages: list[Posted] = []
         self.private: list[Json] = []
         self.views: list[Json] = []
+        self.homes: dict[str, list[Json]] = {}
+        """By user: each state of their Home tab, the present one last."""
         self._numbers = itertools.count(1)
         self._triggers: set[str] = set()
         self._deleted: set[str] = set()
@@ -118,6 +120,12 @@ class Workspace:
         view = {**body["view"], "id": f"V{number:09d}", "hash": f"1700000000.{number}", "team_id": TEAM, "app_id": APP}
         self.views.append(view)
         return {"view": view}
+
+    def _views_publish(self, body: Json) -> Json:
+        if body["view"].get("type") != "home":
+            return {"error": "invalid_arguments"}
+        self.homes.setdefault(body["user_id"], []).append(body["view"])
+        return {"view": body["view"]}
 
     def _conversations_join(self, body: Json) -> Json:
         self.outside.discard(body["channel"])

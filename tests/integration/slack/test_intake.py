@@ -85,10 +85,12 @@ async def test_a_direct_message_is_a_command_and_is_answered_there(stage: Stage)
     assert stage.api.messages[0].channel == "D0ANA"
 
 
-async def test_small_talk_gets_a_hint(stage: Stage) -> None:
+async def test_small_talk_is_passed_on_and_a_lone_word_gets_a_hint(stage: Stage) -> None:
     await stage.post(payloads.direct("good morning"))
     await stage.api.until(lambda slack: slack.messages)
-    assert "help" in stage.api.messages[0].text()
+    assert stage.api.messages[0].text().startswith("→ ")
+    await stage.post(payloads.direct("xyzzy", channel="D0ANA", thread="1700000009.000001"))
+    await stage.api.until(lambda slack: any("help" in message.text() for message in slack.messages))
 
 
 async def test_a_mention_is_answered_to_who_spoke_alone(stage: Stage) -> None:

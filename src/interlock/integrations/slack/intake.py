@@ -15,6 +15,7 @@ Payload = Mapping[str, Any]
 SURFACE = "slack"
 HELP = "help"
 _MENTION = re.compile(r"^\s*<@[UW][A-Z0-9]+(?:\|[^<>]*)?>[\s,:]*")
+_USER = re.compile(r"[UW][A-Z0-9]{1,30}")
 _ADDRESSED = frozenset({("app_mention", False), ("app_mention", True), ("message", True)})
 """Kinds of event, and whether in a conversation with the app alone, by which somebody speaks to it."""
 _SLACKBOT = "USLACKBOT"
@@ -95,6 +96,15 @@ def of_event(body: Payload) -> Request | None:
         command=command,
         words=words,
     )
+
+
+def at_home(body: Payload) -> str | None:
+    """Who has opened the Home tab of the app; None where this tells of something else."""
+    event: Payload = body.get("event") or {}
+    if event.get("type") != "app_home_opened" or event.get("tab") != "home":
+        return None
+    user = event.get("user")
+    return user if isinstance(user, str) and _USER.fullmatch(user) else None
 
 
 def _beneath(event: Payload) -> dict[str, Any]:

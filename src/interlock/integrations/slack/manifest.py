@@ -19,7 +19,7 @@ SCOPES = {
     "im:write": "answers a person directly where it is not in the channel",
 }
 """What the app may do, and what for."""
-EVENTS = ("app_mention", "message.im")
+EVENTS = ("app_home_opened", "app_mention", "message.im")
 MOST_HINT = 1_000
 
 
@@ -40,7 +40,7 @@ def manifest(address: str | None = None) -> dict[str, Any]:
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },

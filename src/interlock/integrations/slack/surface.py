@@ -20,6 +20,7 @@ from interlock.integrations.slack import forms, intake, modals
 from interlock.integrations.slack.api import Api, Failure, heard
 from interlock.integrations.slack.app import App
 from interlock.integrations.slack.blocks import ASK, DO, EDIT
+from interlock.integrations.slack.home import Home
 from interlock.integrations.slack.sender import SlackSender
 from interlock.integrations.slack.socket import Pace, SocketMode
 from interlock.settings.model import SlackSettings
@@ -54,6 +55,7 @@ class Slack:
         self._api, self._reception = Api(settings.base_url, token), reception
         self._keep_s, self._pace = keep_s, pace or Pace()
         self._working: set[asyncio.Task[Any]] = set()
+        self._home = Home(self._api, reception)
         self._app = self._listening(token, secret, settings.base_url)
 
     def sender(self) -> SlackSender:
@@ -83,6 +85,7 @@ class Slack:
     async def run(self) -> None:
         """Keeps a Socket Mode connection, where there is an app token, until it is cancelled."""
         self._begin(self._introduce())
+        self._begin(self._home.run())
         if self._app_token is None:
             await asyncio.Event().wait()
             return
@@ -143,6 +146,8 @@ class Slack:
             await ack(modals.unfit(modals.Unfit("That could not be kept just now: send it again.")))
 
     async def _event(self, body: dict[str, Any], ack: AsyncAck) -> BoltResponse | None:
+        if (user := intake.at_home(body)) is not None:
+            self._begin(self._home.opened(user))
         request = intake.of_event(body)
         if request is not None and not await self._kept(request):
             return BoltResponse(status=503)
