@@ -164,9 +164,23 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
             if not left:
                 break
             await asyncio.sleep(LOOK_S)
-    if not answers and not silent:
-        screen.note("nobody has answered")
+    if not silent:
+        await _note_others(box, said, {row["run_id"] for row in answers})
     return answers
+
+
+async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
+    """Says of those who have not answered why, and of nobody that they had nothing to say, unless nobody answered."""
+    from interlock.cli import screen
+    from interlock.desk import rooms
+
+    for turn in await rooms.outcomes(box.runtime, box.person, said["id"]):
+        if turn["status"] == "waiting":
+            screen.note(f"{turn['persona']} waits for a person: `interlock approvals` lists what is asked")
+        elif turn["status"] == "failed":
+            screen.note(f"{turn['persona']}: {turn['error']}: `interlock trace {turn['run_id']}` shows it")
+    if not spoke:
+        screen.note("nobody has answered")
 
 
 def join(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:

@@ -15,7 +15,7 @@ from interlock.desk.finding import Unknown
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.room_keeping import archive, create, dm, join, leave
 from interlock.desk.room_views import as_who, may_see, message, messages, of_channel, one, readable, root_of, view_of
-from interlock.desk.views import View
+from interlock.desk.views import View, view
 from interlock.policy.audience import AGENT, DM, Who
 from interlock.policy.secrets import scrub
 from interlock.store import rooms, rounds, traces
@@ -23,8 +23,8 @@ from interlock.store.rooms import OPEN, Words
 from interlock.store.tx import Tx
 
 __all__ = [
-    "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "react",
-    "say", "turns",
+    "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "outcomes",
+    "react", "say", "turns",
 ]  # fmt: skip
 MOST_CHARS = 20_000
 MOST_SHOWN = 200
@@ -165,6 +165,25 @@ async def turns(office: Office, person: Person, channel_id: str, *, thread: str 
 def _turns(tx: Tx, person: Person, channel_id: str, thread: str | None) -> list[str]:
     row = readable(tx, person, channel_id)
     return rounds.left(tx, row.id, root_of(tx, row.id, thread))
+
+
+async def outcomes(office: Office, person: Person, message_id: str) -> list[View]:
+    """What has become of the turns that a message has begun so far: {persona, run_id, status, stop_reason, error} each.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_outcomes, person, message_id)
+
+
+def _outcomes(tx: Tx, person: Person, message_id: str) -> list[View]:
+    row = message(tx, person, message_id)
+    found = []
+    for who in rooms.members(tx, row.channel_id):
+        run_id = traces.run_by_key(tx, rounds.key_of(row.id, who.name)) if who.kind == AGENT else None
+        run = traces.run(tx, run_id) if run_id is not None else None
+        if run is not None:
+            found.append(view(run, "status", "stop_reason", "error", run_id=run.id, persona=who.name))
+    return found
 
 
 async def react(office: Office, person: Person, message_id: str, emoji: str, *, on: bool = True) -> View:

@@ -252,3 +252,19 @@ async def test_it_streams_like_a_provider() -> None:
         "post_progress",
     ]
     assert isinstance(items[-1], Reply)
+
+
+def _spoken(who: str, words: str) -> ModelRequest:
+    told = f'<system_message origin="system">{who}, says in #launch (message chm_1):</system_message>'
+    tools = tuple(ToolSpec(name, name, {"type": "object"}) for name in ("send_message", "do_nothing"))
+    return ModelRequest("offline", (), (Message("user", (Text(told), Text(words))),), tools, 1_000)
+
+
+def test_in_a_channel_people_are_answered_and_agents_are_not() -> None:
+    def calls(request: ModelRequest) -> list[str]:
+        return [use.name for use in answer(request).message.tool_uses]
+
+    person = _spoken("Ada, a person", "Hello")
+    assert calls(person) == ["send_message", "do_nothing"]
+    assert "You wrote: “Hello”" in str(answer(person).message.tool_uses[0].args)
+    assert calls(_spoken("qa, another agent", "Hello")) == ["do_nothing"]
