@@ -1,1 +1,1 @@
-"""The HTTP door over a real socket."""
+"""The HTTP door over a real socket, and in processes of its own."""
