@@ -84,8 +84,10 @@ def _heartbeat_s(session: Session, descriptor: Mapping[str, Any], bootstrap: Boo
 
 
 def _place(descriptor: Mapping[str, Any], run: Any) -> Place:
-    room = run.payload.get("room") if run.channel_id is not None else None
-    return Place(str(descriptor.get("kind", "")), str(descriptor.get("connector", "")), str(room or ""))
+    kind, connector = str(descriptor.get("kind", "")), str(descriptor.get("connector", ""))
+    if run.channel_id is not None:
+        return Place("room", connector, str(run.payload.get("room") or ""))
+    return Place("" if kind == "room" else kind, connector)
 
 
 @lru_cache(maxsize=1)
