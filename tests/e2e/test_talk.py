@@ -107,6 +107,9 @@ async def test_a_conversation_goes_on_until_the_end_of_the_input(
     talk.type("I am Ann\n")
     await talk.until("Hello Ann.")
     await talk.until("> ")
+    talk.type("/reset\n")
+    await talk.until("begins anew")
+    await talk.until("> ")
     talk.type("Mail the plan to the board\n")
     await talk.until("board@example.com")
     await talk.until("> ")
@@ -118,6 +121,7 @@ async def test_a_conversation_goes_on_until_the_end_of_the_input(
     talk.type("\x04")
     assert await asyncio.wait_for(talk.process.ended(), 30) == 0
     assert "not today" in str(api.requests[-1].body)
+    assert "I am Ann" not in str(api.requests[-1].body)
 
 
 async def test_ctrl_c_stops_an_answer_and_the_conversation_goes_on(

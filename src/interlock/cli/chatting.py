@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXITS = {"end_turn": 0, "waiting": 3, "budget": STOPPED, "cancelled": STOPPED}
 """By why a run stopped; any other reason is a failure."""
-HELP = "/help says this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
+HELP = "/reset begins anew, /help says this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
 MOST_BYTES = 400_000
 """Of a message that comes through a pipe; more than a message may have characters."""
 
@@ -109,7 +109,7 @@ class _Talk:
             if text in ("/exit", "/quit"):
                 break
             if text.startswith("/"):
-                screen.note(HELP)
+                await self._command(text)
             elif text:
                 try:
                     await self.once(text)
@@ -132,6 +132,20 @@ class _Talk:
             await asyncio.gather(writing, stop, return_exceptions=True)
             if not writing.cancelled() and writing.exception() is None and writing.result() is None:
                 print()
+
+    async def _command(self, text: str) -> None:
+        from interlock.cli import screen
+        from interlock.desk import sessions
+
+        if text != "/reset":
+            screen.note(HELP)
+            return
+        try:
+            await sessions.reset(self.box.runtime, self.box.person, self.wanted.persona, project=self.wanted.project)
+        except InterlockError as error:
+            screen.note(str(error))
+        else:
+            screen.note(f"{self.wanted.persona} begins anew: what was said before is not shown to it again")
 
     async def once(self, text: str) -> int:
         """One message and what comes of it; returns the exit code."""

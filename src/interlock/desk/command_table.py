@@ -48,7 +48,7 @@ _ALL = (
     Command("stop", "", "End everything that runs at once, and start nothing."),
     Command("quarantine", "AGENT [REASON]", "Stop one agent and keep work away from it."),
     Command("release", "AGENT", "Let a quarantined agent work again."),
-    Command("reset", "AGENT", "Begin a conversation with an agent anew.", aliases=("forget",)),
+    Command("reset", "[AGENT]", "Begin a conversation with an agent anew.", aliases=("forget",)),
     Command("budget", "", "Limits and what has been spent under them.", VIEWER),
     Command("learn", "", "Have the Learner look now at what has ended since it last looked."),
     Command("help", "[COMMAND]", "What can be said here.", VIEWER, ("?", "commands")),

@@ -258,7 +258,10 @@ async def _release(desk: Desk) -> Card:
 
 
 async def _reset(desk: Desk) -> Card:
-    done = await sessions.reset(desk.runtime, desk.person, desk.only_ident())
+    named = desk.only_ident() if desk.words.strip() or desk.fields else await talking.here(desk.runtime, desk.place)
+    if named is None:
+        raise UsageError(f"nobody was talked with here: write `{spelled(desk.place.surface, 'reset AGENT')}`")
+    done = await sessions.reset(desk.runtime, desk.person, named)
     return replies.said(f"{done['persona']} begins anew", "What was said before is left out from now on.")
 
 

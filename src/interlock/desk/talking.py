@@ -68,6 +68,11 @@ async def _corrected(
     return None
 
 
+async def here(runtime: Runtime, place: Place) -> str | None:
+    """The persona that a conversation at a place is with; None where there is none, or not lately."""
+    return await _latest(runtime, _there(place))
+
+
 def _there(place: Place) -> Place:
     """Where a conversation is that begins here: what is said in the open of a channel begins a thread, if it can."""
     beneath = place.reply.get("beneath")

@@ -88,6 +88,12 @@ async def test_a_conversation_of_another_day_is_over(front: Front) -> None:
     assert await asked_about(front) == ["and what does it cost?"]
 
 
+async def test_a_conversation_begins_anew_where_it_is_had(front: Front) -> None:
+    assert "nobody was talked with here" in text_of(await front.say("reset"))
+    await front.say("@research what did you find?")
+    assert "research" in text_of(await front.say("reset"))
+
+
 async def test_who_may_not_operate_talks_with_nobody(front: Front) -> None:
     assert "may not talk to agents" in text_of(await front.say("@research what did you find?", VIC))
     assert await posted(front) == []
