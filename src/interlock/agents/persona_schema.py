@@ -28,7 +28,9 @@ BUDGETS_USD: Mapping[str, Mapping[str, float]] = {
 TEMPLATE_NAMES = ("name", "title", "role", "project")
 """What `{{…}}` in a prompt may name."""
 LONGEST_TEXT = 20_000
-HIDDEN = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 """Marks that turn the direction of text, or are not seen at all; no script needs them in a persona."""
 KeysBeside = Callable[[tuple[str | int, ...]], list[str]]
 _TEMPLATE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
