@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from interlock.agents.bootstrap import FILES, LONGEST, Bootstrap, BootstrapFolder
+from interlock.agents.persona import load_personas
+from interlock.app.parts import load_parts
+from interlock.core.errors import ConfigError
+from interlock.settings import load_settings
 
 
 @pytest.fixture
@@ -183,3 +187,22 @@ async def test_runs_that_begin_together_get_the_same_look(place: Path) -> None:
     folder = BootstrapFolder(place, place / ".interlock/workspaces")
     found = await asyncio.gather(*(folder.look() for _ in range(20)))
     assert len({id(each) for each in found}) == 1
+
+
+def test_the_folder_is_the_working_directory_or_what_the_settings_name_from_there(tmp_path: Path) -> None:
+    assert load_settings(tmp_path, {}, {}).bootstrap == tmp_path / "."
+    assert load_settings(tmp_path, {"INTERLOCK_BOOTSTRAP": "notes"}, {}).bootstrap == tmp_path / "notes"
+    assert load_settings(tmp_path, {}, {"bootstrap": "/srv/notes"}).bootstrap == Path("/srv/notes")
+
+
+def test_settings_that_name_a_folder_where_agents_write_are_refused(place: Path) -> None:
+    settings = load_settings(place, {}, {"bootstrap": ".interlock/workspaces/acme"})
+    with pytest.raises(ConfigError, match="is in a workspace, where agents write"):
+        load_parts(settings)
+
+
+def test_a_mode_that_there_is_not_is_a_fault_of_the_persona(tmp_path: Path) -> None:
+    text = "schema_version: 1\nname: a\ntitle: A\nrole: r\ntrust: intern\nrisk_profile: GREEN\nsoul: s\n"
+    (tmp_path / "a.yaml").write_text(text + "prompt_mode: tiny\n")
+    (fault,) = load_personas(False, [tmp_path], known_tools=frozenset()).faults
+    assert fault == f"{tmp_path}/a.yaml:8: `prompt_mode` is `tiny`: write full or minimal or none"
