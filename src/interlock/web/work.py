@@ -170,8 +170,8 @@ async def runs(here: Here, who: Who, mission: str | None = None, status: str | N
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:
-    """A run whole: steps, messages, calls, cost."""
-    found = await details.trace(here.live.runtime, ident)
+    """A run whole: steps, messages, calls, its prompt layer by layer, cost."""
+    found = await details.trace(here.live.runtime, ident, prompt=True)
     require_within(who, found["project_id"], "run", ident)
     return found
 
