@@ -369,6 +369,12 @@ async def test_a_reply_does_not_wait_for_a_server_that_keeps_the_line_open() -> 
             assert (await reply_of(model)).message.text == "so far"
 
 
+async def test_what_follows_the_end_changes_nothing() -> None:
+    late = [line({"error": {"message": "too late"}}), line(chunk({"content": "more"})), b"data: {junk\n\n"]
+    body = b"".join([STARTED, line(chunk({}, "stop")), line("[DONE]"), *late])
+    assert (await answered(Raw(body))).message.text == "so far"
+
+
 def test_importing_providers_loads_no_sdk() -> None:
     look = "import sys, interlock.llm.providers; print({'openai', 'anthropic', 'httpx2'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=60)

@@ -27,7 +27,7 @@ from interlock.llm.tokens import CHARS_PER_TOKEN, block_tokens
 _OF_CALLS = frozenset({"type", "id", "name", "input", "index"})
 _DIRECTLY = {"type": "direct"}
 """The caller of a call that no tool of the server made."""
-_STOP_REASONS = {reason.value: reason for reason in StopReason}
+_STOP_REASONS = {**{reason.value: reason for reason in StopReason}, "compaction": StopReason.PAUSE_TURN}
 
 
 class MessageAssembly:

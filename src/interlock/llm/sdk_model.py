@@ -148,6 +148,8 @@ class SdkModel(ABC):
                     for event in batch:
                         for delta in assembly.accept(event):
                             yield delta
+                        if assembly.finished:
+                            break
                 if not (assembly.finished or assembly.is_whole(broken=False)):
                     raise EOFError("the answer ended before its final event")
                 reply = assembly.reply(_request_id(stream.response.headers), _input_of(request))

@@ -73,6 +73,13 @@ def test_every_stop_reason_is_known(reason: StopReason) -> None:
     assert told(start(), *end(reason.value))[0].stop_reason is reason
 
 
+def test_a_pause_to_sum_up_goes_on() -> None:
+    summed = block(0, {"type": "compaction", "content": None}, {"type": "compaction_delta", "content": "short"})
+    reply, _ = told(start(), *summed, *end("compaction"))
+    assert reply.stop_reason is StopReason.PAUSE_TURN
+    assert reply.message.blocks == (Opaque("anthropic", {"type": "compaction", "content": "short"}),)
+
+
 @pytest.mark.parametrize(("reason", "detail"), [("brand_new", "brand_new"), (None, None)])
 def test_an_unknown_stop_reason_ends_the_turn_or_runs_the_calls(reason: str | None, detail: str | None) -> None:
     assert told(start(), *end(reason))[0].stop_reason is StopReason.END_TURN
