@@ -190,6 +190,7 @@ def test_table_of_budgets_has_the_defaults() -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_persona_that_is_shown_loads(path: Path, tmp_path: Path) -> None:
     shown = [b for b in blocks(path.read_text(encoding="utf-8"), "yaml") if b.startswith("schema_version")]
+    shown = [block for block in shown if "\nsteps:" not in block]
     for number, block in enumerate(shown):
         (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
     found = load_personas(False, [tmp_path], known_tools=frozenset(tool.name for tool in builtin_tools()))

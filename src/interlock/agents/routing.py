@@ -171,7 +171,8 @@ def router(coordinator: Persona) -> Persona:
     """The coordinator as it sorts messages: a short answer, one model call, next to no money, nothing to work with."""
     return coordinator.model_copy(
         update={
-            "name": COORDINATOR, "soul": _SOUL, "prompt": None, "tools": (), "max_tokens": 512, "thinking": None,
+            "name": COORDINATOR, "soul": _SOUL, "prompt": _SOUL, "prompt_mode": "minimal",
+            "tools": (), "max_tokens": 512, "thinking": None,
             "model": None, "fallbacks": (), "limits": coordinator.limits.model_copy(update={"max_turns": 1}),
             "budget": coordinator.budget.model_copy(update={"run_usd": min(0.10, coordinator.budget.run_usd)}),
         }

@@ -93,7 +93,8 @@ def persona_import(
             screen.line(f"{draft.persona.name}: {parts.shown(path)} (intern, YELLOW; {tools})")
             for note in draft.notes:
                 screen.note(f"  {note}")
-        if done and folder.resolve() not in [each.resolve() for each in settings.personas]:
+        found_anyway = [Path("personas").resolve(), *(each.resolve() for each in settings.personas)]
+        if done and folder.resolve() not in found_anyway:
             screen.note(f"name the folder in interlock.yaml for them to count: `personas: [{folder}]`")
     if refused:
         if as_json:

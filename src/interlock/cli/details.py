@@ -31,6 +31,7 @@ def show_task(task: View, now: datetime) -> None:
             ("blocked", f"{task['block_kind']}: {task['block_reason']}" if task["block_kind"] else None),
             ("waits for", task["wait_for"]),
             ("goal", task["goal"] if task["parent_id"] is None else None),
+            ("workflow", task["workflow"] if task["parent_id"] is None else None),
             ("persona", task["persona"]),
             ("type", task["type"]),
             ("priority", task["priority"]),

@@ -45,6 +45,7 @@ def _task(tx: Tx, ident: str, settings: Settings) -> View:
         **money(ledger.account(tx, f"{kind}:{task_id}")),
         estimate=estimate(settings, spenders),
         goal=mission.goal if mission else None,
+        workflow=(mission.workflow or {}).get("name") if mission else None,
         simulated=bool(mission and mission.simulated),
         subtasks=[
             view(t, "id", "key", "title", "persona", "status") for t in others.values() if t.parent_id == task_id

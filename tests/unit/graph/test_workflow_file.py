@@ -12,6 +12,7 @@ from interlock.desk.workflows import named_in, started
 from interlock.graph.plan import PlanLimits
 from interlock.graph.workflow import Workflow
 from interlock.graph.workflow_file import WorkflowSet, load_workflow, load_workflows, shipped_folder
+from interlock.graph.workflow_schema import StepFields
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 SHIPPED = ("feature", "incident", "research-report")
@@ -224,3 +225,12 @@ def test_a_mission_must_be_able_to_pay_for_its_steps(tmp_path: Path) -> None:
         started(flow, {}, 5_000_000)
     budgets = started(flow, {}, 20_000_000).plan("g", 20_000_000).budgets_microusd(PlanLimits(20_000_000))
     assert budgets["do"] + budgets["do-review"] == 12_000_000
+
+
+def test_the_example_and_the_faults_in_the_documentation_are_so(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "workflows.md").read_text(encoding="utf-8")
+    example = text.split("<!-- example: workflow -->\n```yaml\n")[1].split("```")[0]
+    assert set(load(tmp_path, example).workflows) == {*SHIPPED, "release-notes"}
+    misspelled = load(tmp_path, example.replace("persona: storyteller", "persona: storyteler"))
+    assert "step `notes`: no persona `storyteler`: did you mean `storyteller`?" in misspelled.faults[0]
+    assert all(f"| `{key}`" in text or f", `{key}`" in text for key in StepFields.model_fields)
