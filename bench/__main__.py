@@ -24,6 +24,7 @@ MODULES = (
     "command_line",
     "idle",
     "ledger",
+    "memory",
     "mission",
     "outbox",
     "prompt",

@@ -16,6 +16,8 @@ from interlock.store.tx import Ask, Tx
 
 RECALLED = 5
 """Source: numbers, "Memory"."""
+MOST = 1_000
+"""That are listed without words to look for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def best(
             continue
         if row.weight or row.person_id in (None, person_id):
             found.setdefault(row.id, row)
-    return _ranked(found.values(), now)[:most]
+    return _ranked(found.values(), now, most)
 
 
 def recall(
@@ -103,8 +105,8 @@ def search(
     if words:
         rows = memories.fitting(tx, project_id, persona, words, person_id, rehearsal=rehearsal)
     else:
-        rows = memories.weightiest(tx, project_id, persona, memories.BEST, person_id, rehearsal=rehearsal)
-    return _ranked([row for row in rows if not kinds or row.type in kinds], now)[:most]
+        rows = memories.weightiest(tx, project_id, persona, MOST, person_id, rehearsal=rehearsal)
+    return _ranked([row for row in rows if not kinds or row.type in kinds], now, most)
 
 
 def used(tx: Tx, ids: Sequence[str], now: datetime) -> None:
@@ -114,13 +116,21 @@ def used(tx: Tx, ids: Sequence[str], now: datetime) -> None:
 
 def as_recalled(row: Any, now: datetime, weight: int = 0) -> Recalled:
     """A row as what is recalled."""
-    worth = ranking.score(weight, row.length, row.importance, row.decay, now - row.created_at)
+    return _recalled(row, _worth(row, now, weight))
+
+
+def _worth(row: Any, now: datetime, weight: int) -> float:
+    return ranking.score(weight, row.length, row.importance, row.decay, now - row.created_at)
+
+
+def _recalled(row: Any, worth: float) -> Recalled:
     return Recalled(
         row.id, row.type, row.text, row.importance, worth, frozenset({*row.labels, PRIVATE}), row.created_at,
         row.decay, row.person_id, row.run_id,
     )  # fmt: skip
 
 
-def _ranked(rows: Iterable[Any], now: datetime) -> list[Recalled]:
-    found = [as_recalled(row, now, row.weight) for row in rows]
-    return sorted(found, key=lambda each: (each.score, each.id), reverse=True)
+def _ranked(rows: Iterable[Any], now: datetime, most: int) -> list[Recalled]:
+    found = [(_worth(row, now, row.weight), row.id, row) for row in rows]
+    found.sort(key=lambda each: each[:2], reverse=True)
+    return [_recalled(row, worth) for worth, _, row in found[:most]]

@@ -17,9 +17,7 @@ MEMORIES, WORDS = table(Memory), table(MemoryWord)
 _m, _w = MEMORIES.c, WORDS.c
 SIZES = (4, 16)
 """How many words a question may have; a statement for each, since most are short."""
-BEST = 50
-"""Memories that fit a question best by their words, of which the rest is looked at."""
-WEIGHTY = 20
+WEIGHTY = 10
 """Memories that matter most, whatever is asked."""
 MATTERS = 0.7
 """The importance from which on a memory may be recalled without a word in common."""
@@ -32,15 +30,17 @@ class Reach(NamedTuple):
     looked_at: int
     common: bool
     """Whether words are looked for beside rarer ones that more memories have than are counted."""
+    best: int
+    """How many of those that fit best by their words are told."""
 
 
-_RECALL, _SEARCH = Reach(400, 800, common=False), Reach(1_000, 4_000, common=True)
+_RECALL = Reach(counted=300, looked_at=600, common=False, best=40)
+_SEARCH = Reach(counted=1_000, looked_at=4_000, common=True, best=300)
 _RARITY = ((1, 100), (2, 92), (4, 84), (8, 75), (16, 66), (32, 57), (64, 48), (128, 39), (256, 31), (512, 23))
 _COMMON = 16
 _LIVE = _m.archived_at.is_(None)
 _SHOWN = (
-    _m.id, _m.persona, _m.person_id, _m.type, _m.text, _m.length, _m.importance, _m.decay, _m.labels, _m.run_id,
-    _m.version, _m.uses, _m.created_at, _m.used_at,
+    _m.id, _m.person_id, _m.type, _m.text, _m.length, _m.importance, _m.decay, _m.labels, _m.run_id, _m.created_at,
 )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def _fitting(size: int, reach: Reach) -> Any:
         .where(_w.project_id == b("project"), _scopes(_w.scope))
         .group_by(_w.memory_id)
         .order_by(sa.desc("weight"), _w.memory_id.desc())
-        .limit(sa.literal_column(str(BEST)))
+        .limit(sa.literal_column(str(reach.best)))
         .cte("hits")
     )  # fmt: skip
     return sa.select(*_SHOWN, hits.c.weight).join_from(hits, MEMORIES, _m.id == hits.c.memory_id)
