@@ -1,6 +1,5 @@
 """`interlock people`: who operates this squad, and by which ids the chats know them."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from interlock.cli import opening
+from interlock.cli.files import write_private
 from interlock.cli.options import Json
 
 Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an id, or one of their identities.")]
@@ -109,23 +109,9 @@ def export(
     found = opening.at_desk(lambda office, person: personal.export(office, person, who))
     if output is None:
         return screen.data(found)
-    _write_private(output, screen.json_of(found))
+    write_private(output, screen.json_of(found))
     counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in found.items() if kind != "person" and rows)
     return screen.line(f"{output}: {found['person']['name']}: {counts or 'nothing but who they are'}")
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Raises UsageError where the file is there already or cannot be written."""
-    from interlock.core.errors import UsageError
-
-    try:
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(opened, "w", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise UsageError(f"`{path}` is there already: name another file") from error
-    except OSError as error:
-        raise UsageError(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}") from error
 
 
 def erase(

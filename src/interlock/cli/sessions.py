@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from interlock.cli import opening
+from interlock.cli.files import write_private
 from interlock.cli.options import Json
 
 Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona with which you talk, or the id of an agent.")]
@@ -45,7 +46,6 @@ def export(
 ) -> None:
     """Write a conversation as lines of JSON, without what looks like a secret."""
     from interlock.cli import screen
-    from interlock.core.errors import UsageError
     from interlock.desk import sessions as desk
 
     lines = opening.at_desk(lambda office, person: desk.export(office, person, agent))
@@ -53,10 +53,7 @@ def export(
     if output is None:
         sys.stdout.write(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"`{output}` cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_private(output, text)
     screen.line(f"{len(lines)} lines written to {output}")
 
 
