@@ -5,6 +5,7 @@ Who may read is asked of the rooms; how events are put into bytes is each surfac
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from time import monotonic
@@ -18,6 +19,7 @@ from interlock.desk.readers import LAG_S, Interest, Reader, Told
 from interlock.store import feed
 from interlock.store.errors import StoreUnavailable
 
+_log = logging.getLogger(__name__)
 MEMBERS_S = 1.0
 """For how long is taken for granted who may see a channel."""
 MOST_REMEMBERED = 10_000
@@ -117,7 +119,12 @@ class Live:
                 self._sweep(swept)
             return bool(self._readers or self._waiting)
 
-        await follower.run(goes_on)
+        try:
+            await follower.run(goes_on)
+        except Exception:  # noqa: BLE001 (who reads is told to come again)
+            _log.exception("the feed could not be followed")
+            for reader in self._readers:
+                reader.lag()
 
     def _sweep(self, now_s: float) -> None:
         for reader in self._readers:

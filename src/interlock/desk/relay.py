@@ -45,6 +45,7 @@ class Relay:
         self._read, self._listens = asyncio.Event(), asyncio.Event()
         self._sequence = 0
         self._parts: dict[str, dict[int, str]] = {}
+        self._shone_at: float | None = None
 
     def listen(self) -> None:
         """Listens to other processes from now on, so that the first reader here misses nothing."""
@@ -82,13 +83,19 @@ class Relay:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SPREAD_S):
                 await self._broadcast.is_heard.wait()
-                await self._broadcast.send([BEACON + self._name], wakes=True)
+                if self._shone_at is None or monotonic() - self._shone_at > BEACON_S:
+                    await self._send_beacon()
 
     async def _shine(self) -> None:
         while True:
             await self._read.wait()
-            await self._broadcast.send([BEACON + self._name], wakes=True)
+            await self._send_beacon()
             await asyncio.sleep(BEACON_S)
+
+    async def _send_beacon(self) -> None:
+        self._shone_at = monotonic()
+        if not await self._broadcast.send([BEACON + self._name], wakes=True):
+            self._shone_at = None
 
     async def _tell(self) -> None:
         while True:

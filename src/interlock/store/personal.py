@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
-from interlock.store import audit, chain, outbox, retention, seals
+from interlock.store import audit, chain, outbox, retention, seals, tokens
 from interlock.store.approvals import APPROVALS
 from interlock.store.audit import ACTIVITIES, ALERTS
 from interlock.store.chain import Keyring
@@ -261,6 +261,7 @@ def _without(known: Known, data: Mapping[str, Any], *, is_own: bool) -> dict[str
 def finish(tx: Tx, known: Known) -> None:
     """Takes name, role and identities from a person; their id stays, as that of who decided."""
     tx.run(_UNLINK, {"who": known.id})
+    tokens.forget(tx, known.id)
     tx.run(_RENAME, {"who": known.id, "called": known.pseudonym})
     for row in tx.rows(_DECIDED, {"who": known.id}):
         outbox.touch(tx, f"approval:{row.id}")

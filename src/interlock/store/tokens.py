@@ -26,6 +26,7 @@ _ONE = _WITH_PERSON.where(_t.id == b("token"))
 _ALL = _WITH_PERSON.order_by(_t.created_at, _t.id)
 _ANY = sa.select(_t.id).where(_t.revoked_at.is_(None)).limit(1)
 _REVOKE = sa.update(TOKENS).where(_t.id == b("token"), _t.revoked_at.is_(None)).values(revoked_at=_NOW)
+_FORGET = sa.delete(TOKENS).where(_t.person_id == b("person"))
 _USED = sa.update(TOKENS).where(_t.id == b("token")).values(used_at=_NOW)
 
 
@@ -66,6 +67,11 @@ def has_any(tx: Tx) -> bool:
 def revoke(tx: Tx, token_id: str, now: datetime) -> bool:
     """Makes a token no good; False where it was none already."""
     return tx.count(_REVOKE, {"token": token_id, "now": now}) == 1
+
+
+def forget(tx: Tx, person_id: str) -> None:
+    """Forgets the tokens that act for somebody."""
+    tx.run(_FORGET, {"person": person_id})
 
 
 @relaxed

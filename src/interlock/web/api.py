@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 from interlock.desk.answering import Answers
 from interlock.desk.gate import Gate
 from interlock.desk.live import Live
-from interlock.web import events, talk, work
+from interlock.web import events, records, talk, work
 from interlock.web.guard import Guard
 from interlock.web.premises import Premises, Who
 from interlock.web.problems import tell_problems
@@ -29,7 +29,7 @@ def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> 
     )  # fmt: skip
     app.state.premises = premises
     router = APIRouter()
-    for part in (events, talk, work):
+    for part in (events, talk, work, records):
         part.add_to(router)
     app.include_router(router)
 

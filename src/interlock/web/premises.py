@@ -10,6 +10,7 @@ from interlock.desk.answering import Answers
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller, Gate
 from interlock.desk.live import Live
+from interlock.desk.views import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,14 @@ def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
     """
     if who.project is not None and project != who.project:
         raise Unknown(kind, ident, (), f"{kind}s")
+
+
+def own(who: Caller, rows: list[View]) -> list[View]:
+    """Those of some rows that the token may see."""
+    return [row for row in rows if who.project is None or row["project_id"] == who.project]
+
+
+def require_all(who: Caller) -> None:
+    """Lets tokens pass that are good for all projects. Raises Refused."""
+    if who.project is not None:
+        raise Refused(f"the token is good for the project `{who.project}` only, and this concerns them all")

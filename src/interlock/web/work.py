@@ -1,4 +1,4 @@
-"""Missions, tasks, questions, agents, runs, money and records over HTTP; each is one function of the desk.
+"""Missions, tasks, questions, agents and runs over HTTP; each is one function of the desk.
 
 A token of one project sees and touches that project's alone.
 """
@@ -9,10 +9,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import audit, controls, details, emergency, goals, lessons, listings, money, sessions, signing
+from interlock.desk import controls, details, emergency, goals, listings, sessions, signing
+from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
-from interlock.web.premises import Here, Premises, Who, project_of, require_within
+from interlock.web.premises import Here, Premises, Who, own, project_of, require_all, require_within
 from interlock.web.talk import Body, Ident, Key
 
 Most = Annotated[int, Query(ge=1, le=1_000)]
@@ -28,6 +29,7 @@ class MissionBody(Body):
     deadline: datetime | None = None
     idempotency_key: Key = None
     workflow: str | None = None
+    inputs: dict[str, str] | None = None
 
 
 class ApproveBody(Body):
@@ -58,10 +60,13 @@ def add_to(router: APIRouter) -> None:
         ("GET", "/api/missions/{ident}", task, 200),
         ("GET", "/api/tasks", tasks, 200),
         ("GET", "/api/tasks/{ident}", task, 200),
+        ("GET", "/api/tasks/{ident}/messages", thread, 200),
+        ("GET", "/api/tasks/{ident}/transitions", transitions, 200),
         ("GET", "/api/approvals", approvals, 200),
         ("POST", "/api/approvals/{ident}/approve", approve, 200),
         ("POST", "/api/approvals/{ident}/deny", deny, 200),
         ("GET", "/api/agents", agents, 200),
+        ("GET", "/api/agents/{ident}", agent, 200),
         ("POST", "/api/agents/{ident}/quarantine", quarantine, 200),
         ("POST", "/api/agents/{ident}/release", release, 200),
         ("POST", "/api/agents/{ident}/reset", reset, 200),
@@ -69,10 +74,6 @@ def add_to(router: APIRouter) -> None:
         ("GET", "/api/runs", runs, 200),
         ("GET", "/api/runs/{ident}", run, 200),
         ("POST", "/api/runs/{ident}/cancel", cancel, 200),
-        ("GET", "/api/budget", budget, 200),
-        ("GET", "/api/activities", activities, 200),
-        ("GET", "/api/alerts", alerts, 200),
-        ("GET", "/api/lessons", learned, 200),
     ):
         router.add_api_route(path, endpoint, methods=[method], status_code=status, response_model=None)
 
@@ -82,7 +83,7 @@ async def start(body: MissionBody, here: Here, who: Who) -> View:
     key = f"http:{who.person.id}:{body.idempotency_key}" if body.idempotency_key else None
     mission_id = await goals.submit(
         here.live.runtime, who.person, body.goal, budget_usd=body.budget_usd, project=project_of(who, body.project),
-        model=body.model, deadline=body.deadline, idempotency_key=key, workflow=body.workflow,
+        model=body.model, deadline=body.deadline, idempotency_key=key, workflow=body.workflow, inputs=body.inputs,
     )  # fmt: skip
     return {"id": mission_id}
 
@@ -96,7 +97,7 @@ async def tasks(
     here: Here, who: Who, status: str | None = None, persona: str | None = None, mission: str | None = None
 ) -> list[View]:
     """Tasks, newest first."""
-    return _own(who, await listings.tasks(here.live.runtime, status=status, mission=mission, persona=persona))
+    return own(who, await listings.tasks(here.live.runtime, status=status, mission=mission, persona=persona))
 
 
 async def task(ident: Ident, here: Here, who: Who) -> View:
@@ -106,15 +107,23 @@ async def task(ident: Ident, here: Here, who: Who) -> View:
     return found
 
 
+async def thread(ident: Ident, here: Here, who: Who) -> object:
+    """What was said about a task, in order."""
+    return (await task(ident, here, who))["thread"]
+
+
+async def transitions(ident: Ident, here: Here, who: Who) -> object:
+    """The states that a task has been in."""
+    return (await task(ident, here, who))["transitions"]
+
+
 async def approvals(
     here: Here, who: Who, status: str | None = "pending", mission: str | None = None, after: str | None = None,
     most: Most = 200,
 ) -> list[View]:  # fmt: skip
     """Questions, oldest first; `status=all` for answered ones too."""
     wanted = None if status == "all" else status
-    return _own(
-        who, await signing.approvals(here.live.runtime, status=wanted, mission=mission, after=after, limit=most)
-    )
+    return own(who, await signing.approvals(here.live.runtime, status=wanted, mission=mission, after=after, limit=most))
 
 
 async def approve(ident: Ident, body: ApproveBody, here: Here, who: Who) -> View:
@@ -134,15 +143,23 @@ async def agents(here: Here, who: Who, project: str | None = None) -> list[View]
     return await listings.agents(here.live.runtime, project=project_of(who, project))
 
 
+async def agent(ident: Ident, here: Here, who: Who) -> View:
+    """One agent."""
+    for each in await listings.agents(here.live.runtime, project=who.project):
+        if each["id"] == ident:
+            return each
+    raise Unknown("agent", ident, (), "agents")
+
+
 async def quarantine(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
     """Shuts an agent's mailboxes."""
-    _require_all(who)
+    require_all(who)
     return await emergency.quarantine(here.live.runtime, who.person, ident, reason=body.reason)
 
 
 async def release(ident: Ident, here: Here, who: Who) -> View:
     """Ends a quarantine."""
-    _require_all(who)
+    require_all(who)
     return await emergency.release(here.live.runtime, who.person, ident)
 
 
@@ -157,7 +174,7 @@ async def reset(ident: Ident, here: Here, who: Who) -> View:
 
 async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
     """`pause`, `resume`, `drain` or `stop`."""
-    _require_all(who)
+    require_all(who)
     acts = {"pause": emergency.pause, "resume": emergency.resume, "drain": emergency.drain, "stop": emergency.stop}
     if control not in acts:
         raise UsageError(f"`{control}` is no control: use one of {', '.join(acts)}")
@@ -166,7 +183,7 @@ async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
 
 async def runs(here: Here, who: Who, mission: str | None = None, status: str | None = None) -> list[View]:
     """Runs, newest first."""
-    return _own(who, await listings.runs(here.live.runtime, mission=mission, status=status))
+    return own(who, await listings.runs(here.live.runtime, mission=mission, status=status))
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:
@@ -180,39 +197,6 @@ async def cancel(ident: Ident, here: Here, who: Who) -> View:
     """Ends a run."""
     await run(ident, here, who)
     return await controls.cancel(here.live.runtime, who.person, ident)
-
-
-async def budget(here: Here, who: Who, every: bool = False, most: Most = 100) -> list[View]:
-    """Accounts: what was spent, and what is left."""
-    _require_all(who)
-    return await money.budget(here.live.runtime, every=every, most=most)
-
-
-async def activities(here: Here, who: Who, most: Most = 100) -> object:
-    """The audit log, newest last."""
-    _require_all(who)
-    return await audit.activities(here.live.runtime, most=most)
-
-
-async def alerts(here: Here, who: Who, all: bool = False) -> list[View]:
-    """What people should know, newest first; `all` for those that somebody has seen, too."""
-    return _own(who, await listings.alerts(here.live.runtime, open_only=not all))
-
-
-async def learned(here: Here, who: Who, every: bool = False) -> list[View]:
-    """What was learned from missions."""
-    _require_all(who)
-    return await lessons.lessons(here.live.runtime, every=every)
-
-
-def _own(who: Caller, rows: list[View]) -> list[View]:
-    return [row for row in rows if who.project is None or row["project_id"] == who.project]
-
-
-def _require_all(who: Caller) -> None:
-    """Lets tokens pass that are good for all projects. Raises Refused."""
-    if who.project is not None:
-        raise Refused(f"the token is good for the project `{who.project}` only, and this concerns them all")
 
 
 async def _question(here: Premises, who: Caller, ident: str) -> None:

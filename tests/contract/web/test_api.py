@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from interlock.desk import gate as gates
-from interlock.desk import people, tokens
+from interlock.desk import people, personal, tokens
 from interlock.store import tokens as stored
 from interlock.web.http import MOST_BYTES
 from tests.contract.web.house import House, Stream, house
@@ -164,3 +164,28 @@ async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, m
     assert first == again
     assert first["response"] == "Yes."
     assert set(first) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
+
+
+async def test_records_and_work_can_be_looked_at(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, "Yes.", database_url=database_url) as home:
+        chat = await home.post("/api/agents/research/chat", {"message": "Really?"})
+        mission = await home.post("/api/missions", {"goal": "Compare the vendors"}, status=201)
+        [research] = [each for each in await home.get("/api/agents") if each["persona"] == "research"]
+        assert (await home.get(f"/api/agents/{research['id']}"))["persona"] == "research"
+        await problem(home, 404, "GET", "/api/agents/agt_none")
+        assert (await home.get(f"/api/ledger?run={chat['run_id']}"))["lines"]
+        assert (await home.get(f"/api/runs/{chat['run_id']}"))["steps"]
+        assert await home.get(f"/api/tasks/{mission['id']}/messages") == []
+        for path in ("transitions", "messages"):
+            assert isinstance(await home.get(f"/api/tasks/{mission['id']}/{path}"), list)
+        for path in ("tasks", "approvals?status=all", "budget", "alerts?all=true", "lessons", "memories?query=vendors"):
+            assert isinstance(await home.get(f"/api/{path}"), list)
+
+
+async def test_token_of_somebody_who_was_erased_is_known_no_more(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        await people.add(runtime, person, "Olga")
+        made = await tokens.create(runtime, person, "hers", who="Olga")
+        await personal.erase(runtime, person, "Olga")
+        await problem(home, 401, "GET", "/api/channels", headers=bearer(made["token"]))

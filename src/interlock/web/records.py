@@ -1,0 +1,62 @@
+"""Money, activities, alerts, lessons and memories over HTTP: what is on record, to be looked at.
+
+A token of one project sees that project's alone.
+"""
+
+from fastapi import APIRouter
+
+from interlock.desk import audit, books, lessons, listings, memories, money
+from interlock.desk.views import View
+from interlock.web.premises import Here, Who, own, project_of, require_all
+from interlock.web.work import Most
+
+
+def add_to(router: APIRouter) -> None:
+    """Adds the paths. Source: interfaces, "HTTP"."""
+    for path, endpoint in (
+        ("/api/budget", budget), ("/api/ledger", ledger), ("/api/activities", activities), ("/api/alerts", alerts),
+        ("/api/lessons", learned), ("/api/memories", remembered),
+    ):  # fmt: skip
+        router.add_api_route(path, endpoint, methods=["GET"], status_code=200, response_model=None)
+
+
+async def ledger(
+    here: Here, who: Who, account: str | None = None, run: str | None = None, task: str | None = None,
+    mission: str | None = None, agent: str | None = None, after: str | None = None, most: Most = 200,
+) -> View:  # fmt: skip
+    """The lines of an account, a run, a task, a mission or an agent, with the balance after each."""
+    require_all(who)
+    return await books.explain(
+        here.live.runtime, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=most
+    )
+
+
+async def remembered(
+    here: Here, who: Who, query: str = "", persona: str | None = None, project: str | None = None, most: Most = 50
+) -> list[View]:
+    """Memories and blocks, those with the words of `query` first."""
+    wanted = project_of(who, project)
+    return await memories.search(here.live.runtime, who.person, query, persona=persona, project=wanted, most=most)
+
+
+async def budget(here: Here, who: Who, every: bool = False, most: Most = 100) -> list[View]:
+    """Accounts: what was spent, and what is left."""
+    require_all(who)
+    return await money.budget(here.live.runtime, every=every, most=most)
+
+
+async def activities(here: Here, who: Who, most: Most = 100) -> object:
+    """The audit log, newest last."""
+    require_all(who)
+    return await audit.activities(here.live.runtime, most=most)
+
+
+async def alerts(here: Here, who: Who, all: bool = False) -> list[View]:
+    """What people should know, newest first; `all` for those that somebody has seen, too."""
+    return own(who, await listings.alerts(here.live.runtime, open_only=not all))
+
+
+async def learned(here: Here, who: Who, every: bool = False) -> list[View]:
+    """What was learned from missions."""
+    require_all(who)
+    return await lessons.lessons(here.live.runtime, every=every)
