@@ -28,6 +28,7 @@ MODULES = (
     "mission",
     "outbox",
     "prompt",
+    "prompt_cache",
     "slack_ack",
     "stop",
     "streaming",
