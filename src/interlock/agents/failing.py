@@ -11,6 +11,7 @@ from datetime import datetime
 
 from interlock.agents import choosing, spending, steps
 from interlock.agents.choosing import Amiss, Candidate
+from interlock.agents.routing import KIND as ROUTE
 from interlock.agents.session import Session, later
 from interlock.agents.steps import Ending, Settlement
 from interlock.agents.turn import Failed
@@ -157,10 +158,14 @@ def _deciding(errors: Mapping[str, ModelError]) -> ModelError:
 
 
 async def _outage(session: Session, failed: Failed, *, called: bool) -> Ending | bool:
-    """No model can be used: the run keeps its place and goes on later, and somebody is told."""
+    """No model can be used: the run keeps its place and goes on later, and somebody is told.
+
+    One that only saves a person a question ends instead: the person is asked now.
+    """
     error, tries = _deciding(session.refused), session.claim.run.attempt
     session.refused.clear()
-    if error.fault is ModelFault.INVALID or (called and error.retryable and tries >= len(OUTAGE_WAITS_S)):
+    is_over = error.fault is ModelFault.INVALID or (called and error.retryable and tries >= len(OUTAGE_WAITS_S))
+    if is_over or session.claim.run.kind == ROUTE:
         await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
         session.owed_microusd = None
         return Ending(status="failed", stop_reason="error", error=str(error))

@@ -136,11 +136,15 @@ async def test_an_answer_that_decides_nothing_has_the_person_asked(stage: Stage,
     assert await runs(stage, "chat") == []
 
 
-async def test_a_model_that_cannot_be_used_has_the_person_asked_and_nothing_lost(stage: Stage) -> None:
-    refused = ModelError(ModelFault.INVALID, "no such model", provider="anthropic")
-    became = await decided(stage, refused, place=HERE, idempotency_key="k")
+@pytest.mark.parametrize("fault", [ModelFault.INVALID, ModelFault.AUTH])
+async def test_a_model_that_cannot_be_used_has_the_person_asked_and_nothing_lost(
+    stage: Stage, fault: ModelFault
+) -> None:
+    became = await decided(stage, ModelError(fault, "no", provider="anthropic"), place=HERE, idempotency_key="k")
     assert (became.status, became.why) == ("asked", "no model could be asked")
     assert "no model could be asked" in text_of(await card_of(stage, "k"))
+    run_id = await routing.correct(stage.runtime, stage.ada, "finance", "", place=HERE, key="k2")
+    assert (await stage.run(str(run_id))).payload["text"] == VAGUE
 
 
 @pytest.mark.parametrize(
