@@ -15,11 +15,9 @@ from interlock.desk import listings, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.following import Follower
-from interlock.desk.office import Person
 from interlock.desk.reception import Reception
 from interlock.integrations.slack.api import Api, heard
 from interlock.integrations.slack.blocks import Block, sheets
-from interlock.store.approvals import ROLES_THAT_ANSWER
 
 MOST_BLOCKS = 100
 """Source: https://docs.slack.dev/surfaces/app-home."""
@@ -90,16 +88,16 @@ class Home:
         await asyncio.sleep(REST_S)
 
     async def _draw(self, user: str) -> None:
-        person = await self._reception.person(f"slack:{user}", "slack")
-        blocks = _stranger(user) if person is None else await self._blocks(person)
+        identity = f"slack:{user}"
+        person = await self._reception.person(identity, "slack")
+        blocks = _stranger(user) if person is None else await self._blocks(taps=await self._reception.may_act(identity))
         view = {"type": "home", "blocks": [*blocks][:MOST_BLOCKS]}
         await heard(self._api.client.views_publish(user_id=user, view=view))
 
-    async def _blocks(self, person: Person) -> Sequence[Block]:
+    async def _blocks(self, *, taps: bool) -> Sequence[Block]:
         runtime = self._reception.runtime
         stand = replies.status_card(await listings.status(runtime), await listings.missions(runtime))
         waiting, total = await signing.approvals(runtime, limit=MOST_QUESTIONS), await signing.waiting(runtime)
-        taps = person.role in ROLES_THAT_ANSWER
         found = [_drawn(await approval_card(runtime, card["id"], taps=taps)) for card in waiting]
         shown: list[Block] = []
         count = 0
