@@ -251,18 +251,20 @@ class Interlock:
         files: Sequence[Path] = (),
         project: str | None = None,
         model: str | None = None,
+        extra: str | None = None,
         on_event: Callable[[Event], object] | None = None,
     ) -> Reply:
         """Says something to a persona and returns its reply, or what it waits for. One conversation for each person.
 
-        `files` are attached: stored once, and there for the persona to read. `on_event` is called with each event of
+        `files` are attached: stored once, and there for the persona to read. `extra` is what your program tells the
+        persona beside the message, in the system prompt of this one run. `on_event` is called with each event of
         the run while it happens, and awaited where it is a coroutine function; see `stream`.
 
         Raises UsageError for an empty text, a file that cannot be read, a model that cannot be, or a persona that
         there is not; and what `on_event` raises, the run going on without it. Source: row J6.
         """
         attached = await asyncio.to_thread(attachments.read, files)
-        said = self._spoken(persona, text, project=project, model=model, files=attached)
+        said = self._spoken(persona, text, project=project, model=model, files=attached, extra=extra)
         if on_event is None:
             return await self.answers.of(await said(None))
         async with contextlib.aclosing(answering.spoken(self.runtime, self.answers, said)) as news:
@@ -274,7 +276,13 @@ class Interlock:
         raise AssertionError("a conversation ends with its reply")
 
     async def stream(
-        self, persona: str, text: str, *, project: str | None = None, model: str | None = None
+        self,
+        persona: str,
+        text: str,
+        *,
+        project: str | None = None,
+        model: str | None = None,
+        extra: str | None = None,
     ) -> AsyncGenerator[Event | Reply, None]:
         """Says something to a persona: each event of its run while it happens, and the reply last.
 
@@ -283,7 +291,7 @@ class Interlock:
 
         Raises what `chat` raises. Source: rows F6, J6.
         """
-        said = self._spoken(persona, text, project=project, model=model)
+        said = self._spoken(persona, text, project=project, model=model, extra=extra)
         async with contextlib.aclosing(answering.spoken(self.runtime, self.answers, said)) as news:
             async for item in news:
                 if not isinstance(item, str):

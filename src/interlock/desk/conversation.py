@@ -7,6 +7,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
+from interlock.agents.quoting import LONGEST_INPUT
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.desk.attachments import Attachment, keep
@@ -54,16 +55,22 @@ async def say(
     files: Sequence[Attachment] = (),
     place: Place | None = None,
     run_id: str | None = None,
+    extra: str | None = None,
 ) -> str:
     """Posts a message for the agent that this person talks to on this surface; returns the run's id.
 
     With a place, the answer goes there, and what is said there is a conversation of its own. `run_id` is the id that
-    the run of a new message is to have, for who listens to it from the beginning.
+    the run of a new message is to have, for who listens to it from the beginning. `extra` is what the agent is told
+    beside the message, in the prompt of this one run. Source: row F1.
 
     Raises UsageError for an empty or too long text, an unknown persona, a model that cannot be; Refused.
     """
     require_operator(person, "talk to agents")
     message_of(text)
+    if extra is not None and len(extra) > LONGEST_INPUT:
+        raise UsageError(
+            f"what is told beside the message has {len(extra):,} characters: {LONGEST_INPUT:,} are the most"
+        )
     found = runtime.personas.personas.get(persona)
     if found is None:
         raise UsageError(f"no persona `{persona}`: there are {', '.join(runtime.personas.personas)}")
@@ -71,6 +78,7 @@ async def say(
     return await runtime.store.write(
         post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,
         idempotency_key or new_id("say"), run_id or new_id("run"), runtime.clock.now(), files, place,
+        extra=extra,
     )  # fmt: skip
 
 
@@ -100,10 +108,11 @@ def post(
     files: Sequence[Attachment],
     place: Place | None,
     routed: Mapping[str, Any] | None = None,
+    extra: str | None = None,
 ) -> str:
     """Posts a message for the agent of a persona and a person, in the caller's transaction; returns the run's id.
 
-    `routed` says by which choice it came to this persona, where it was addressed to nobody.
+    `routed` says by which choice it came to this persona, where it was addressed to nobody; `extra` is told beside it.
     """
     squad.ensure_project(tx, project, timezone, now)
     who = descriptor(person, persona.name, project, place)
@@ -111,9 +120,11 @@ def post(
     there = None
     if place is not None:
         there = conversations.chat_place(tx, place.surface, place.channel, place.thread, persona.name, project, now)
-    payload = {"text": text, "from": person.name, "attachments": keep(tx, project, files, now)}
+    payload: dict[str, Any] = {"text": text, "from": person.name, "attachments": keep(tx, project, files, now)}
     if routed is not None:
         payload["routed"] = dict(routed)
+    if extra:
+        payload["extra"] = extra
     message = Post(
         project_id=project, agent_id=agent.id, kind="chat", payload=payload,
         idempotency_key=key, cause_kind="message", cause_id=person.id, model=model, run_id=run_id,
