@@ -43,6 +43,8 @@ _HUSH = (
     .where(_r.agent_id == b("agent"), _r.status.in_(("created", "running", "waiting")), _r.id != b("but"))
     .values(report_to=None)
 )
+_PARENT_RUN = sa.select(_r.channel_id, _r.payload).where(_r.id == b("run"), _r.channel_id.is_not(None))
+_PLACE = ("room", "room_kind", "thread")
 _IS_OVER = sa.select(_t.id).where(_t.id == b("mission"), _t.status.in_(("DONE", "CANCELED")))
 
 
@@ -85,6 +87,15 @@ def end(tx: Tx, agent_id: str, outcome: str, now: datetime) -> bool:
 def hush(tx: Tx, agent_id: str, *, but: str = "") -> None:
     """Has nobody told of the ends of its open runs, but for one of them."""
     tx.run(_HUSH, {"agent": agent_id, "but": but})
+
+
+def place(tx: Tx, agent_id: str) -> tuple[str | None, dict[str, Any]]:
+    """The channel of the workspace chat in which one was started, and how a payload names it; None for none."""
+    found = one(tx, agent_id)
+    row = tx.one(_PARENT_RUN, {"run": found.parent_run_id}) if found is not None else None
+    if row is None:
+        return None, {}
+    return row.channel_id, {name: row.payload[name] for name in _PLACE if row.payload.get(name)}
 
 
 def run_ended(tx: Tx, run: Any, now: datetime) -> dict[str, Any] | None:

@@ -32,6 +32,7 @@ from interlock.store.schema import (
     Mission,
     Run,
     Schedule,
+    Subagent,
     Task,
     TaskMessage,
     TaskTransition,
@@ -51,6 +52,8 @@ ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
     table(Control),
 )
 SAID, SIGNS, ROOM_MEMBERS, FEED = table(ChatMessage), table(ChatReaction), table(ChannelMember), table(FeedEvent)
+SUBAGENTS = table(Subagent)
+_su = SUBAGENTS.c
 _sd, _sg, _rm = SAID.c, SIGNS.c, ROOM_MEMBERS.c
 _i, _mi, _r, _s, _an, _tm = INBOX.c, MISSIONS.c, RUNS.c, SCHEDULES.c, ANSWERS.c, COMMENTS.c
 _tr, _ap, _a, _c, _v, _al = TRANSITIONS.c, APPROVALS.c, ACTIVITIES.c, CONVERSATIONS.c, VERSIONS.c, ALERTS.c
@@ -86,7 +89,20 @@ _REPLY_PLACES = sa.select(_c.id, _c.surface, _c.channel, _c.address).where(_c.ro
 _SAID_THERE = sa.select(outbox.OUTBOX.c.payload, outbox.OUTBOX.c.created_at).where(
     outbox.OUTBOX.c.conversation_id == b("place")
 )
-_CHATS = sa.select(_r.id, _r.status, _r.payload).where(sa.or_(_THEIR_CHATS, _HEARD_THEM)).order_by(_r.id)
+_FROM_THEM = sa.select(_r.id).where(_THEIR_CHATS).cte("from_them", recursive=True)
+_LATER = RUNS.alias("later")
+_CAME_OF_THEM = _r.id.in_(
+    sa.select(
+        _FROM_THEM.union(
+            sa.select(_LATER.c.id).where(
+                _LATER.c.parent_run_id == _FROM_THEM.c.id, _LATER.c.kind.in_(("chat", "subagent", "child_end"))
+            )
+        ).c.id
+    )
+)
+"""Their chats, and what agents have passed on of them to each other."""
+_CHATS = sa.select(_r.id, _r.status, _r.payload).where(sa.or_(_CAME_OF_THEM, _HEARD_THEM)).order_by(_r.id)
+_PURPOSE = sa.update(SUBAGENTS).where(_su.run_id == b("run_")).values(purpose=ERASED)
 _CHAT = sa.select(_r.id, _r.status, _r.payload).where(_r.id == b("run_"))
 _ABOUT = (
     sa.select(_a.id)
@@ -180,6 +196,7 @@ def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
     row = tx.one(_CHAT, {"run_": run_id})
     if row is None or row.status not in retention.ENDED:
         return None
+    tx.run(_PURPOSE, {"run_": run_id})
     return retention.let_go(tx, row, most, now) and retention.empty(tx, run_id, most) < most
 
 

@@ -184,9 +184,11 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
     told = offspring.run_ended(tx, child, now) if child.kind == offspring.KIND else {}
     if told is None:
         return
+    channel_id, place = offspring.place(tx, child.agent_id) if told else (None, {})
     payload = {
         "run": child.id, "agent": child.agent_id, "status": child.status, "stop_reason": child.stop_reason,
         "result": child.result, "error": child.error, **told,
+        **place,
     }  # fmt: skip
     message = Post(
         project_id=child.project_id,
@@ -201,6 +203,7 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
         simulated=child.simulated,
         model=child.model if child.simulated else None,
         labels=tuple(child.labels),
+        channel_id=channel_id,
     )
     with contextlib.suppress(LookupError):
         post(tx, message, now)

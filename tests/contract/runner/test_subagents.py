@@ -11,14 +11,17 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.desk import controls, conversation, emergency
+from interlock.desk import rooms as rooms_desk
 from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.oversight import waiting
 from interlock.policy.policy_file import policy_from
-from interlock.store import leases, offspring, posting, squad, traces
+from interlock.store import leases, mailbox, offspring, personal, posting, squad, traces
+from interlock.store.mailbox import Post
 from interlock.store.offspring import SUBAGENTS
+from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, calls
-from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged
+from tests.contract.runner.stage import PROJECT, WORKER, CountingStore, Stage, staged
 
 OPEN = policy_from("version: 1\nbase: {start_background_agent: GREEN, sessions_spawn: GREEN}\n", "p.yaml")
 START = {"prompt": "find out how many there are, and report half way"}
@@ -365,3 +368,37 @@ async def test_wherever_the_process_is_killed_each_word_arrives_once(migrated_ur
         assert [child.outcome for child in children] == ["completed"] * number
         assert kills > 10
         assert await store.read(offspring.live) == 0
+
+
+async def test_who_is_forgotten_is_forgotten_by_whom_the_words_were_passed_on_to(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await household_of(store, tmp_path, ScriptedModel(otherwise=household))
+    await stage.chat("how many are there?")
+    await stage.work()
+    known = personal.Known(stage.ada.id, stage.ada.name, ())
+    runs = await store.read(personal.chats, known)
+    assert set(runs) == {run.id for run in await store.read(traces.runs)}
+    for run_id in runs:
+        while await store.write(personal.erase_chat, run_id, 100, stage.clock.now()) is False:
+            pass
+    (child,) = await subagents_of(stage)
+    assert child.purpose == personal.ERASED
+    assert [await stage.messages(run_id) for run_id in runs] == [[]] * 4
+
+
+async def test_what_was_started_in_a_channel_is_told_of_in_it(store: CountingStore, tmp_path: Path) -> None:
+    stage = await household_of(store, tmp_path, ScriptedModel(otherwise="well"))
+    persona = stage.runtime.personas.personas["operations"]
+    who = Descriptor("room", PROJECT, "operations", {"project": PROJECT})
+    channel = await rooms_desk.create(stage.runtime, stage.ada, "plans")
+    agent = await store.write(squad.ensure_agent, who, persona.to_json(), persona.trust, stage.clock.now())
+    words = Post(
+        project_id=PROJECT, agent_id=agent.id, kind="chat", payload={"text": "go", "room": "plans", "message": "m"},
+        cause_kind="room", idempotency_key="said", channel_id=channel["id"],
+    )  # fmt: skip
+    await store.write(mailbox.post, words, stage.clock.now())
+    stage.model.replies = [calls("start_background_agent", **START), "begun"]
+    await stage.work()
+    (end,) = [run for run in await store.read(traces.runs) if run.kind == posting.CHILD_END]
+    assert (end.channel_id, end.payload["room"]) == (channel["id"], "plans")
