@@ -18,8 +18,10 @@ _JOINED = re.compile("[\u1100-\u11ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u304
 """Letters of scripts in which words are not set apart."""
 _BRITISH = re.compile(r"(?<=\w\w)([iy])s(?=(?:e|es|ed|ing)$)")
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
-_CLAUSE = re.compile(r"[.!?;:]+(?=\s|$)|[\n,。！？；：、，…]|\s[–—-]\s|\b(?:but|sondern|mais|sino|aber|pero|но)\b")
-_SENTENCE = re.compile(r"[.!?;:\n]+(?=\s|$)|[。！？；：\n]")
+_CLAUSE = re.compile(
+    r"(?<![.!?;:])[.!?;:]+(?=\s|$)|[\n,。！？；：、，…]|\s[–—-]\s|\b(?:but|sondern|mais|sino|aber|pero|но)\b"
+)
+_SENTENCE = re.compile(r"(?<![.!?;:\n])[.!?;:\n]+(?=\s|$)|[。！？；：\n]")
 _NEGATIONS = frozenset(
     "no not never without don't dont doesn't didn't won't isn't aren't cannot can't couldn't shouldn't wouldn't "
     "neither nor nothing instead rather avoid skip stop nicht kein keine keinen keiner keines ohne nie niemals statt "
@@ -28,12 +30,12 @@ _NEGATIONS = frozenset(
 )
 _NEGATED_JOINED = re.compile("不要|不用|别|別|不是|没有|沒有|無需|无需|しない|しなく|せずに|하지")
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|\"[^\"\n]*\""
-    r"|(?<!\w)['‘][^'’\n]*['’](?!\w)",
+    r"```.*?(?:```|\Z)|`[^`\n]*`|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|»[^«»]*«|「[^「」]*」|『[^『』]*』|\"[^\"\n]*\""
+    r"|(?<!\w)['‘][^'‘’\n]*['’](?!\w)",
     re.DOTALL,
 )
 _CITED = re.compile(r"^[ \t]*(?:>|&gt;).*$", re.MULTILINE)
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\bwww\.\S+|\S+@\S+\.\w+|(?<!\w)[@#]\w+|(?<!\w)(?:~|\.{1,2})?/[\w./-]+", re.IGNORECASE)  # fmt: skip # noqa: E501
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://\S+|\bwww\.\S+|(?<!\S)[^\s@]+@\S+|(?<!\w)[@#]\w+|(?<!\w)(?:~|\.{1,2})?/[\w./-]+", re.IGNORECASE)  # fmt: skip # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def own_words(text: str, *, most_quoted: int = 0) -> str:
 def find_triggers(text: str, triggers: Iterable[str]) -> tuple[str, ...]:
     """Those of the triggers that occur in the text, by whole words, whatever their case and common endings."""
     plain = folded(text)
-    sentences = [words_of(sentence) for sentence in _SENTENCE.split(plain)]
+    sentences = [_spelled(sentence) for sentence in _SENTENCE.split(plain)]
     return tuple(t for t in triggers if _occurs_anywhere(_parts(t), plain, sentences))
 
 
@@ -125,9 +127,14 @@ def _clauses(plain: str) -> Iterator[tuple[str, list[str], int]]:
     for sentence in _SENTENCE.split(plain):
         before = 0
         for clause in _CLAUSE.split(sentence):
-            words = words_of(clause or "")
+            words = _spelled(clause or "")
             yield clause or "", words, before
             before += len(words)
+
+
+def _spelled(text: str) -> list[str]:
+    """The words of a folded text in one spelling."""
+    return [_BRITISH.sub(r"\1z", word) for word in words_of(text)]
 
 
 @lru_cache(maxsize=4096)
@@ -149,13 +156,14 @@ def _place(parts: Sequence[str], clause: str, words: Sequence[str]) -> int:
 
 
 def _occurs(wanted: Sequence[str], words: Sequence[str]) -> int:
+    first = _endings(wanted[0])
     for start, word in enumerate(words):
-        if not _same(wanted[0], word):
+        if word not in first:
             continue
         at = start
         for part in wanted[1:]:
             window = range(at + 1, min(at + 2 + LARGEST_GAP, len(words)))
-            at = next((i for i in window if _same(part, words[i])), -1)
+            at = next((i for i in window if words[i] in _endings(part)), -1)
             if at < 0:
                 break
         else:
@@ -182,7 +190,3 @@ def _endings(wanted: str) -> frozenset[str]:
     if wanted.endswith("y"):
         endings |= {wanted[:-1] + "ies", wanted[:-1] + "ied"}
     return frozenset(endings)
-
-
-def _same(wanted: str, word: str) -> bool:
-    return _BRITISH.sub(r"\1z", word) in _endings(wanted)

@@ -125,9 +125,11 @@ def named_in(goal: str, names: tuple[str, ...]) -> str | None:
     for name in names:
         spelled = re.escape(name).replace(r"\-", "[- _]")
         mark = "[\"'`“”«»]?"
+        article = r"(?:(?:the|our|dem|le|el)\s{1,5})?"
+        lead, gap = rf"\b{_LEAD}\s{{1,5}}{article}", r"\s{0,5}"
         forms = (
-            rf"(?:^|[(\[,;:.\n]\s*|\b{_LEAD}\s+(?:the\s+|our\s+|dem\s+|le\s+|el\s+)?)workflow\s*[:=]?\s*{mark}{spelled}",
-            rf"\b{_LEAD}\s+(?:the\s+|our\s+|dem\s+)?{mark}{spelled}{mark}[\s-]+workflow",
+            rf"(?:^|[(\[,;:.\n]{gap}|{lead})workflow{gap}[:=]?{gap}{mark}{spelled}",
+            rf"{lead}{mark}{spelled}{mark}[\s-]{{1,5}}workflow",
         )
         for form in forms:
             for match in re.finditer(rf"{form}(?![\w-])", text, re.IGNORECASE):

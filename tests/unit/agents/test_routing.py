@@ -179,3 +179,11 @@ def test_who_sorts_messages_has_no_tools_and_next_to_no_money() -> None:
     assert (sorter.tools, sorter.limits.max_turns, sorter.max_tokens) == ((), 1, 512)
     assert sorter.budget.run_usd <= 0.10
     assert type(sorter).from_json(sorter.to_json()) == sorter
+
+
+@pytest.mark.parametrize("unit", ["@", "“", "'", "a.", ".", "\n", "no, ", "`", "http:", "not ", "「"])
+def test_text_that_is_made_to_take_long_is_judged_like_any_other(unit: str) -> None:
+    text = unit * (20_000 // len(unit)) + "compare"
+    assert best(text, KNOWN).confidence <= SURE
+    assert corrected(text, PERSONAS) is None
+    assert len(own_words(text)) <= len(text) * 5

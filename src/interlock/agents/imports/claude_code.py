@@ -154,8 +154,8 @@ def _tools(fields: dict[str, Any], key: str, places: dict[str, int], found: Fore
     given = fields.get(key)
     if given is None:
         return None
-    if isinstance(given, str):
-        words = [word.strip().removeprefix("- ") for word in re.split(r"[,\n](?![^(]*\))", given)]
+    if isinstance(given, str) and len(given) <= LONGEST_VALUE:
+        words = [word.strip().removeprefix("- ") for word in re.split(r"[,\n](?![^()]{0,200}\))", given)]
     elif isinstance(given, list):
         words = [each.strip() if isinstance(each, str) else "?" for each in given]
     else:

@@ -24,6 +24,8 @@ from interlock.llm.models import KNOWN
 from interlock.policy.secrets import scrub
 
 LONGEST_NAME = 40
+MOST_READ = 2 * LONGEST_TEXT
+"""Characters of a text that is looked at in detail at all."""
 TAKEN = "imported"
 """What the name of one is given that would stand in for a built-in persona."""
 EVERYTHING = frozenset({"*", "all", "ALL", "All"})
@@ -102,6 +104,11 @@ def _name(found: Foreign, builtin: Collection[str], faults: list[str]) -> str:
 
 def _clean(found: Foreign, text: str, faults: list[str]) -> str:
     """A text without what is not seen, what reads as Interlock's own words, places to fill in, and secrets."""
+    if len(text) > MOST_READ:
+        faults.append(
+            f"{found.source}:{found.line}: its prompt has {len(text):,} characters: {LONGEST_TEXT:,} are the most"
+        )
+        return ""
     text = "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     shown = _CONTROL.sub("", HIDDEN.sub("", text))
     if len(shown) < len(text):
