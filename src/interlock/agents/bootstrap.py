@@ -115,11 +115,12 @@ class BootstrapFolder:
             return same
         place = _stamp(self._folder)
         try:
-            entries = set(os.listdir(self._folder))
+            os.stat(os.path.join(self._folder, "."))
         except OSError as error:
             return Bootstrap(left_out=(("bootstrap", f"the folder cannot be read: {_problem(error)}"),))
-        stamps = {name: _stamp(self._folder / name) for name in FILES if name in entries}
-        codebase = tuple(dict.fromkeys(words for name, words in CODEBASES.items() if name in entries))
+        stamps = {name: _stamp(self._folder / name) for name in FILES if os.path.lexists(self._folder / name)}
+        there = (words for name, words in CODEBASES.items() if os.path.lexists(self._folder / name))
+        codebase = tuple(dict.fromkeys(there))
         found = self._read(stamps, codebase)
         self._seen = _Look(place, stamps, found)
         return found

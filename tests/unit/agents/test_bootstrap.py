@@ -160,6 +160,11 @@ def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path) -> None:
     assert found.left_out == (("bootstrap", "the folder cannot be read: no such file or directory"),)
 
 
+def test_a_folder_that_is_a_file_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("")
+    assert look(tmp_path / "notes").left_out == (("bootstrap", "the folder cannot be read: not a directory"),)
+
+
 def test_the_code_beside_the_files_is_named_once(place: Path) -> None:
     for name in (".git", "pyproject.toml", "package.json"):
         (place / name).touch()
