@@ -17,7 +17,7 @@ from interlock.agents.steps import Ending, Settlement
 from interlock.agents.turn import Failed
 from interlock.core.values import Actor
 from interlock.llm.messages import ModelError, ModelFault, ModelRef
-from interlock.llm.retries import RetryPolicy, delay_s
+from interlock.llm.retries import RetryPolicy, delay_s, is_too_long
 from interlock.store import audit, ledger, mailbox
 from interlock.store.ledger import Spender
 from interlock.store.mailbox import Claim
@@ -31,6 +31,10 @@ MODEL_SWITCHED = "MODEL_SWITCHED"
 NO_SUCH_MODEL = 404
 HOPES = (ModelFault.INVALID, ModelFault.AUTH, ModelFault.BILLING)
 """Faults in the order of how little hope they leave, the least first; of all others there is more."""
+
+
+SHRUNK = 0.75
+"""Of a prompt that a provider found too long: what its model's window is taken to be from then on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,13 @@ class Switch:
 async def again(session: Session, failed: Failed) -> Ending | bool:
     """Books a failed attempt. True where the run goes on at once, False where it was put off; or how it is to end.
 
-    It goes on after a short wait while that may help, or with the next model. Source: row F7.
+    It goes on after a short wait while that may help, with room made where the prompt was too long, or with the next
+    model. Source: rows E14, F7.
     """
     session.failures += 1
     wait_s = _wait_s(session, failed.error)
+    if is_too_long(failed.error) and len(session.messages) > 1:
+        session.window_tokens, wait_s = int(session.context_tokens() * SHRUNK), 0.0
     if wait_s is None:
         return await _otherwise(session, failed)
     await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())

@@ -138,6 +138,8 @@ class Session:
     """What is wrong with the model that it should have, where it begins with another."""
     summaries: int = 0
     """Steps that only made room."""
+    window_tokens: int | None = None
+    """Of its model, where the provider found a prompt too long."""
     dense_tokens: int = 0
     """How long its prompt was when there was nothing in it to sum up."""
     nudged: bool = False
@@ -187,8 +189,9 @@ class Session:
 
     @property
     def info(self) -> ModelInfo:
-        """What is known of its model."""
-        return model_info(self.ref)
+        """What is known of its model, by its name and by what its provider would not take."""
+        found = model_info(self.ref)
+        return found if self.window_tokens is None else replace(found, context_tokens=self.window_tokens)
 
     @property
     def worked_s(self) -> float:
@@ -299,7 +302,7 @@ class Session:
     def works_with(self, ref: ModelRef, model: Model) -> None:
         """It goes on with another model, which is on record."""
         self.ref, self.model, self.failures, self.scale, self.dense_tokens = ref, model, 0, 1.0, 0
-        self.reservation = self.owed_microusd = None
+        self.reservation = self.owed_microusd = self.window_tokens = None
 
     def counted_as(self, tokens: int, usage: Usage) -> None:
         """A provider has counted a prompt that was estimated at so many tokens."""

@@ -1,8 +1,9 @@
 """When a failed model call is tried again, as a pure rule; the loop and its reservations belong to the runner."""
 
+import re
 from dataclasses import dataclass
 
-from interlock.llm.messages import ModelError
+from interlock.llm.messages import ModelError, ModelFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,13 @@ class RetryPolicy:
 
 
 DEFAULT_POLICY = RetryPolicy()
+TOO_LARGE = 413
+_TOO_LONG = re.compile(
+    r"context.{0,3}(length|window|size|limit)|maximum.{0,10}context|too many (input )?tokens"
+    r"|(prompt|input|request|messages?).{0,40}too (long|large)|reduce (the|your).{0,20}(length|prompt|messages)"
+    r"|exceeds? the.{0,20}number of tokens",
+    re.IGNORECASE,
+)
 
 
 def delay_s(attempt: int, error: ModelError, *, jitter: float, policy: RetryPolicy = DEFAULT_POLICY) -> float | None:
@@ -37,3 +45,10 @@ def delay_s(attempt: int, error: ModelError, *, jitter: float, policy: RetryPoli
         return None if wish_s > policy.patience_s else wish_s * (1 + jitter / 10)
     full = min(policy.base_s * 2.0 ** (attempt - 1), policy.cap_s)
     return full / 2 + full / 2 * jitter
+
+
+def is_too_long(error: ModelError) -> bool:
+    """Whether a request was refused for its length: the same conversation may be taken once it is shorter."""
+    if error.fault is not ModelFault.INVALID:
+        return False
+    return error.status == TOO_LARGE or _TOO_LONG.search(error.detail) is not None

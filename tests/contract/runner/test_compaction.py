@@ -337,6 +337,28 @@ async def test_later_runs_see_the_summary_in_place_of_what_was_summed_up(store: 
     assert "answer to d" in words(talk.worked[-1])
 
 
+async def test_prompt_that_the_provider_finds_too_long_is_shortened_and_sent_again(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    long = ModelError(ModelFault.INVALID, "prompt is too long: 9 tokens > 8 maximum", provider="local", status=400)
+    talk = Talk(*reading("a", "b"), long, "done")
+    stage = await staged(store, tmp_path, talk.model, [read])
+    run = await stage.think("do all of it")
+    await stage.work()
+    assert (await stage.ended(run), len(talk.asked)) == (("completed", "end_turn"), 1)
+    assert SUMMARY in words(talk.worked[-1])
+    assert "a a a" not in words(talk.worked[-1])
+
+
+async def test_message_that_the_provider_finds_too_long_fails_the_run(store: CountingStore, tmp_path: Path) -> None:
+    long = ModelError(ModelFault.INVALID, "prompt is too long", provider="local", status=400)
+    talk = Talk(*reading("a"), *[long] * 9)
+    stage = await staged(store, tmp_path, talk.model, [read])
+    run = await stage.think("do all of it")
+    await stage.work()
+    assert (await stage.ended(run), len(talk.worked)) == (("failed", "error"), 3), "once as it was, once emptied"
+
+
 async def test_taint_of_what_was_summed_up_comes_with_the_summary(store: CountingStore, tmp_path: Path) -> None:
     talk = Talk()
     stage = await staged(store, tmp_path, talk.model, agents=LIMITS)

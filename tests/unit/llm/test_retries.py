@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.llm.messages import RETRYABLE, ModelError, ModelFault
-from interlock.llm.retries import RetryPolicy, delay_s
+from interlock.llm.retries import RetryPolicy, delay_s, is_too_long
 
 
 def error(fault: ModelFault = ModelFault.SERVER, retry_after_s: float | None = None) -> ModelError:
@@ -43,3 +43,22 @@ def test_a_wait_is_never_shorter_than_what_was_asked_for_nor_past_the_caps(
     wait = delay_s(attempt, error(retry_after_s=wish), jitter=jitter)
     assert wait is not None
     assert (wish or 0) <= wait <= 66
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "found"),
+    [
+        (400, "prompt is too long: 210432 tokens > 200000 maximum (status 400)", True),
+        (400, "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", True),
+        (400, "the input token count (1200000) exceeds the maximum number of tokens allowed", True),
+        (400, "Please reduce the length of the messages or completion", True),
+        (400, "request (9001 tokens) exceeds the available context size (8192 tokens)", True),
+        (413, "request entity too large", True),
+        (400, "max_tokens: must be greater than thinking.budget_tokens", False),
+        (400, "messages.1.content: tool_use ids must be unique", False),
+        (404, "no such model", False),
+    ],
+)
+def test_a_request_that_is_too_long_is_known_by_what_the_provider_says(status: int, detail: str, found: bool) -> None:
+    assert is_too_long(ModelError(ModelFault.INVALID, detail, provider="any", status=status)) is found
+    assert not is_too_long(ModelError(ModelFault.SERVER, detail, provider="any", status=500))
