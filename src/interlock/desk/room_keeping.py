@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from interlock.agents.persona import PersonaSet
-from interlock.core.errors import NotFound, UsageError
+from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import room_names
 from interlock.desk.office import Office, Person, require_operator
@@ -87,13 +87,17 @@ async def dm(office: Staffed, person: Person, persona: str, *, project: str | No
 def _dm(tx: Tx, office: Staffed, person: Person, persona: str, project: str, ident: str, now: datetime) -> View:
     squad.ensure_project(tx, project, office.settings.timezone, now)
     both = (as_who(person), Who(AGENT, persona))
-    found = rooms.by_key(tx, project, rooms.dm_key(*both))
+    key = rooms.dm_key(*both)
+    found: Any = rooms.by_key(tx, project, key)
     if found is None:
-        found = rooms.create(
-            tx, ident, project_id=project, kind=DM, key=rooms.dm_key(*both), name=persona, topic="", by=both[0], now=now
-        )
-        for who in both:
-            _join(tx, office, found, who, now)
+        try:
+            found = rooms.create(
+                tx, ident, project_id=project, kind=DM, key=key, name=persona, topic="", by=both[0], now=now
+            )  # fmt: skip
+        except Conflict:
+            found = rooms.by_key(tx, project, key)
+    for who in both:
+        _join(tx, office, found, who, now)
     return one(tx, person, found.id)
 
 

@@ -124,7 +124,7 @@ def _agents(tx: Tx, task: Any, names: Sequence[str], author: str, now: datetime)
 def _of_chat(tx: Tx, project_id: str, name: str, now: datetime) -> list[str]:
     """The agent of the workspace chat of a persona that has ever worked in the project, spawned where there is none."""
     like_it = tx.one(_LIKE_IT, {"project": project_id, "name": name})
-    if like_it is None:
+    if like_it is None or not like_it.persona_json:
         return []
     who = Descriptor(KIND, project_id, like_it.persona, {"project": project_id})
     return [squad.ensure_agent(tx, who, like_it.persona_json, like_it.trust, now).id]
