@@ -16,7 +16,7 @@ from interlock.core.values import digest
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.settings import Settings
-from interlock.store import audit, people, sessions, squad
+from interlock.store import audit, people, queues, sessions, squad
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.tools.secrets import Vault
@@ -38,7 +38,8 @@ async def take(
     What the agent may do is as its persona says here, whatever the file says; `notes` tell where the two differ.
 
     Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, UsageError for a project or a
-    persona that is not here, and Conflict where the agent has a history and it is not to be replaced.
+    persona that is not here, and Conflict where the agent has messages to answer, or a history and it is not to be
+    replaced.
     """
     require_operator(person, "import a conversation")
     found = session_file.read(data, source)
@@ -80,6 +81,8 @@ def _take(
         )
     squad.ensure_project(tx, project, settings.timezone, now)
     agent = _agent(tx, _descriptor(person, header.descriptor, project, mine=mine), persona, now)
+    if sum(queues.counts(tx, agent.id).values()):
+        raise Conflict(f"agent `{agent.id}` has messages to answer: wait, or see `interlock queue {agent.id}`")
     if not replace and sessions.kept(tx, agent.id).runs:
         raise Conflict(f"agent `{agent.id}` has a history of its own: add `--replace` to put this one in its place")
     marker = next(iter(header.markers), None)

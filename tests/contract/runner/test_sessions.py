@@ -230,6 +230,23 @@ async def test_a_summary_comes_along_as_somebody_s_words(store: CountingStore, t
     assert (await stage.run(later)).labels == ["private", "untrusted"]
 
 
+async def test_of_a_run_that_was_summed_up_in_part_the_rest_travels(store: CountingStore, tmp_path: Path) -> None:
+    stage, agent_id, _ = await rich(store, tmp_path)
+    first = min((run for run in await store.read(traces.runs)), key=lambda run: run.seq)
+    await store.write(
+        markers.add, agent_id=agent_id, kind=markers.COMPACTION, from_seq=first.seq, run_id=first.id, position=3,
+        summary="so far", made_by=first.id, now=stage.clock.now(),
+    )  # fmt: skip
+    lines = await sessions.export(stage.runtime, stage.ada, agent_id)
+    rows = [json.loads(line) for line in lines[1:]]
+    assert [row["position"] for row in rows if row["record"] != "run"][:3] == [3, 4, 5]
+    assert HELLO not in "".join(lines)
+    await session_import.take(
+        stage.runtime, stage.ada, stage.runtime.personas, data_of(lines), "s.jsonl", replace=True
+    )  # fmt: skip
+    assert await sessions.export(stage.runtime, stage.ada, agent_id) == lines
+
+
 async def test_secrets_are_in_no_file_and_in_none_that_is_taken(store: CountingStore, tmp_path: Path) -> None:
     secret = "sk-ant-abcdefgh12345678abcdefgh"
     stage, agent_id = await talked(store, tmp_path, f"it is {secret}")
@@ -280,6 +297,17 @@ async def test_a_session_of_another_machine_becomes_one_s_own(store: CountingSto
     await conversation.say(stage.runtime, bob, "operations", "go on")
     await stage.work()
     assert HELLO in shown(stage.model)
+
+
+async def test_what_is_pending_is_answered_before_another_history_is_put_in(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage, _, lines = await rich(store, tmp_path)
+    await stage.chat("pending")
+    with pytest.raises(Conflict, match="has messages to answer"):
+        await session_import.take(
+            stage.runtime, stage.ada, stage.runtime.personas, data_of(lines), "s.jsonl", replace=True
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
