@@ -121,6 +121,18 @@ async def test_the_mode_is_by_what_the_agent_is_for_and_what_its_persona_says(
     assert await stage.ended(run) == ("completed", "end_turn")
 
 
+async def test_who_is_woken_to_look_is_shown_what_is_asked_once(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "HEARTBEAT.md").write_text("- Look at the offers.")
+    await stage.chat()
+    await stage.work()
+    assert {"HEARTBEAT.md", "heartbeats"} <= set(parts(stage))
+    run = await post(stage, "heartbeat", {"schedule": "s"})
+    await stage.work()
+    assert "heartbeats" in parts(stage)
+    assert "HEARTBEAT.md" not in parts(stage)
+    assert (await details.prompt(stage.runtime, run))["left_out"] == {"HEARTBEAT.md": "it is in the message"}
+
+
 async def test_runs_that_plan_or_judge_are_shown_no_memory(stage: Stage) -> None:
     for kind in ("think", "learn"):
         await post(stage, kind, {"mission": "m"}, kind)
