@@ -54,8 +54,8 @@ async def test_tokens_are_shown_once_kept_as_digests_and_refused_at_once(tmp_pat
     assert "TOKEN_CREATED" in done
 
 
-async def test_token_is_never_more_than_its_person_is_now(tmp_path: Path, database_url: str) -> None:
-    async with house(tmp_path, executes=False, database_url=database_url) as home:
+async def test_token_is_never_more_than_its_person_is_now(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         runtime, person = home.box.runtime, home.box.person
         await people.add(runtime, person, "Olga", role="operator")
         made = await tokens.create(runtime, person, "hers", who="Olga")
@@ -101,8 +101,8 @@ async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not
         await home.get("/api/channels")
 
 
-async def test_workspace_chat_over_http(tmp_path: Path, database_url: str) -> None:
-    async with house(tmp_path, executes=False, database_url=database_url) as home:
+async def test_workspace_chat_over_http(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         stream = await Stream.open(home.port, "/api/events", home.token)
         room = await home.post("/api/channels", {"name": "general", "topic": "all"}, status=201)
         body = {"channel_id": room["id"], "text": "good morning", "idempotency_key": "k1"}
@@ -166,8 +166,8 @@ async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, m
     assert set(first) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
 
 
-async def test_records_and_work_can_be_looked_at(tmp_path: Path, database_url: str) -> None:
-    async with house(tmp_path, "Yes.", database_url=database_url) as home:
+async def test_records_and_work_can_be_looked_at(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, "Yes.", database_url=migrated_sqlite_url) as home:
         chat = await home.post("/api/agents/research/chat", {"message": "Really?"})
         mission = await home.post("/api/missions", {"goal": "Compare the vendors"}, status=201)
         [research] = [each for each in await home.get("/api/agents") if each["persona"] == "research"]
@@ -182,8 +182,8 @@ async def test_records_and_work_can_be_looked_at(tmp_path: Path, database_url: s
             assert isinstance(await home.get(f"/api/{path}"), list)
 
 
-async def test_token_of_somebody_who_was_erased_is_known_no_more(tmp_path: Path, database_url: str) -> None:
-    async with house(tmp_path, executes=False, database_url=database_url) as home:
+async def test_token_of_somebody_who_was_erased_is_known_no_more(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         runtime, person = home.box.runtime, home.box.person
         await people.add(runtime, person, "Olga")
         made = await tokens.create(runtime, person, "hers", who="Olga")
