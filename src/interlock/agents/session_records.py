@@ -107,6 +107,7 @@ class _ToolUse(_Strict):
     name: Annotated[str, Field(max_length=500)]
     args: dict[str, Any] | None
     raw: Words
+    marks: dict[str, dict[str, Any]] | None = None
 
 
 class _ToolResult(_Strict):

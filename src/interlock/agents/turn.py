@@ -158,9 +158,9 @@ def _storable(block: Block, vault: Vault) -> Block:
     match block:
         case Text(text):
             return Text(vault.scrub(storable(text)))
-        case ToolUse(id, name, args, raw):
+        case ToolUse(id, name, args, raw, marks):
             given = vault.scrub_value(storable_value(args))
-            return ToolUse(storable(id), storable(name), given, vault.scrub(storable(raw)))
+            return ToolUse(storable(id), storable(name), given, vault.scrub(storable(raw)), marks)
     return block
 
 

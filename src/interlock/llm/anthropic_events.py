@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from interlock.llm.anthropic_request import OF_CALL
 from interlock.llm.http_faults import ToldError
 from interlock.llm.messages import (
     Block,
@@ -25,8 +24,6 @@ from interlock.llm.reading import count, json_object, whole
 from interlock.llm.tokens import CHARS_PER_TOKEN, block_tokens
 
 _OF_CALLS = frozenset({"type", "id", "name", "input", "index"})
-_DIRECTLY = {"type": "direct"}
-"""The caller of a call that no tool of the server made."""
 _STOP_REASONS = {**{reason.value: reason for reason in StopReason}, "compaction": StopReason.PAUSE_TURN}
 
 
@@ -75,7 +72,7 @@ class MessageAssembly:
                 for told in events_of(event):
                     yield from self.accept(told)
 
-    def is_whole(self, *, broken: bool) -> bool:
+    def is_whole(self) -> bool:
         """Never: only `message_stop` ends a message."""
         return False
 
@@ -184,10 +181,14 @@ class _Draft:
             case "tool_use":
                 args = json_object(raw) if raw.strip() else fields.get("input") or {}
                 args = args if isinstance(args, dict) else None
-                yield ToolUse(str(fields["id"]), str(fields["name"]), args, "" if args is not None else whole(raw))
-                extra = {k: v for k, v in fields.items() if k not in _OF_CALLS and v != _DIRECTLY}
-                if extra:
-                    yield Opaque(provider, {"type": OF_CALL, "id": str(fields["id"]), "fields": extra})
+                rest = {k: v for k, v in fields.items() if k not in _OF_CALLS}
+                yield ToolUse(
+                    str(fields["id"]),
+                    str(fields["name"]),
+                    args,
+                    "" if args is not None else whole(raw),
+                    {provider: rest} if rest else None,
+                )
             case _:
                 if raw.strip():
                     fields["input"] = json_object(raw) or {}

@@ -25,8 +25,6 @@ from interlock.llm.tokens import message_tokens, text_tokens, tool_tokens
 _CACHE = {"type": "ephemeral"}
 """INVARIANT: five minutes, the shortest and cheapest; `prices.worst_case` counts on it."""
 
-OF_CALL = "tool_call"
-"""The type of the opaque block that has the fields of a call that only the API understands."""
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]+")
 _MARKABLE = (Text, ToolResult, ToolUse, Image)
 _LEAST_CACHED = 1024
@@ -88,8 +86,7 @@ def _messages(messages: tuple[Message, ...], provider: str, least: int) -> list[
     ends, tokens = _ends(messages), 0
     for position, message in enumerate(messages):
         kept = _kept(message, provider)
-        content = [_block(block) for block in kept]
-        _complete_calls(message, content, provider)
+        content = [_block(block, provider) for block in kept]
         if message.role == "user":
             order = sorted(range(len(kept)), key=lambda at: content[at]["type"] != "tool_result")
             kept, content = [kept[at] for at in order], [content[at] for at in order]
@@ -124,21 +121,12 @@ def _kept(message: Message, provider: str) -> list[Block]:
             case Thinking(signature="", redacted=None):
                 continue
             case Opaque(owner, data):
-                if owner != provider or data.get("type") == OF_CALL:
+                if owner != provider:
                     continue
                 if data.get("type") == "text" and kept and kept[-1] == Text(data.get("text", "")):
                     kept.pop()
         kept.append(block)
     return kept
-
-
-def _complete_calls(message: Message, content: list[dict[str, Any]], provider: str) -> None:
-    """Gives calls back the fields that came with them."""
-    for block in message.blocks:
-        if isinstance(block, Opaque) and block.provider == provider and block.data.get("type") == OF_CALL:
-            for wire in content:
-                if wire["type"] == "tool_use" and wire["id"] == block.data["id"]:
-                    wire.update(block.data["fields"])
 
 
 def _mark_end(blocks: list[Block], content: list[dict[str, Any]]) -> None:
@@ -148,7 +136,7 @@ def _mark_end(blocks: list[Block], content: list[dict[str, Any]]) -> None:
             return
 
 
-def _block(block: Block) -> dict[str, Any]:
+def _block(block: Block, provider: str) -> dict[str, Any]:
     match block:
         case Text(text):
             return {"type": "text", "text": text}
@@ -158,7 +146,8 @@ def _block(block: Block) -> dict[str, Any]:
             return {"type": "thinking", "thinking": text, "signature": signature}
         case ToolUse(id, name, args, raw):
             sent = {"INVALID_JSON": raw} if args is None else args
-            return {"type": "tool_use", "id": fitting(id, _CALL_ID), "name": name, "input": sent}
+            called = {"type": "tool_use", "id": fitting(id, _CALL_ID), "name": name, "input": sent}
+            return {**block.marks_of(provider), **called}
         case ToolResult(call_id, content, is_error):
             out: dict[str, Any] = {"type": "tool_result", "tool_use_id": fitting(call_id, _CALL_ID), "content": content}
             return {**out, "is_error": True} if is_error else out

@@ -33,12 +33,21 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The wish to call a tool. `args` is None where the arguments were not a JSON object; then `raw` has them."""
+    """The wish to call a tool. `args` is None where the arguments were not a JSON object; then `raw` has them.
+
+    `marks` are further fields that a provider sent with it, by the name of that provider, and wants back: a signature.
+    """
 
     id: str
     name: str
     args: dict[str, Any] | None
     raw: str = ""
+    marks: dict[str, Any] | None = None
+
+    def marks_of(self, provider: str) -> dict[str, Any]:
+        """What a provider sent with the call; empty for all others."""
+        marks: dict[str, Any] = (self.marks or {}).get(provider, {})
+        return marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +323,9 @@ def block_to_json(block: Block) -> dict[str, Any]:
         case Thinking(text, signature, redacted):
             out: dict[str, Any] = {"type": "thinking", "text": text, "signature": signature}
             return out if redacted is None else {**out, "redacted": redacted}
-        case ToolUse(id, name, args, raw):
-            return {"type": "tool_use", "id": id, "name": name, "args": args, "raw": raw}
+        case ToolUse(id, name, args, raw, marks):
+            called: dict[str, Any] = {"type": "tool_use", "id": id, "name": name, "args": args, "raw": raw}
+            return {**called, "marks": marks} if marks else called
         case ToolResult(call_id, content, is_error):
             return {"type": "tool_result", "call_id": call_id, "content": content, "is_error": is_error}
         case Image(media_type, data):

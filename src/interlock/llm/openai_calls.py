@@ -52,8 +52,8 @@ class Calls:
             draft.announced = True
         return [draft.name for draft in late]
 
-    def uses(self) -> list[tuple[ToolUse, dict[str, Any]]]:
-        """The calls, each with an id of its own, and with the fields that only its provider understands."""
+    def uses(self, provider: str) -> list[ToolUse]:
+        """The calls, each with an id of its own."""
         taken: set[str] = set()
         out = []
         for draft in self._drafts:
@@ -61,7 +61,7 @@ class Calls:
                 continue
             ident = draft.ident if draft.ident and draft.ident not in taken else new_id("call")
             taken.add(ident)
-            out.append((draft.use(ident), draft.extra))
+            out.append(draft.use(ident, provider))
         return out
 
     def _draft(self, index: Any, ident: str, name: str, touched: "list[_Draft]") -> "_Draft":
@@ -131,11 +131,12 @@ class _Draft:
         self.pieces.append(given)
         return len(given)
 
-    def use(self, ident: str) -> ToolUse:
+    def use(self, ident: str, provider: str) -> ToolUse:
         """The call."""
         raw = "".join(self.pieces)
         args = self.whole_arguments if not raw.strip() and self.whole_arguments is not None else _arguments(raw)
-        return ToolUse(whole(ident), whole(self.name), args, "" if args is not None else whole(raw))
+        marks = {provider: self.extra} if self.extra else None
+        return ToolUse(whole(ident), whole(self.name), args, "" if args is not None else whole(raw), marks)
 
 
 def _arguments(raw: str) -> dict[str, Any] | None:

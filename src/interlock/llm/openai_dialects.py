@@ -24,7 +24,7 @@ class Dialect:
     """The models that take one."""
     efforts: Mapping[str, str] | None = None
     """What each effort is called, where it is called otherwise; None for as it is."""
-    call_id: re.Pattern[str] = re.compile(r"[\x21-\x7e]{1,40}")
+    call_id: re.Pattern[str] = re.compile(r"[\x21-\x7e]+")
     """What an id of a call may look like; others are replaced, the same by the same."""
     plain_schemas: bool = False
     """Whether only the keywords of OpenAPI are understood in the schemas of tools."""
@@ -45,6 +45,7 @@ _THREE = {"minimal": "low", "xhigh": "high", "max": "high"}
 DIALECTS: Mapping[str, Dialect] = {
     "openai": Dialect(
         limit="max_completion_tokens",
+        call_id=re.compile(r"[\x21-\x7e]{1,40}"),
         effort="reasoning_effort",
         effort_models=_REASONERS,
         efforts={"max": "xhigh"},

@@ -115,12 +115,9 @@ class ChatAssembly:
                 raise ToldError(groq)
             self._reported.add(groq.get("usage"))
 
-    def is_whole(self, *, broken: bool) -> bool:
-        """Whether the answer is complete though the last line is missing: its reason to stop is there.
-
-        Of a connection that broke, the usage must be there too.
-        """
-        return bool(self._stop_reason) and self._is_settled and (not broken or self._reported.seen)
+    def is_whole(self) -> bool:
+        """Whether the answer is complete though the last line is missing: it has a reason to stop, and its usage."""
+        return bool(self._stop_reason) and self._is_settled and self._reported.seen
 
     def streamed_tokens(self) -> int:
         """About how many tokens have come."""
@@ -286,12 +283,9 @@ class ChatAssembly:
         if self._text:
             yield Text(whole("".join(self._text)))
         yield from self._images
-        for use, extra in self._calls.uses():
-            yield use
-            if extra:
-                yield Opaque(self.provider, {"type": "tool_call", "id": use.id, "fields": extra})
         for name, value in self._kept.items():
             yield Opaque(self.provider, {"type": name, name: value})
+        yield from self._calls.uses(self.provider)
 
 
 def events_of(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -122,7 +122,7 @@ def _as_parts(content: Any) -> list[dict[str, Any]]:
 def _assistant(message: Message, provider: str, dialect: Dialect, *, signed: bool) -> dict[str, Any] | None:
     own = [block.data for block in message.blocks if isinstance(block, Opaque) and block.provider == provider]
     text = "\n".join(b.text for b in message.blocks if isinstance(b, Text) and b.text.strip())
-    calls = [_call(use, own, dialect) for use in message.tool_uses]
+    calls = [_call(use, provider, dialect) for use in message.tool_uses]
     if not (text or calls):
         return None
     if signed and calls:
@@ -139,14 +139,11 @@ def _assistant(message: Message, provider: str, dialect: Dialect, *, signed: boo
     return {**said, "extra_content": signature} if signature else said
 
 
-def _call(use: ToolUse, own: list[dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
+def _call(use: ToolUse, provider: str, dialect: Dialect) -> dict[str, Any]:
     args = {"INVALID_JSON": use.raw} if use.args is None else use.args
-    extra: dict[str, Any] = next(
-        (d["fields"] for d in own if d.get("type") == "tool_call" and d.get("id") == use.id), {}
-    )
     return {
+        **use.marks_of(provider),
         "id": fitting(use.id, dialect.call_id),
         "type": "function",
         "function": {"name": use.name, "arguments": json.dumps(args, ensure_ascii=False)},
-        **extra,
     }

@@ -61,8 +61,8 @@ class Assembly(Protocol):
         or ValueError for what makes no sense.
         """
 
-    def is_whole(self, *, broken: bool) -> bool:
-        """Whether the answer is complete though no final event came; `broken`: the connection did not end cleanly."""
+    def is_whole(self) -> bool:
+        """Whether the answer is complete though no final event came."""
 
     def reply(self, request_id: str | None, unreported: Usage) -> Reply:
         """The whole answer; where no usage was reported, `unreported` and an estimate of the words stand in."""
@@ -150,7 +150,7 @@ class SdkModel(ABC):
                             yield delta
                         if assembly.finished:
                             break
-                if not (assembly.finished or assembly.is_whole(broken=False)):
+                if not (assembly.finished or assembly.is_whole()):
                     raise EOFError("the answer ended before its final event")
                 reply = assembly.reply(_request_id(stream.response.headers), _input_of(request))
                 await _drain(batches)
@@ -197,7 +197,7 @@ class SdkModel(ABC):
                 if reader.fault is not None:
                     raise reader.fault
         except (self._httpx.HTTPError, self._httpx.StreamError, OSError):
-            if not assembly.is_whole(broken=True):
+            if not assembly.is_whole():
                 raise
             return
         if in_one_piece is not None:

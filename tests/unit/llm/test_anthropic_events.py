@@ -173,7 +173,7 @@ def test_an_unknown_delta_of_an_unknown_block_is_merged() -> None:
 def test_what_came_with_a_call_goes_back_with_it() -> None:
     called = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
     by_code = {**called, "id": "c2", "caller": {"type": "code_execution_20260120", "tool_id": "srv_1"}}
-    message = {"type": "message", "model": "m", "content": [{**called, "caller": {"type": "direct"}}, by_code]}
+    message = {"type": "message", "model": "m", "content": [called, by_code]}
     reply, _ = told(*events_of({**message, "stop_reason": "tool_use", "usage": {}}))
     assert [use.id for use in reply.message.tool_uses] == ["c1", "c2"]
     conversation = (reply.message, Message("user", (Text("go on"),)))

@@ -342,22 +342,22 @@ def test_an_end_without_an_answer_is_none(events: list[dict[str, Any]]) -> None:
         told(*events, DONE)
 
 
-def test_an_answer_is_whole_without_its_last_line_once_it_has_stopped() -> None:
+def test_an_answer_is_whole_without_its_last_line_once_it_has_stopped_and_its_usage_is_there() -> None:
     assembly = ChatAssembly("openai")
-    for event, clean, broken in (
-        (chunk({"content": "so"}), False, False),
-        (chunk({}, "stop"), True, False),
-        ({"choices": [], "usage": {"prompt_tokens": 1}}, True, True),
+    for event, is_whole in (
+        (chunk({"content": "so"}), False),
+        (chunk({}, "stop"), False),
+        ({"choices": [], "usage": {"prompt_tokens": 1}}, True),
     ):
         list(assembly.accept(event))
-        assert (assembly.is_whole(broken=False), assembly.is_whole(broken=True)) == (clean, broken)
+        assert assembly.is_whole() is is_whole
 
 
 def test_a_reason_to_stop_in_every_chunk_is_no_end() -> None:
     assembly = ChatAssembly("openai")
     for words in ("so ", "far"):
-        list(assembly.accept(chunk({"content": words}, "stop")))
-    assert not assembly.is_whole(broken=False)
+        list(assembly.accept(chunk({"content": words}, "stop", usage={"prompt_tokens": 1})))
+    assert not assembly.is_whole()
 
 
 def test_an_answer_in_one_piece_is_one() -> None:
