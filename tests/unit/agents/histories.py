@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from interlock.agents.conversation import lines_of
 from interlock.llm.messages import Block, Image, Message, Opaque, Text, Thinking, ToolResult, ToolUse, block_to_json
 
-words = st.text(min_size=1, max_size=8).filter(str.strip).map(Text)
-thoughts = st.builds(Thinking, st.text(max_size=5), st.text(max_size=5), st.none() | st.just("enc"))
-unsaid = thoughts | st.builds(Opaque, st.just("p"), st.just({"type": "x"}))
-arguments = st.none() | st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=2)
+words: st.SearchStrategy[Block] = st.sampled_from([Text("a"), Text("so be it"), Text("ünd\n"), Text("<b>")])
+unsaid: st.SearchStrategy[Block] = st.sampled_from(
+    [Thinking("", ""), Thinking("hm", "signed"), Thinking("", "", "enc"), Opaque("p", {"type": "x"})]
+)  # fmt: skip
+arguments = st.sampled_from([None, {}, {"a": 1}, {"b": "c"}])
 MESSAGE_TYPES = ("system_message", "user_message", "assistant_message", "tool_call_message", "tool_return_message")
 
 
@@ -25,9 +26,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
         uses: list[Block] = [ToolUse(f"{name}{turn}", "tool", draw(arguments), "raw") for name in names]
         said = [*uses, *draw(st.lists(words, min_size=0 if uses else 1, max_size=1))]
         out.append(Message("assistant", (*draw(st.lists(words | unsaid, max_size=2)), *said)))
-        results: list[Block] = [
-            ToolResult(f"{name}{turn}", draw(st.text(max_size=4)), draw(st.booleans())) for name in names
-        ]  # fmt: skip
+        results: list[Block] = [ToolResult(f"{name}{turn}", "seen", draw(st.booleans())) for name in names]
         more = draw(st.lists(words, min_size=0 if results else 1, max_size=1))
         out.append(Message("user", (*results, *more)))
     return out
@@ -39,7 +38,7 @@ def any_block() -> st.SearchStrategy[Block]:
     return st.one_of(
         words, st.just(Text(" \n")), unsaid, st.just(Image("image/png", "AAAA")),
         st.builds(ToolUse, ids, st.just("tool"), arguments, st.just("raw")),
-        st.builds(ToolResult, ids, st.text(max_size=3), st.booleans()),
+        st.builds(ToolResult, ids, st.sampled_from(["", "seen"]), st.booleans()),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.agents.conversation import messages_of
@@ -11,9 +11,11 @@ from interlock.llm.messages import Message, Text, Thinking, ToolResult, ToolUse
 from tests.unit.agents.histories import any_rows, conversations, is_valid, merged, rows_of
 
 HELLO, AGAIN = Message("user", (Text("hello"),)), Message("user", (Text("again"),))
+FEW = settings(max_examples=30)
 SAID = Message("assistant", (Text("hi"),))
 
 
+@FEW
 @given(conversations())
 def test_whole_conversation_stays_as_it_is(messages: list[Message]) -> None:
     whole = merged(messages)
@@ -21,6 +23,7 @@ def test_whole_conversation_stays_as_it_is(messages: list[Message]) -> None:
     assert is_valid(whole)
 
 
+@FEW
 @given(conversations(), st.data())
 def test_any_cut_of_a_conversation_is_mended(messages: list[Message], data: st.DataObject) -> None:
     rows = rows_of(messages)
@@ -31,6 +34,7 @@ def test_any_cut_of_a_conversation_is_mended(messages: list[Message], data: st.D
     assert mended(cut) == cut
 
 
+@FEW
 @given(conversations(), st.sets(st.integers(0, 40)))
 def test_conversation_with_lost_rows_is_mended(messages: list[Message], lost: set[int]) -> None:
     rows = [row for number, row in enumerate(rows_of(messages)) if number not in lost]
@@ -49,6 +53,7 @@ def test_messages_that_nobody_has_put_together_are_mended(rows: list[Any]) -> No
     assert is_valid(mended([message for row in rows for message in messages_of([row])]))
 
 
+@FEW
 @given(any_rows(), conversations())
 def test_a_run_goes_on_from_any_history(rows: list[Any], own: list[Message]) -> None:
     made, earlier = joined(mended(messages_of(rows)), own)

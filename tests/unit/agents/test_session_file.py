@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.agents import session_file
@@ -122,6 +122,7 @@ def _spoilt(draw: st.DrawFn) -> bytes:
     return data(*lines)
 
 
+@settings(max_examples=60)
 @given(_spoilt() | st.binary(max_size=60) | st.lists(_JSON, max_size=4).map(lambda lines: data(HEADER, *lines)))
 def test_no_file_is_more_than_a_fault(content: bytes) -> None:
     assert all(fault.startswith("s.jsonl:") for fault in _faults_or_none(content))
