@@ -80,14 +80,16 @@ class Live:
             at = rows[-1].id if rows else reader.begins
 
     async def _resume(self, reader: Reader, after: int) -> None:
-        """Has a reader begin after an id, unless that is none of this database, where another state was restored."""
-        store = self.runtime.store
+        """Has a reader begin after an id, unless that is none of this database, where another state was restored.
+
+        What it knows of another process, that has seen more so far, is not told again here.
+        """
+        store, reader.after = self.runtime.store, after
         if after > reader.begins and after > await store.read(feed.last):
-            reader.has_missed = True
+            reader.after, reader.has_missed = reader.begins, True
             return
         before = self.runtime.clock.now() - timedelta(seconds=KEPT_S)
         reader.has_missed = await store.read(feed.has_forgotten, after, before)
-        reader.after = after
 
     async def _following(self) -> Follower:
         """What follows the feed, begun where nobody has read so far."""

@@ -1,6 +1,7 @@
 """What happens reaches clients over server-sent events: all of it, in order, once, and only to who may see it."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,24 @@ async def test_events_go_on_after_the_last_id_without_a_loss_or_a_double(tmp_pat
     assert [e.data["task_id"] for e in seen if e] == ["a", "b"]
     assert [e.data["task_id"] for e in found if e] == ["b", "c", "d", "e"]
     assert [e.id for e in found if e] == [e.id for e in other if e]
+
+
+async def test_who_asks_for_what_is_no_longer_kept_is_told_so(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        runtime = home.box.runtime
+        await runtime.store.write(told, runtime.clock.now() - timedelta(days=2), ["a", "b", "c"])
+        await runtime.store.write(feed.prune, runtime.clock.now() - timedelta(days=1))
+        old = await Stream.open(home.port, "/api/events?after=1", home.token)
+        known = await Stream.open(home.port, "/api/events?after=3", home.token)
+        unheard_of = await Stream.open(home.port, "/api/events?after=900", home.token)
+        await tell(home, "d")
+        found = [
+            [await stream.next() for _ in range(count)] for stream, count in ((old, 3), (known, 1), (unheard_of, 2))
+        ]
+        for stream in (old, known, unheard_of):
+            stream.close()
+    names = [[event.data.get("task_id", event.name) for event in each if event] for each in found]
+    assert names == [["lagged", "c", "d"], ["d"], ["lagged", "d"]]
 
 
 async def test_an_id_that_is_committed_late_is_told_and_one_that_never_is_holds_nothing_up(
