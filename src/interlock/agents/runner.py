@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from interlock.agents import calls, compaction, failing, live, steps
+from interlock.agents import asking, calls, compaction, failing, live, steps
 from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.compaction import Fill
 from interlock.agents.context import Runtime
@@ -237,7 +237,7 @@ async def _finish_step(session: Session) -> bool:
         if not session.open_calls:
             break
         await session.record(session.results(results))
-        if await session.write(steps.park_unless_answered, session.claim, session.now()):
+        if await session.write(asking.park_unless_answered, session.claim, session.now()):
             return False
     session.owes_answers = False
     stuck = session.stuck()

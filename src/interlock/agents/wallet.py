@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from interlock.agents import spending, steps
+from interlock.agents import asking, spending, steps
 from interlock.agents.learning import KIND as LEARN
 from interlock.agents.routing import KIND as ROUTE
 from interlock.agents.session import Session, later
@@ -175,8 +175,8 @@ def _wanted(session: Session, short: Shortage, need_microusd: int) -> tuple[int,
 
 
 def _ask_and_park(tx: Tx, claim: Claim, hold: Hold, now: datetime) -> None:
-    steps.ask(tx, claim, [hold], now)
-    if not steps.park_unless_answered(tx, claim, now):
+    asking.ask(tx, claim, [hold], now)
+    if not asking.park_unless_answered(tx, claim, now):
         raise AssertionError("a question asked in this transaction has no answer yet")
 
 
