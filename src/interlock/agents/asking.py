@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import rounds, voting
+from interlock.agents import voting
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, mailbox, squad, tasks, traces
+from interlock.store import approvals, mailbox, rounds, squad, tasks, traces
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.execute import CallStatus
