@@ -53,7 +53,7 @@ class MessageAssembly:
         match event["type"]:
             case "message_start":
                 message = event["message"]
-                self._model = str(message.get("model", ""))
+                self._model = whole(str(message.get("model", "")))
                 self.usage = counted(message.get("usage"), self.usage)
             case "content_block_start":
                 draft = _Draft(event["content_block"])
@@ -171,7 +171,7 @@ class _Draft:
         match self._type:
             case "text":
                 if fields.get("text"):
-                    yield Text(fields["text"])
+                    yield Text(whole(fields["text"]))
                 if fields.get("citations"):
                     yield Opaque(provider, fields)
             case "thinking":

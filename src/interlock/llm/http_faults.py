@@ -3,13 +3,13 @@
 Shared by every adapter over HTTP; a vendor's exception types belong to its adapter.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from interlock.llm.messages import ModelFault
+from interlock.llm.reading import parsed
 
 _BY_STATUS = {
     401: ModelFault.AUTH,
@@ -161,7 +161,7 @@ def error_in(body: object) -> Mapping[str, Any]:
 def body_of(content: bytes) -> object:
     """A body as JSON where it is some, else as text."""
     try:
-        return json.loads(content)
+        return parsed(content)
     except (ValueError, RecursionError):
         return content.decode("utf-8", "replace")
 

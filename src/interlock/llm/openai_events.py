@@ -105,7 +105,7 @@ class ChatAssembly:
             return
         if event.get("error"):
             raise ToldError(event)
-        self._model = str(event.get("model") or self._model)
+        self._model = whole(str(event.get("model") or self._model))
         self._keep(event)
         for choice in choices:
             if not choice.get("index"):
@@ -137,7 +137,7 @@ class ChatAssembly:
         return Reply(message, reason, usage, self._model, request_id, detail, is_estimated=told is None)
 
     def _stopped(self, calls: bool, refusal: str) -> tuple[StopReason, str | None]:
-        told = self._stop_reason
+        told = whole(self._stop_reason)
         reason = _STOPS.get(told.lower().partition(":")[0])
         if refusal and reason in (None, StopReason.END_TURN):
             return StopReason.REFUSAL, refusal

@@ -6,14 +6,29 @@ What the fields of a protocol mean belongs to the adapters.
 import json
 from typing import Any, NoReturn
 
+_DEEPEST = 100
+"""Levels of a value; what is deeper is refused before anything walks through it."""
+
 
 def whole(text: str) -> str:
-    """The text as storable Unicode: halves of a pair that came apart are joined, lone ones replaced."""
+    """The text as storable Unicode: halves of a pair that came apart are joined, lone ones and NUL replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\x00", "\ufffd") if "\x00" in text else text
+
+
+def parsed(text: str | bytes) -> Any:
+    """The value that JSON spells; what is no number in JSON, such as NaN, is None.
+
+    Raises ValueError for what is no JSON, or too deep to be handled, and RecursionError for far too deep.
+    """
+    value = json.loads(text, parse_constant=_nothing)
+    brackets = text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
+    if brackets > _DEEPEST and _is_deep(value):
+        raise ValueError("JSON that is too deep")
+    return value
 
 
 def json_object(raw: str) -> dict[str, Any] | None:
@@ -22,7 +37,7 @@ def json_object(raw: str) -> dict[str, Any] | None:
         value = json.loads(whole(raw), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or (raw.count("{") + raw.count("[") > _DEEPEST and _is_deep(value)):
         return None
     mended: dict[str, Any] = _mended(value) if "\\u" in raw else value
     return mended
@@ -33,6 +48,24 @@ def count(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _refuse(constant: str) -> NoReturn:

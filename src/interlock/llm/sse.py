@@ -3,9 +3,10 @@
 What the events mean belongs to the adapters' assemblies.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+from interlock.llm.reading import parsed
 
 DONE: dict[str, Any] = {"type": "[DONE]"}
 """Stands for the line by which a stream says that it is over."""
@@ -95,7 +96,7 @@ def _objects(data: bytes, name: str) -> Iterator[dict[str, Any]]:
         yield DONE
         return
     try:
-        value = json.loads(text)
+        value = parsed(text)
     except ValueError:
         if name != "error":
             raise

@@ -172,7 +172,9 @@ def test_calls_are_put_together_however_they_come(lists: Any, uses: list[tuple[s
     assert all(use.id for use in made)
 
 
-@pytest.mark.parametrize("raw", ['{"a": 1', "[1]", '"text"', "[" * 50_000])
+@pytest.mark.parametrize(
+    "raw", ['{"a": 1', "[1]", '"text"', "[" * 50_000, '{"a": ' + "[" * 300 + "]" * 300 + "}", '{"a": NaN}']
+)
 def test_arguments_that_are_no_object_are_kept_as_they_came(raw: str) -> None:
     assert calls([piece("f", raw, ident="c1", index=0)]) == (ToolUse("c1", "f", None, raw),)
 
@@ -264,6 +266,12 @@ def test_whole_messages_that_grow_are_told_by_what_is_new() -> None:
     grown = [{"choices": [{"index": 0, "message": {"content": text}}]} for text in ("a", "ab", "abc")]
     reply, deltas = told(*grown, DONE)
     assert reply.message.text == "abc" == "".join(delta.text for delta in deltas)
+
+
+def test_what_no_database_stores_is_replaced() -> None:
+    reply = said({"content": "a\x00\ud83d"}, {"content": "\ude00b\ud800", "reasoning": "\x00"})
+    assert reply.message.text == "a\ufffd😀b\ufffd"
+    assert reply.message.blocks[0] == Thinking("\ufffd")
 
 
 def test_other_choices_than_the_first_are_left_out() -> None:

@@ -67,3 +67,12 @@ def test_junk_is_a_fault_after_what_came_before_it(junk: bytes) -> None:
 def test_an_event_named_error_is_an_error_whatever_it_says(data: str, error: Any) -> None:
     (event,) = read(f"event: error\ndata: {data}\n\n".encode())
     assert event["error"] == error
+
+
+def test_numbers_that_are_none_and_depths_that_nobody_needs_do_not_come_through() -> None:
+    assert read(b'data: {"a": NaN, "b": -Infinity}\n\n') == [{"a": None, "b": None}]
+    deep = b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}"
+    with pytest.raises(ValueError, match="too deep"):
+        read(b"data: " + deep + b"\n\n")
+    wide = b'{"a": [' + b",".join([b"[[1]]"] * 300) + b"]}"
+    assert len(read(b"data: " + wide + b"\n\n")[0]["a"]) == 300
