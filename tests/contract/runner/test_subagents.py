@@ -340,12 +340,13 @@ class Mortal(CountingStore):
 
 
 async def test_wherever_the_process_is_killed_each_word_arrives_once(migrated_url: str, tmp_path: Path) -> None:
+    """After every second commit on one engine, and after those between them on the other."""
     store = Mortal(migrated_url)
     async with store:
         stage = await household_of(store, tmp_path, ScriptedModel(otherwise=household))
-        kills = number = 0
-        while kills == number:
-            number += 1
+        kills, tries, number = 0, 0, int(store.url.startswith("postgres")) - 1
+        while kills == tries:
+            tries, number = tries + 1, number + 2
             ada = Person(stage.ada.id, "Ada", "operator", f"life-{number}")
             first = await conversation.say(stage.runtime, ada, "operations", "how many?")
             store.lives = number
@@ -365,8 +366,8 @@ async def test_wherever_the_process_is_killed_each_word_arrives_once(migrated_ur
                 (posting.CHILD_END, "completed", "There are forty-two."),
             ], f"killed after commit {number}"  # fmt: skip
         children = await subagents_of(stage)
-        assert [child.outcome for child in children] == ["completed"] * number
-        assert kills > 10
+        assert [child.outcome for child in children] == ["completed"] * tries
+        assert kills > 5
         assert await store.read(offspring.live) == 0
 
 
