@@ -91,7 +91,12 @@ def show(ident: Ident, as_json: Json = False) -> None:
             ("left of it", f"{found['decay']:.0%}"),
             ("heard from", found["heard_from"]),
             ("kept", screen.ago(found["created_at"], now)),
-            ("used", f"{found['uses']} time{'' if found['uses'] == 1 else 's'}, last {screen.ago(found['used_at'], now)}" if found["uses"] else "never"),
+            (
+                "used",
+                f"{found['uses']} time{'' if found['uses'] == 1 else 's'}, last {screen.ago(found['used_at'], now)}"
+                if found["uses"]
+                else "never",
+            ),
             ("put away", screen.ago(found["archived_at"], now) if found["archived_at"] else None),
             ("run", found["run_id"]),
         ]
