@@ -12,13 +12,13 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
-from interlock.store.schema import Agent, SessionMarker, table
+from interlock.store.schema import Agent, Run, SessionMarker, table
 from interlock.store.tx import Tx
 
 START, RESET, COMPACTION, EMERGENCY, IMPORT = "start", "reset", "compaction", "emergency", "import"
 """Source: rows E13, E14."""
 
-MARKERS, _AGENTS = table(SessionMarker), table(Agent)
+MARKERS, _AGENTS, _RUNS = table(SessionMarker), table(Agent), table(Run)
 _k, _a = MARKERS.c, _AGENTS.c
 _OF = sa.select(MARKERS).where(_k.agent_id == b("agent"))
 LATEST = _OF.order_by(_k.from_seq.desc(), _k.id.desc()).limit(1)
@@ -35,6 +35,16 @@ THEN = (
 )
 """The one that holds for a run (`run_`) of an agent (`agent`) that began at `began`: its own, else the one of then; a
 history that begins after the `place` of the run in its mailbox was begun without it."""
+_RUN = sa.select(_RUNS.c.agent_id, _RUNS.c.created_at).where(_RUNS.c.id == b("run_")).subquery()
+_FORGET = (
+    sa.update(MARKERS)
+    .where(
+        _k.agent_id == sa.select(_RUN.c.agent_id).scalar_subquery(),
+        _k.created_at >= sa.select(_RUN.c.created_at).scalar_subquery(),
+        _k.summary.is_not(None),
+    )
+    .values(summary=sa.null())
+)
 _ALL = _OF.order_by(_k.id)
 _MOVE = (
     sa.update(_AGENTS)
@@ -84,3 +94,8 @@ def then(tx: Tx, run: Any, began: datetime) -> Any | None:
 def of_agent(tx: Tx, agent_id: str) -> list[Any]:
     """All markers of an agent in the order of their making."""
     return tx.rows(_ALL, {"agent": agent_id})
+
+
+def forget(tx: Tx, run_id: str) -> None:
+    """Drops the summaries in which the words of a run may be: those of its agent that were made since it was posted."""
+    tx.run(_FORGET, {"run_": run_id})

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
-from interlock.store import audit, chain, outbox, retention, seals, tokens
+from interlock.store import audit, chain, markers, outbox, retention, seals, tokens
 from interlock.store.approvals import APPROVALS
 from interlock.store.audit import ACTIVITIES, ALERTS
 from interlock.store.chain import Keyring
@@ -95,7 +95,8 @@ _CAME_OF_THEM = _r.id.in_(
     sa.select(
         _FROM_THEM.union(
             sa.select(_LATER.c.id).where(
-                _LATER.c.parent_run_id == _FROM_THEM.c.id, _LATER.c.kind.in_(("chat", "subagent", "child_end"))
+                _LATER.c.parent_run_id == _FROM_THEM.c.id,
+                _LATER.c.kind.in_(("chat", "subagent", "child_end", "letter")),
             )
         ).c.id
     )
@@ -197,6 +198,7 @@ def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
     if row is None or row.status not in retention.ENDED:
         return None
     tx.run(_PURPOSE, {"run_": run_id})
+    markers.forget(tx, run_id)
     return retention.let_go(tx, row, most, now) and retention.empty(tx, run_id, most) < most
 
 

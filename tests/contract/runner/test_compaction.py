@@ -20,7 +20,7 @@ from interlock.llm.messages import (
     ToolResult,
     ToolUse,
 )
-from interlock.store import audit, leases, markers, traces
+from interlock.store import audit, leases, markers, personal, traces
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
@@ -373,6 +373,21 @@ async def test_taint_of_what_was_summed_up_comes_with_the_summary(store: Countin
     await stage.work()
     assert (await stage.run(later)).labels == ["untrusted"]
     assert words(talk.worked[-1]).startswith("what was")
+
+
+async def test_summary_goes_with_the_chat_that_is_erased(store: CountingStore, tmp_path: Path) -> None:
+    talk = Talk()
+    stage = await staged(store, tmp_path, talk.model, agents=LIMITS)
+    runs = await chats(stage, talk, "abcd")
+    assert [marker.summary is None for marker in await marked(stage, runs[-1])] == [False]
+    while await store.write(personal.erase_chat, runs[0], 100, stage.clock.now()) is False:
+        pass
+    assert [marker.summary for marker in await marked(stage, runs[-1])] == [None]
+    talk.replies.append("answer to e")
+    await stage.chat("and now")
+    await stage.work()
+    assert "message a" not in words(talk.worked[-1])
+    assert SUMMARY not in words(talk.worked[-1])
 
 
 def _summed_up(tx: Tx, row: Any, now: datetime) -> None:
