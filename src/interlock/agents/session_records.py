@@ -77,7 +77,7 @@ class RunRecord(_Strict):
     """A run that has ended; its messages follow."""
 
     record: Literal["run"]
-    kind: Literal["chat", "child_end", "subagent"]
+    kind: Literal["chat", "child_end", "subagent", "letter"]
     status: Literal["completed", "failed", "cancelled"]
     stop_reason: Name | None
     model: Name | None

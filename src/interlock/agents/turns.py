@@ -9,7 +9,7 @@ from typing import Any
 from interlock.settings.agency import AgentSettings
 from interlock.store.posting import CHILD_END
 
-KINDS = ("task", "chat", "subagent", CHILD_END)
+KINDS = ("task", "chat", "subagent", "letter", CHILD_END)
 """Of runs that are shown what was said before."""
 BACKGROUND = frozenset({"subagent", "cron", "heartbeat"})
 COMMAND_LINE = frozenset({"cli", "python", "local"})

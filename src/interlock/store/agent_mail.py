@@ -23,6 +23,8 @@ FOREGROUND = "user"
 """The kind of agents that people talk with."""
 REACHABLE = frozenset({FOREGROUND, "cron", "heartbeat", "room", offspring.KIND})
 """Kinds of agents that have messages of their own; those at work for a mission speak in the threads of its tasks."""
+LETTER = "letter"
+"""The kind of a run that is words for an agent that a schedule wakes: its own messages stand for each other."""
 MOST_CAUSES = 50
 _r, _a = RUNS.c, squad.AGENTS.c
 _LATEST = (
@@ -117,10 +119,12 @@ def send(tx: Tx, letter: Letter, now: datetime) -> bool:
         return False
     sender = squad.agent(tx, letter.sender_id)
     kind = sender.descriptor.get("kind") if sender is not None else None
+    scheduled = to.descriptor.get("kind") in ("cron", "heartbeat")
+    sort = offspring.KIND if child is not None else LETTER if scheduled else "chat"
     origin = "background" if kind in (offspring.KIND, "cron", "heartbeat") else "system"
     payload = {"text": letter.text, "from": letter.persona, "agent": letter.sender_id, "origin": origin}
     message = Post(
-        project_id=run.project_id, agent_id=to.id, kind="chat" if child is None else offspring.KIND, payload=payload,
+        project_id=run.project_id, agent_id=to.id, kind=sort, payload=payload,
         idempotency_key=f"letter:{letter.key}", cause_kind=CAUSE, cause_id=letter.sender_id, parent_run_id=run.id,
         by_agent=letter.sender_id, report_to=None if child is None else child.parent_id, labels=letter.labels,
         simulated=run.simulated, model=run.model if run.simulated else None,

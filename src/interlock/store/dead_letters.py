@@ -58,7 +58,7 @@ _ALL = (
     .order_by(_run.completed_at.desc(), _run.id.desc())
     .limit(b("most"))
 )
-UNTOLD = frozenset({"mission", "learn", "vote", "subagent", "child_end"})
+UNTOLD = frozenset({"mission", "learn", "vote", "subagent", "child_end", "letter"})
 """Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
 
 

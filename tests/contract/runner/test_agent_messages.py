@@ -12,7 +12,9 @@ from interlock.desk import conversation
 from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.policy_file import policy_from
-from interlock.store import agent_mail, offspring, squad, tasks, traces
+from interlock.store import agent_mail, mailbox, offspring, squad, tasks, traces
+from interlock.store.agent_mail import Letter
+from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged
@@ -164,6 +166,25 @@ async def test_a_parent_reaches_its_live_agent_which_ends_with_the_last_of_its_w
     stage.model.replies = [calls("send_agent_message", text="more", agent_id=spawned[0]), "done"]
     await talk(stage, "ann", "tell it more")
     assert "has ended and hears nothing any more" in answers(stage)[-1]
+
+
+async def test_what_a_schedule_says_is_not_lost_behind_a_letter(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path)
+    persona, now = stage.runtime.personas.personas["operations"], stage.clock.now()
+    who = Descriptor("cron", PROJECT, "operations", {"schedule": "s"})
+    agent = await store.write(squad.ensure_agent, who, persona.to_json(), persona.trust, now)
+    run_id = await stage.think()
+    letter = Letter(key="k", sender_id="other", persona="research", run_id=run_id, to_id=agent.id, text="by the way")
+    assert await store.write(agent_mail.send, letter, now)
+    assert not await store.write(agent_mail.send, letter, now)
+    due = Post(
+        project_id=PROJECT, agent_id=agent.id, kind="chat", payload={"text": "it is nine"}, idempotency_key="nine",
+        cause_kind="schedule", coalesce=True,
+    )  # fmt: skip
+    assert (await store.write(mailbox.post, due, now))[1]
+    await stage.work()
+    assert ["by the way" in str(request.messages[-1]) for request in stage.model.requests].count(True) == 1
+    assert "it is nine" in str(stage.model.requests[-1].messages)
 
 
 async def test_two_agents_that_never_stop_are_stopped(store: CountingStore, tmp_path: Path) -> None:
