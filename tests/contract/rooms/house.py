@@ -1,22 +1,34 @@
 """A squad that talks: people and agents in channels, over a stage; what its model says is the test's. No test here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from interlock.agents.persona import Persona
+from interlock.agents.context import Runtime
+from interlock.agents.persona import PersonaSet, load_personas
 from interlock.desk import rooms
 from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, ToolUse
+from interlock.llm.prices import PriceTable
+from interlock.policy.in_force import InForce
+from interlock.policy.rules import Policy
+from interlock.settings import load_settings
 from interlock.store import squad, traces
 from interlock.store.engine import Store
+from interlock.testing import FakeClock
+from interlock.testing.runtime import OneModel
 from interlock.testing.scripted import ScriptedModel, calls
-from tests.contract.runner.stage import Stage, staged
+from interlock.tools.builtin import builtin_tools
+from interlock.tools.contract import Tool
+from interlock.tools.registry import Toolbox
+from interlock.tools.workspace import Workspaces
+from tests.contract.runner.stage import Stage
 
 Says = Callable[[str, ModelRequest], Any]
 """What the agent of a persona does in a turn, in a call of its model."""
-NOTHING = "nothing_to_add"
+NAMES = ("Ada", "Bob")
 
 
 @dataclass
@@ -80,19 +92,35 @@ def silent() -> ToolUse:
     return calls("do_nothing", reason="others have said it")
 
 
-def _wealthy(stage: Stage) -> dict[str, Persona]:
-    """The personas, none of whom has to ask for money."""
-    known = stage.runtime.personas.personas
+@cache
+def _company() -> PersonaSet:
+    """The personas, none of whom has to ask for money; read once."""
+    found = load_personas(True, [], known_tools=frozenset(Toolbox(builtin_tools()).names))
     more = {"chat_run_usd": 5.0, "daily_usd": 500.0}
-    return {
-        name: each.model_copy(update={"budget": each.budget.model_copy(update=more)}) for name, each in known.items()
+    rich = {
+        name: each.model_copy(update={"budget": each.budget.model_copy(update=more)})
+        for name, each in found.personas.items()
     }
+    return replace(found, personas=rich)
 
 
-async def housed(store: Store, home: Path, says: Says, **settings: Any) -> House:
+@cache
+def _prices() -> PriceTable:
+    return PriceTable.load()
+
+
+async def housed(
+    store: Store, home: Path, says: Says, *, tools: Iterable[Tool] = (), **settings: Any
+) -> House:  # fmt: skip
     """A house with Ada and Bob, who operate; the project has money."""
-    settings = {"project_day_usd": 1_000.0, **settings}
-    stage = await staged(store, home, ScriptedModel(otherwise=in_turn(says)), **settings)
-    stage.runtime = replace(stage.runtime, personas=replace(stage.runtime.personas, personas=_wealthy(stage)))
-    bob = await store.write(squad.ensure_person, "test:bob", "Bob", "operator", stage.clock.now())
-    return House(stage, stage.ada, Person(bob.id, bob.name, bob.role, "test"))
+    given = {"home": home, "database_url": store.url, "project_day_usd": 1_000.0, **settings}
+    clock, model, found = FakeClock(), ScriptedModel(otherwise=in_turn(says)), load_settings(home, {}, given)
+    runtime = Runtime(
+        settings=found, clock=clock, store=store, in_force=InForce(Policy.builtin()), personas=_company(),
+        models=OneModel(model), prices=_prices().on(lambda: clock.now().date()),
+        toolbox=Toolbox([*builtin_tools(), *tools]), workspaces=Workspaces(found.home, store),
+    )  # fmt: skip
+    await store.write(squad.ensure_project, "default", "UTC", clock.now())
+    people = [await store.write(squad.ensure_person, f"test:{name}", name, "operator", clock.now()) for name in NAMES]
+    ada, bob = (Person(row.id, row.name, row.role, "test") for row in people)
+    return House(Stage(runtime, model, clock, ada), ada, bob)

@@ -1,5 +1,6 @@
 """How agents speak: where, only where they are, never twice; signs; what they have read goes with their words. G3."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ READ = Tool(
     name="read_board", description="Reads a board.", input_schema={"type": "object"}, fn=_read, risk="GREEN",
     idempotent=True, labels=frozenset({"untrusted"}),
 )  # fmt: skip
+
+
+@pytest.fixture
+async def store(migrated_sqlite_url: str) -> AsyncIterator[Store]:
+    """An open store; what these tools read and write, the other tests of channels do on both engines."""
+    async with Store(migrated_sqlite_url) as opened:
+        yield opened
 
 
 @pytest.fixture
