@@ -33,8 +33,11 @@ def test_init_never_overwrites(cli: Cli) -> None:
 def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) -> None:
     (cli.folder / "AGENTS.md").write_text("Be brief.")
     (cli.folder / "USER.md").write_bytes(b"\x00")
-    fine = cli("doctor", ANTHROPIC_API_KEY="sk-ant-Qx7-zebra-unshown")
+    elsewhere = {"INTERLOCK_PROVIDERS__GROQ__BASE_URL": "http://me:heron@127.0.0.1:9/v1?k=heron"}
+    fine = cli("doctor", ANTHROPIC_API_KEY="sk-ant-Qx7-zebra-unshown", **elsewhere)
     assert fine.code == 0
+    assert "groq: at http://127.0.0.1:9/v1" in fine.out
+    assert "heron" not in fine.out
     assert "AGENTS.md, about 4 tokens of a prompt" in fine.out
     assert "agents are not shown all of USER.md: it is binary" in fine.out
     assert "anthropic: set, 24 characters" in fine.out
