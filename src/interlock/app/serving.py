@@ -26,8 +26,8 @@ class Served:
 async def served(box: Interlock, host: str, port: int, *, always: bool) -> AsyncIterator[Served]:
     """The chats of an open box, its outbox and its HTTP door, as long as the context lasts.
 
-    The door is opened where a chat needs it, or a program has a token, else where it is wanted `always`. Where the box does not execute, what
-    is in the outbox is delivered all the same.
+    The door is opened where a chat needs it, or a program has a token, else where it is wanted `always`. Where the box
+    does not execute, what is in the outbox is delivered all the same.
 
     Raises ConfigError where a chat is half set up, InterlockError where the address cannot be had.
     """
