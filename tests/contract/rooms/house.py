@@ -1,6 +1,7 @@
 """A squad that talks: people and agents in channels, over a stage; what its model says is the test's. No test here."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -95,13 +96,27 @@ def silent() -> ToolUse:
 @cache
 def _company() -> PersonaSet:
     """The personas, none of whom has to ask for money; read once."""
-    found = load_personas(True, [], known_tools=frozenset(Toolbox(builtin_tools()).names))
+    found = load_personas(True, [], known_tools=frozenset(_builtin().names))
     more = {"chat_run_usd": 5.0, "daily_usd": 500.0}
     rich = {
         name: each.model_copy(update={"budget": each.budget.model_copy(update=more)})
         for name, each in found.personas.items()
     }
     return replace(found, personas=rich)
+
+
+@cache
+def _builtin() -> Toolbox:
+    return Toolbox(builtin_tools())
+
+
+def _toolbox(tools: Iterable[Tool]) -> Toolbox:
+    """The built-in tools, made once, as no project has met them yet; with `tools` beside them."""
+    if more := list(tools):
+        return Toolbox([*builtin_tools(), *more])
+    found = copy(_builtin())
+    found.met = {}
+    return found
 
 
 @cache
@@ -118,7 +133,7 @@ async def housed(
     runtime = Runtime(
         settings=found, clock=clock, store=store, in_force=InForce(Policy.builtin()), personas=_company(),
         models=OneModel(model), prices=_prices().on(lambda: clock.now().date()),
-        toolbox=Toolbox([*builtin_tools(), *tools]), workspaces=Workspaces(found.home, store),
+        toolbox=_toolbox(tools), workspaces=Workspaces(found.home, store),
     )  # fmt: skip
     await store.write(squad.ensure_project, "default", "UTC", clock.now())
     people = [await store.write(squad.ensure_person, f"test:{name}", name, "operator", clock.now()) for name in NAMES]
