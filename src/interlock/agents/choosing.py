@@ -39,6 +39,11 @@ def stand_ins(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[str | N
     return (*(persona.fallbacks or runtime.settings.fallbacks), named_for(runtime, brief, persona))
 
 
+def is_stand_in(runtime: Runtime, brief: Brief, persona: Persona, model: str) -> bool:
+    """Whether a model is one that stands in for another, and nobody's own choice for this run."""
+    return model in stand_ins(runtime, brief, persona)[:-1] and model != named_for(runtime, brief, persona)
+
+
 async def candidates(
     runtime: Runtime, brief: Brief, persona: Persona, now: str, tokens: int, refused: Mapping[str, object]
 ) -> AsyncIterator[Candidate]:

@@ -121,8 +121,11 @@ async def compact(session: Session) -> Failed | None:
     )  # fmt: skip
     if found is None:
         session.dense_tokens = session.context_tokens()
+        session.runtime.circuits.left(session.ref.provider)
         return None
     request = _request(session, found)
+    if request is None:
+        session.runtime.circuits.left(session.ref.provider)
     outcome = await attempt(session, estimate_prompt_tokens(request), request) if request is not None else None
     if isinstance(outcome, Failed) and _is_worth_another(session, outcome.error):
         return outcome

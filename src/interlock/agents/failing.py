@@ -98,7 +98,7 @@ async def _otherwise(session: Session, failed: Failed, *, called: bool = True) -
     """Goes on with the next model, or puts the run off where there is none that can be used."""
     error = failed.error
     session.refused[str(session.ref)] = error
-    if error.fault is not ModelFault.INVALID or error.status == NO_SUCH_MODEL:
+    if _may_be_another_s(session, error):
         other = await _other(session, error)
         if other is not None:
             switch = Switch.made(session, str(session.ref), other.ref, str(error.fault), str(error))
@@ -108,6 +108,13 @@ async def _otherwise(session: Session, failed: Failed, *, called: bool = True) -
             session.works_with(other.ref, other.model)
             return True
     return await _outage(session, failed, called=called)
+
+
+def _may_be_another_s(session: Session, error: ModelError) -> bool:
+    """Whether another model may do what this one did not: not where the request itself is at fault, as far as known."""
+    if error.fault is not ModelFault.INVALID or error.status == NO_SUCH_MODEL:
+        return True
+    return choosing.is_stand_in(session.runtime, session.brief, session.persona, str(session.ref))
 
 
 async def _other(session: Session, error: ModelError) -> Candidate | None:

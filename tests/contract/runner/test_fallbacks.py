@@ -113,6 +113,19 @@ async def test_request_that_is_refused_as_such_is_put_to_no_other_model(store: C
     assert (await stage.ended(run), asked(stage)) == (("failed", "error"), ["claude-sonnet-5-5"])
 
 
+async def test_stand_in_that_does_not_take_the_request_is_not_the_last_word(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    bad = ModelError(ModelFault.INVALID, "no tools here", provider="openai", status=400)
+    stage = await staged(
+        store, tmp_path, by_model(claude=fault(ModelFault.AUTH), gpt=bad, gemini="done"), fallbacks=(SECOND, THIRD)
+    )
+    run = await stage.think()
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert await switches(stage, run) == [(FIRST, SECOND, "auth"), (SECOND, THIRD, "invalid")]
+
+
 async def test_run_in_its_midst_goes_on_with_another_model_and_keeps_it(store: CountingStore, tmp_path: Path) -> None:
     model = by_model(claude=[calls("look", what="a"), fault(ModelFault.AUTH)], gpt=[calls("look", what="b"), "done"])
     stage = await staged(store, tmp_path, model, [look], fallbacks=(SECOND,))
