@@ -31,6 +31,8 @@ from interlock.web.http import BODY_S, MOST_BYTES, application, listen, serving
 
 NAME = "Streaming: first delta to an SSE client, 1,000 readers of which one is stalled, SQLite"
 READERS = 1_000
+FLOOD = 1_000
+"""Events of 16 kB for the stalled reader alone, so that its buffers are full before the others are measured."""
 EVERY_S = 0.25
 """Between two events that go to all readers."""
 REST_S = 0.02
@@ -42,7 +44,8 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_N
 lags = []
 async def read(number, ready):
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 16)
-    writer.write(f"GET /api/events HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer {token}\\r\\n\\r\\n".encode())
+    path = "/api/events" if number < stalled else "/api/events?run=run_1"
+    writer.write(f"GET {path} HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer {token}\\r\\n\\r\\n".encode())
     await reader.readuntil(b"\\r\\n\\r\\n")
     ready.append(number)
     if number < stalled:
@@ -141,6 +144,9 @@ async def many(home: Home, readers: int, stalled: int, events: int) -> dict[str,
     )
     assert child.stdout is not None
     assert (await child.stdout.readline()).strip() == b"ready"
+    for number in range(FLOOD if stalled else 0):
+        home.box.runtime.events.tell(_piece("x" * 16_000, run=f"run_of_the_stalled_{number}"))
+        await asyncio.sleep(0)
     held_up = 0.0
     for _ in range(events):
         begun = time.perf_counter()
@@ -170,8 +176,8 @@ async def per_delta(home: Home, deltas: int) -> dict[str, float]:
     return {"tell_nobody_us": round(nobody * 1e6, 3), "tell_one_us": round(one * 1e6, 3)}
 
 
-def _piece(text: str) -> Event:
-    return Event(name=ASSISTANT, payload={"run_id": "run_1", "delta": text}, project_id="default", run_id="run_1")
+def _piece(text: str, run: str = "run_1") -> Event:
+    return Event(name=ASSISTANT, payload={"run_id": run, "delta": text}, project_id="default", run_id=run)
 
 
 async def measured(folder: Path, quick: bool) -> dict[str, Any]:

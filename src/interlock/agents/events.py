@@ -15,6 +15,9 @@ from interlock.core.events import ASSISTANT, Event
 
 MOST_WAITING = 1_000
 """Events that are kept for a listener who does not come for them."""
+JOINED_FROM = 8
+"""Events that wait before pieces of one text are joined."""
+LONGEST_PIECE = 16_384
 Wanted = Callable[[Event], bool]
 
 
@@ -22,8 +25,8 @@ Wanted = Callable[[Event], bool]
 class Listener:
     """One who listens; events wait for it in order.
 
-    It never holds up who tells. Where it does not come for too long, pieces of one text are joined, and then the
-    oldest are lost: `lost` counts them.
+    It never holds up who tells. Where it does not come for a while, pieces of one text are joined, and where it does
+    not come for too long the oldest events are lost: `lost` counts them.
     """
 
     wanted: Wanted
@@ -35,9 +38,9 @@ class Listener:
         """Keeps an event for this one, if it is wanted."""
         if not self.wanted(event):
             return
+        if len(self._waiting) >= JOINED_FROM and self._joined(event):
+            return
         if len(self._waiting) >= MOST_WAITING:
-            if self._joined(event):
-                return
             self._waiting.popleft()
             self.lost += 1
         self._waiting.append(event)
@@ -47,8 +50,10 @@ class Listener:
         last = self._waiting[-1]
         if event.name != ASSISTANT or last.name != ASSISTANT or last.run_id != event.run_id:
             return False
-        joined = {**last.payload, "delta": last.payload["delta"] + event.payload["delta"]}
-        self._waiting[-1] = replace(last, payload=joined)
+        text = last.payload["delta"] + event.payload["delta"]
+        if len(text) > LONGEST_PIECE:
+            return False
+        self._waiting[-1] = replace(last, payload={**last.payload, "delta": text})
         return True
 
     def ready(self) -> list[Event]:

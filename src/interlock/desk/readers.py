@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
+from interlock.agents.events import JOINED_FROM, LONGEST_PIECE
 from interlock.core.events import ASSISTANT, Event
 from interlock.store.feed import EVERYWHERE
 
 MOST_WAITING = 1_000
 MOST_CHARS = 1 << 20
 """Of text that waits for one reader, about."""
-JOINED_FROM = 8
-"""Events that wait before pieces of one text are joined."""
-LONGEST_PIECE = 16_384
 LAG_S = 30.0
 """How long something may wait for a reader who does not come for it."""
 USUAL_CHARS = 300
