@@ -9,7 +9,7 @@ _LARGE = ModelInfo(context_tokens=1_000_000, max_output_tokens=128_000)
 _SMALL = ModelInfo(context_tokens=200_000, max_output_tokens=64_000)
 _DEEPSEEK = ModelInfo(context_tokens=1_000_000, max_output_tokens=384_000)
 _OPEN = ModelInfo(context_tokens=131_072, max_output_tokens=65_536)
-_DATED = re.compile(r"-20\d{6}$")
+_DATED = re.compile(r"-20\d\d-?\d\d-?\d\d$")
 
 KNOWN: Mapping[ModelRef, ModelInfo] = {
     **{

@@ -20,7 +20,7 @@ __all__ = ["Band", "Cost", "PriceTable", "Rate", "charge", "prices_from", "worst
 ANY_MODEL = "*"
 """In a file of prices: whichever model of a provider, such as those on this machine, which cost nothing."""
 _PERMILLE = 1000
-_DATED = re.compile(r"-20\d{6}$")
+_DATED = re.compile(r"-20\d\d-?\d\d-?\d\d$")
 _A_DAY = timedelta(days=1)
 
 
