@@ -178,22 +178,32 @@ async def _outage(session: Session, failed: Failed, *, called: bool) -> Ending |
     """
     error, tries = _deciding(session.refused), session.claim.run.attempt
     session.refused.clear()
+    wait_s = _until_later(session, error, tries) if called else failed.error.retry_after_s or 0
     is_over = error.fault is ModelFault.INVALID or (called and error.retryable and tries >= len(OUTAGE_WAITS_S))
-    if is_over or session.claim.run.kind == ROUTE:
+    if is_over or session.claim.run.kind == ROUTE or _keeps_waiting(session, error, wait_s):
         await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
         session.owed_microusd = None
         return Ending(status="failed", stop_reason="error", error=str(error))
-    if not called:
-        wait_s = failed.error.retry_after_s or 0
-    else:
-        rests_s = session.runtime.circuits.wait_s(session.ref.provider, session.runtime.clock.monotonic())
-        usual_s = OUTAGE_WAITS_S[tries] if error.retryable else KEY_WAIT_S
-        wait_s = max(usual_s, error.retry_after_s or 0, rests_s)
     due_at = later(session.now(), wait_s)
     await session.write(
         _put_off, session.claim, session.spender, failed.settlement, error, due_at, called, session.now()
     )  # fmt: skip
     return False
+
+
+def _until_later(session: Session, error: ModelError, tries: int) -> float:
+    rests_s = session.runtime.circuits.wait_s(session.ref.provider, session.runtime.clock.monotonic())
+    usual_s = OUTAGE_WAITS_S[min(tries, len(OUTAGE_WAITS_S) - 1)] if error.retryable else KEY_WAIT_S
+    return max(usual_s, error.retry_after_s or 0, rests_s)
+
+
+def _keeps_waiting(session: Session, error: ModelError, wait_s: float) -> bool:
+    """Whether somebody who talks with an agent would wait for what only a person can put right, or for too long."""
+    run, runtime = session.claim.run, session.runtime
+    if run.kind != "chat" or run.cause_kind != "message":
+        return False
+    waited_s = (session.now() - run.created_at).total_seconds()
+    return not error.retryable or waited_s + wait_s > runtime.settings.times.chat_run_s
 
 
 def _put_off(

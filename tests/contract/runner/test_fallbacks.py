@@ -278,8 +278,30 @@ async def test_model_is_the_persona_s_else_that_of_the_type_of_task(
 
 async def test_wait_that_would_outlast_the_run_is_not_sat_out(store: CountingStore, tmp_path: Path) -> None:
     slow = fault(ModelFault.RATE_LIMITED, retry_after_s=50.0)
-    stage = await staged(store, tmp_path, ScriptedModel(slow, "done"), times={"chat_run_s": 40.0})
-    run = await stage.chat()
+    stage = await staged(store, tmp_path, ScriptedModel(slow, "done"), times={"task_run_s": 40.0})
+    run = await stage.think()
     await stage.work()
     row = await stage.run(run)
     assert (row.status, (row.due_at - stage.clock.now()).total_seconds()) == ("created", 50)
+
+
+@pytest.mark.parametrize("what", [ModelFault.AUTH, ModelFault.BILLING])
+async def test_who_talks_with_an_agent_is_told_of_a_key_at_once(
+    store: CountingStore, tmp_path: Path, what: ModelFault
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(fault(what), "done"))
+    run = await stage.chat()
+    await stage.work()
+    assert await stage.ended(run) == ("failed", "error")
+
+
+async def test_who_talks_with_an_agent_waits_for_a_provider_as_long_as_for_an_answer(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise=fault(ModelFault.SERVER)), times={"chat_run_s": 40.0})
+    run = await stage.chat()
+    await stage.work()
+    assert (await stage.run(run)).status == "created"
+    stage.clock.advance(16)
+    await stage.work()
+    assert await stage.ended(run) == ("failed", "error")
