@@ -10,7 +10,7 @@ from interlock.desk.gate import Gate
 from interlock.desk.live import Live
 from interlock.web import events, records, talk, work
 from interlock.web.guard import Guard
-from interlock.web.premises import Premises, Who
+from interlock.web.premises import Premises
 from interlock.web.problems import tell_problems
 
 __all__ = ["Answers", "Gate", "Live", "Premises", "api"]
@@ -33,8 +33,8 @@ def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> 
         part.add_to(router)
     app.include_router(router)
 
-    async def description(_: Who) -> dict[str, Any]:
-        """What there is, for programs that write clients."""
+    async def description() -> dict[str, Any]:
+        """What there is, for programs that write clients; nothing of it is secret."""
         return app.openapi()
 
     app.add_api_route("/openapi.json", description, methods=["GET"], response_model=None)
