@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.steps import park_unless_answered
+from interlock.agents.asking import park_unless_answered
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
 from interlock.store.approvals import AlreadyAnswered, Answered, Edit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.agents.steps import park_unless_answered
+from interlock.agents.asking import park_unless_answered
 from interlock.core.errors import Conflict
 from interlock.oversight import waiting
 from interlock.store import approvals, consulting, mailbox, tasks, traces

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.agents.steps import park_unless_answered
+from interlock.agents.asking import park_unless_answered
 from interlock.core.ids import new_id
 from interlock.store import approvals, leases, mailbox, traces
 from interlock.store.engine import Store
