@@ -19,12 +19,13 @@ from interlock.desk.views import View, view
 from interlock.policy.audience import AGENT, DM, Who
 from interlock.policy.secrets import scrub
 from interlock.store import rooms, rounds, traces
+from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.rooms import OPEN, Words
 from interlock.store.tx import Tx
 
 __all__ = [
     "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "outcomes",
-    "react", "say", "turns",
+    "react", "say", "sees_run", "turns",
 ]  # fmt: skip
 MOST_CHARS = 20_000
 MOST_SHOWN = 200
@@ -52,6 +53,27 @@ def _channels(tx: Tx, person: Person, project: str, archived: bool) -> list[View
 async def channel(office: Office, person: Person, channel_id: str) -> View:
     """One channel, as `channels` has it. Raises Unknown for one that is not there, or not theirs to see."""
     return await office.store.read(one, person, channel_id)
+
+
+async def sees_run(office: Office, person: Person, run_id: str) -> bool:
+    """Whether somebody may read what a run was told: not where it, or what it came of, was woken in a channel that they
+    may not read; and viewers read no conversations with an agent but their own.
+    """
+    return await office.store.read(_sees_run, person, run_id)
+
+
+def _sees_run(tx: Tx, person: Person, run_id: str) -> bool:
+    at: str | None = run_id
+    for _ in range(rounds.SEEN):
+        run = traces.run(tx, at) if at is not None else None
+        if run is None or (run.mission_id is not None and run.channel_id is None):
+            return True
+        if run.channel_id is not None and not may_see(tx, person.id, run.channel_id):
+            return False
+        if run.cause_kind == "message" and run.cause_id != person.id and person.role not in ROLES_THAT_ANSWER:
+            return False
+        at = run.parent_run_id
+    return False
 
 
 async def say(

@@ -6,11 +6,14 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from interlock.core.errors import Refused, UsageError
+from interlock.core.text import visible
 from interlock.desk.answering import Answers
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller, Gate
 from interlock.desk.live import Live
 from interlock.desk.views import View
+
+LONGEST_PROJECT = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ def project_of(who: Caller, wanted: str | None) -> str | None:
         raise Refused(f"the token is good for the project `{who.project}` only: leave out `project`")
     if wanted is not None and not wanted.strip():
         raise UsageError("`project` is empty: leave it out, or name one")
+    if wanted is not None and (len(wanted) > LONGEST_PROJECT or visible(wanted, one_line=True) != wanted):
+        raise UsageError(f"`project` has up to {LONGEST_PROJECT} characters, all of them visible")
     return who.project or wanted
 
 

@@ -163,8 +163,7 @@ async def history(
 ) -> list[View]:
     """What was said, oldest first."""
     await _within(here, who, channel_id)
-    at = int(before) if before is not None and before.isdecimal() else before
-    return await rooms.history(here.live.runtime, who.person, channel_id, thread=thread, before=at, most=most)
+    return await rooms.history(here.live.runtime, who.person, channel_id, thread=thread, before=before, most=most)
 
 
 async def join(channel_id: Ident, here: Here, who: Who) -> View:

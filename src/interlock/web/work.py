@@ -3,13 +3,13 @@
 A token of one project sees and touches that project's alone.
 """
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import controls, details, emergency, goals, listings, sessions, signing
+from interlock.desk import controls, details, emergency, goals, listings, rooms, sessions, signing
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
@@ -26,7 +26,7 @@ class MissionBody(Body):
     project: str | None = None
     budget_usd: float | None = None
     model: str | None = None
-    deadline: datetime | None = None
+    deadline: AwareDatetime | None = None
     idempotency_key: Key = None
     workflow: str | None = None
     inputs: dict[str, str] | None = None
@@ -187,16 +187,26 @@ async def runs(here: Here, who: Who, mission: str | None = None, status: str | N
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:
-    """A run whole: steps, messages, calls, its prompt layer by layer, cost."""
-    found = await details.trace(here.live.runtime, ident, prompt=True)
-    require_within(who, found["project_id"], "run", ident)
+    """A run whole: steps, messages, calls, its prompt layer by layer, cost.
+
+    Of a channel that not everybody may read it is its members' alone, and viewers see no conversations but their own.
+    """
+    found = await _traced(here, who, ident)
+    if not await rooms.sees_run(here.live.runtime, who.person, str(found["id"])):
+        raise Unknown("run", ident, (), "runs")
     return found
 
 
 async def cancel(ident: Ident, here: Here, who: Who) -> View:
     """Ends a run."""
-    await run(ident, here, who)
-    return await controls.cancel(here.live.runtime, who.person, ident)
+    found = await _traced(here, who, ident)
+    return await controls.cancel(here.live.runtime, who.person, str(found["id"]))
+
+
+async def _traced(here: Premises, who: Caller, ident: str) -> View:
+    found = await details.trace(here.live.runtime, ident, prompt=True)
+    require_within(who, found["project_id"], "run", ident)
+    return found
 
 
 async def _question(here: Premises, who: Caller, ident: str) -> None:

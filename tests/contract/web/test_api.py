@@ -88,6 +88,36 @@ async def test_token_of_a_project_sees_nothing_of_another(tmp_path: Path, migrat
         await problem(home, 403, "POST", "/api/squad/stop", json={}, headers=headers)
 
 
+async def test_run_of_a_closed_channel_is_its_members_to_read(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, "Hello.", "Fine.", "Fine.", database_url=migrated_sqlite_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        for name, role in (("Olga", "operator"), ("Vera", "viewer")):
+            await people.add(runtime, person, name, role=role)
+        olga, vera = [
+            bearer((await tokens.create(runtime, person, "x", who=each))["token"]) for each in ("Olga", "Vera")
+        ]
+        own = await home.post("/api/agents/research/chat", {"message": "Hi"})
+        closed = {"name": "board", "kind": "private", "members": ["research"]}
+        room = await home.post("/api/channels", closed, status=201)
+        said = await home.post("/api/messages", {"channel_id": room["id"], "text": "we sell the shop"}, status=201)
+        trace = f"/api/runs/{said['runs'][0]}"
+        assert "we sell the shop" in str(await home.get(trace))
+        for headers in (olga, vera):
+            assert "we sell" not in await problem(home, 404, "GET", trace, headers=headers)
+        assert (await home.get(f"/api/runs/{own['run_id']}", headers=olga))["steps"]
+        await problem(home, 404, "GET", f"/api/runs/{own['run_id']}", headers=vera)
+
+
+async def test_odd_values_are_refused_in_one_line(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        room = await home.post("/api/channels", {"name": "general"}, status=201)
+        await problem(home, 422, "GET", f"/api/channels/{room['id']}/messages?before={'9' * 5000}")
+        await problem(home, 422, "POST", "/api/missions", json={"goal": "x", "deadline": "2030-01-01T00:00:00"})
+        for name in ("a\n# Rules", "x" * 64, "\u202e"):
+            told = await problem(home, 422, "POST", "/api/missions", json={"goal": "x", "project": name})
+            assert "`project`" in told
+
+
 async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not(
     tmp_path: Path, migrated_sqlite_url: str
 ) -> None:
@@ -99,6 +129,14 @@ async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not
         assert found.status_code == 429
         assert int(found.headers["retry-after"]) > 0
         await home.get("/api/channels")
+        gate = gates.Gate(home.box.runtime, fresh_s=0)
+        await gate.caller(home.token, "10.0.0.1")
+        for _ in range(gates.FAILURES):
+            assert not await gate.is_good("ilk_guess")
+            with pytest.raises(gates.NotKnown):
+                await gate.caller("ilk_guess", "10.0.0.1")
+        assert (await gate.caller(home.token, "10.0.0.1")).person.id == home.box.person.id
+        assert await gate.is_good(home.token), "also of whom a stream is"
 
 
 async def test_workspace_chat_over_http(tmp_path: Path, migrated_sqlite_url: str) -> None:
