@@ -4,7 +4,7 @@ INVARIANT: nothing here is a round trip of its own, and a run that is shown none
 prompt is prompt_knowledge's matter; what is kept, that of `memory`.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from interlock.agents.prompt import mode_of
 from interlock.agents.prompt_input import BlockNote, MemoryNote, SaidNote, TaskNote
 from interlock.agents.quoting import one_line
 from interlock.memory import blocks, recall
+from interlock.policy.audience import is_overheard
 from interlock.policy.lesson_rules import UNTRUSTED
 from interlock.store import in_hand, rooms
 from interlock.store.posting import CHILD_END
@@ -69,7 +70,7 @@ class Gathering:
             return ()
         self._is_asked, self._person = True, _person(run, agent)
         rehearsal = _is_rehearsal(run, agent, mission, wanted)
-        alone_with = self._person if run.channel_id is None else None
+        alone_with = self._person if run.channel_id is None and not _is_overheard(agent.descriptor) else None
         return (
             blocks.asked(run.project_id, agent.persona),
             recall.asked(run.project_id, agent.persona, _about(run, task), alone_with, rehearsal=rehearsal),
@@ -137,6 +138,10 @@ def _person(run: Any, agent: Any) -> str | None:
         return None
     user = agent.descriptor.get("user")
     return str(user) if user else None
+
+
+def _is_overheard(descriptor: Mapping[str, Any]) -> bool:
+    return is_overheard(str(descriptor.get("connector", "")), str(descriptor.get("channel", "")))
 
 
 def _is_rehearsal(run: Any, agent: Any, mission: Any | None, wanted: Wanted) -> bool:

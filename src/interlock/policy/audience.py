@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 PERSON, AGENT = "person", "agent"
 DM = "dm"
+_ALONE = ("D", "U", "W", "direct")
+"""How the ids of what one person alone reads begin in Slack."""
 _MENTION = re.compile(r"(?<![\w@.+-])@(\w(?:[\w.-]*\w)?)")
 
 
@@ -56,6 +58,13 @@ def agents_of(heard: Iterable[Who], *, depth: int, chain_depth: int, turns: Coll
 def mentions(text: str) -> tuple[str, ...]:
     """The names that a text calls with an `@`, in small letters, each once; addresses of e-mail are none."""
     return tuple(dict.fromkeys(name.lower() for name in _MENTION.findall(text)))
+
+
+def is_overheard(connector: str, channel: str) -> bool:
+    """Whether others hear what somebody says to an agent in a connector: in a channel of Slack, a group of Telegram."""
+    if connector == "slack":
+        return not channel.startswith(_ALONE)
+    return connector == "telegram" and channel.startswith("-")
 
 
 def handles(name: str) -> frozenset[str]:

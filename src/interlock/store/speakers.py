@@ -5,6 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
+from interlock.policy.audience import is_overheard
 from interlock.store.schema import Agent, Channel, ChatMessage, Person, Run, table
 from interlock.store.tx import Tx
 
@@ -17,7 +18,14 @@ _WHO = sa.case(
 )  # fmt: skip
 _SPEAKER = (
     sa.select(
-        _ag.persona, _r.started_at, _r.labels, _r.simulated, _p.id.label("person_id"), _p.name, _c.kind.label("room")
+        _ag.persona,
+        _ag.descriptor,
+        _r.started_at,
+        _r.labels,
+        _r.simulated,
+        _p.id.label("person_id"),
+        _p.name,
+        _c.kind.label("room"),
     )
     .join_from(RUNS, AGENTS, _r.agent_id == _ag.id)
     .join(SAID, _r.trigger_message_id == _s.id, isouter=True)
@@ -30,7 +38,11 @@ _SPEAKER = (
 def alone_with(tx: Tx, run_id: str) -> str | None:
     """The person whom a run answers where nobody else hears it."""
     found = speaker(tx, run_id)
-    return found.person_id if found is not None and found.room in (None, "dm") else None
+    if found is None or found.room not in (None, "dm"):
+        return None
+    place = found.descriptor
+    others_hear = is_overheard(str(place.get("connector", "")), str(place.get("channel", "")))
+    return None if others_hear else found.person_id
 
 
 def speaker(tx: Tx, run_id: str) -> Any | None:

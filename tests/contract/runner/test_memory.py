@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.agents.interruption import Interruption
+from interlock.desk import conversation
 from interlock.desk.office import Person
+from interlock.desk.requests import Place
 from interlock.llm.messages import ToolResult
 from interlock.memory import archive, blocks, recall
 from interlock.memory.archive import Note
@@ -122,6 +125,23 @@ async def test_a_chat_is_remembered_when_it_ends_and_what_was_said_in_it(store: 
     await talk(stage, "hello")
     assert "Ada: My name is Ada." in system(stage.model)
     assert talked.text[:40] not in system(stage.model)
+
+
+@pytest.mark.parametrize(
+    ("surface", "channel", "is_recalled"),
+    [("slack", "D0123ABCD", True), ("slack", "C0123ABCD", False), ("telegram", "42", True), ("telegram", "-42", False)],
+)
+async def test_a_conversation_is_recalled_where_nobody_else_hears_it(
+    store: Store, tmp_path: Path, surface: str, channel: str, is_recalled: bool
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel())
+    await talk(stage, "Nobody else shall hear of the severance for Bob.", "Agreed: the severance stays between us.")
+    stage.ada = replace(stage.ada, surface=surface)
+    stage.model.replies.extend([calls("memory_search", query="severance"), "well"])
+    await conversation.say(stage.runtime, stage.ada, PERSONA, "severance?", place=Place(surface, channel))
+    await stage.work()
+    assert ("between us" in system(stage.model)) is is_recalled
+    assert ("between us" in said(stage.model)[0]) is is_recalled
 
 
 @pytest.mark.parametrize("text", ["hello", "thanks a lot!", "?", "👍"])
