@@ -1,4 +1,4 @@
-"""Runs every test in four pytest processes side by side, so that two processors are always at work: `make test`.
+"""Runs every test in five pytest processes side by side, so that two processors are always at work: `make test`.
 
 With arguments, one pytest takes them all instead.
 """
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-APART = ("contract/store", "contract/tools", "contract/desk", "contract/scheduler")
+APART = ("contract/store", "contract/tools", "contract/runner", "contract/desk", "contract/scheduler")
 SHARES: dict[str, tuple[str, ...]] = {
     "pure parts and doors": ("unit", "migration", "contract/store", "contract/tools"),
-    "layers above the doors": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
+    "runs": ("contract/runner",),
+    "layers above runs": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
     "from outside": ("integration", "contract/scheduler"),
     "whole processes": ("e2e", "chaos", "contract/desk"),
 }
