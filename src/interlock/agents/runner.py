@@ -14,7 +14,7 @@ from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.compaction import Fill
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
-from interlock.agents.opening import open_session
+from interlock.agents.opening import open_session, usage_of
 from interlock.agents.records import step_of
 from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
@@ -280,6 +280,8 @@ async def _end(
     await session.write(
         steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
     )  # fmt: skip
+    if step is not None:
+        session.usage = usage_of(dict(step.total_usage))
     live.ended(session.runtime, session.claim, ending.status, ending.stop_reason, session)
 
 
