@@ -27,6 +27,12 @@ _FIRST = sa.select(_f.id, _f.created_at).order_by(_f.id).limit(1)
 _KEPT = sa.select(sa.func.max(_f.id)).where(_f.created_at < _BEFORE).scalar_subquery()
 _OLD = sa.select(_f.id).where(_f.created_at < _BEFORE, _f.id < _KEPT).order_by(_f.id).limit(b("most"))
 _PRUNE = sa.delete(FEED).where(_f.id.in_(_OLD.scalar_subquery()))
+_PART = b("part", type_=sa.Text())
+_HAS_PART = sa.func.replace(sa.cast(_f.payload, sa.Text), _PART, "") != sa.cast(_f.payload, sa.Text)
+"""Not by LIKE, to which a percent sign in a name says something else."""
+_GREATEST = sa.select(sa.func.max(_f.id)).scalar_subquery()
+_FORGET = sa.delete(FEED).where(_HAS_PART, _f.id < _GREATEST)
+_EMPTY = sa.update(FEED).where(_HAS_PART).values(payload=b("nothing", type_=_f.payload.type))
 _WRITERS = sa.text(
     "SELECT virtualtransaction AS writer FROM pg_locks WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' "
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
@@ -85,3 +91,10 @@ def writers(tx: Tx) -> frozenset[str]:
 def prune(tx: Tx, before: datetime, most: int = BITE) -> int:
     """Forgets what is older, `most` at once; returns how many. The last of it stays, so that no id is given twice."""
     return tx.count(_PRUNE, {"before": before, "most": most})
+
+
+def forget(tx: Tx, part: str) -> None:
+    """Forgets the events in which a text stands. The last event of all stays, empty, so that no id is given twice."""
+    if part:
+        tx.run(_FORGET, {"part": part})
+        tx.run(_EMPTY, {"part": part, "nothing": {}})

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
-from interlock.store import audit, chain, markers, outbox, retention, seals, tokens
+from interlock.store import audit, chain, feed, markers, outbox, retention, seals, tokens
 from interlock.store.approvals import APPROVALS
 from interlock.store.audit import ACTIVITIES, ALERTS
 from interlock.store.chain import Keyring
@@ -28,7 +28,6 @@ from interlock.store.schema import (
     ChatMessage,
     ChatReaction,
     Control,
-    FeedEvent,
     Mission,
     Run,
     Schedule,
@@ -51,7 +50,7 @@ ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
     table(TaskTransition),
     table(Control),
 )
-SAID, SIGNS, ROOM_MEMBERS, FEED = table(ChatMessage), table(ChatReaction), table(ChannelMember), table(FeedEvent)
+SAID, SIGNS, ROOM_MEMBERS = table(ChatMessage), table(ChatReaction), table(ChannelMember)
 SUBAGENTS = table(Subagent)
 _su = SUBAGENTS.c
 _sd, _sg, _rm = SAID.c, SIGNS.c, ROOM_MEMBERS.c
@@ -142,7 +141,6 @@ _OUT_OF_ROOMS: tuple[sa.Executable, ...] = (
     sa.delete(ROOM_MEMBERS).where(_rm.kind == "person", _rm.who == _WHO),
 )
 """What was said in channels stays as a place where something was said."""
-_TOLD_OF_THEM = sa.delete(FEED).where(sa.cast(FEED.c.payload, sa.Text).contains(b("part", type_=sa.Text())))
 _DROP_REQUESTS = sa.delete(INBOX).where(_i.identity == b("identity"))
 _DROP_PLACE = sa.delete(CONVERSATIONS).where(_c.id == b("place"))
 _STRANGER = (
@@ -207,7 +205,7 @@ def erase_words(tx: Tx, known: Known) -> None:
     for statement in (*_WORDS, *_OUT_OF_ROOMS):
         tx.run(statement, {"who": known.id})
     for part in {json.dumps(each)[1:-1] for each in (known.id, known.name, *known.identities)} | {known.name}:
-        tx.run(_TOLD_OF_THEM, {"part": part})
+        feed.forget(tx, part)
     for each in known.identities:
         tx.run(_DROP_REQUESTS, {"identity": each})
         tx.run(_STRANGER, {"identity": each})

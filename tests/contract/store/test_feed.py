@@ -41,6 +41,21 @@ async def test_many_old_events_go_in_bites(store: Store) -> None:
     assert gone == [3, 3, 2, 0]
 
 
+async def test_what_is_forgotten_of_a_person_leaves_no_id_to_be_given_again(store: Store) -> None:
+    def say(tx: Tx, *texts: str) -> None:
+        for text in texts:
+            feed.tell(tx, "said", FakeClock().now(), project_id="default", payload={"text": text})
+
+    await store.write(say, "by Olga", "100", "50 %", "by Olga")
+    last = await store.read(feed.last)
+    await store.write(feed.forget, "Olga")
+    assert [row.payload for row in await store.read(feed.after, 0, 10)] == [{"text": "100"}, {"text": "50 %"}, {}]
+    await store.write(say, "later")
+    assert [row.payload for row in await store.read(feed.after, last, 10)] == [{"text": "later"}]
+    await store.write(feed.forget, "%")
+    assert [row.payload for row in await store.read(feed.after, 0, 10)] == [{"text": "100"}, {}, {"text": "later"}]
+
+
 async def test_who_writes_is_seen_until_the_commit(store: Store) -> None:
     assert await store.read(feed.writers) == frozenset()
 
