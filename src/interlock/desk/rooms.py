@@ -5,6 +5,7 @@ speak. Who speaks is who was authenticated. Which agents answer is `store.rounds
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import Refused, UsageError
@@ -109,9 +110,7 @@ def _say(tx: Tx, runtime: Runtime, person: Person, words: Words, now: datetime) 
     rooms.lock(tx, words.channel_id)
     row = readable(tx, person, words.channel_id)
     if (before := rooms.said_under(tx, words.key)) is None:
-        if row.archived_at is not None:
-            again = f"interlock channel archive {row.name} --off"
-            raise UsageError(f"`{row.name}` is archived: open it again with `{again}`")
+        _require_open(row)
         since = now - timedelta(seconds=60)
         if rooms.count_recent(tx, row.id, words.author, since, MOST_A_MINUTE) >= MOST_A_MINUTE:
             raise Refused(f"{MOST_A_MINUTE} messages within a minute are the most: wait a little")
@@ -121,9 +120,17 @@ def _say(tx: Tx, runtime: Runtime, person: Person, words: Words, now: datetime) 
         )
         spoken = rounds.say(tx, said, runtime.settings.chat.chain_depth, runtime.settings.loops, now)
         return {**messages(tx, [spoken.message])[0], "runs": list(spoken.runs), "turns": list(spoken.turns)}
+    if before.channel_id != row.id:
+        raise UsageError("this idempotency key was used in another channel: give another one")
     agents = [who.name for who in rooms.members(tx, before.channel_id) if who.kind == AGENT]
     runs = {name: traces.run_by_key(tx, rounds.key_of(before.id, name)) for name in agents}
     return {**messages(tx, [before])[0], "runs": [run for run in runs.values() if run], "turns": agents}
+
+
+def _require_open(channel: Any) -> None:
+    if channel.archived_at is not None:
+        again = f"interlock channel archive {channel.name} --off"
+        raise UsageError(f"`{channel.name}` is archived: open it again with `{again}`")
 
 
 async def edit(runtime: Runtime, person: Person, message_id: str, text: str) -> View:
@@ -140,6 +147,8 @@ def _edit(tx: Tx, person: Person, message_id: str, text: str, now: datetime) -> 
     row = message(tx, person, message_id)
     if Who(row.author_kind, row.author) != as_who(person):
         raise Refused("only who has said it may change it")
+    rooms.lock(tx, row.channel_id)
+    _require_open(rooms.channel(tx, row.channel_id))
     return messages(tx, [rooms.edit(tx, row.id, text, now)])[0]
 
 

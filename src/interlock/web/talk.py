@@ -90,7 +90,8 @@ async def chat(persona: Ident, body: ChatBody, here: Here, who: Who) -> Response
     Each person has one conversation with each persona. A client that leaves does not end the run.
     """
     runtime, project = here.live.runtime, project_of(who, body.project)
-    key = f"http:{who.person.id}:{body.idempotency_key}" if body.idempotency_key else None
+    where = project or runtime.settings.project
+    key = f"http:{who.person.id}:{where}:{persona}:{body.idempotency_key}" if body.idempotency_key else None
 
     async def post(run_id: str | None) -> str:
         return await conversation.say(

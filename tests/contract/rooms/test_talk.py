@@ -149,6 +149,8 @@ async def test_same_key_says_it_once(house: House) -> None:
     first = await house.say(channel, "hello", idempotency_key="k")
     again = await house.say(channel, "hello", idempotency_key="k")
     others = await house.say(channel, "hello", house.bob, idempotency_key="k")
+    with pytest.raises(UsageError, match="another channel"):
+        await house.say(await house.channel("elsewhere"), "hello", idempotency_key="k")
     assert (again["id"], again["runs"]) == (first["id"], first["runs"])
     assert others["id"] != first["id"]
     assert len(await house.said(channel)) == 2
@@ -196,10 +198,12 @@ async def test_words_have_bounds_and_no_secrets(house: House) -> None:
 
 async def test_archived_channel_is_read_and_not_written(house: House) -> None:
     runtime, channel = house.stage.runtime, await house.channel("launch")
-    await house.say(channel, "hello")
+    said = await house.say(channel, "hello")
     await rooms.archive(runtime, house.ada, channel)
     with pytest.raises(UsageError, match="archived"):
         await house.say(channel, "more")
+    with pytest.raises(UsageError, match="archived"):
+        await rooms.edit(runtime, house.ada, said["id"], "more")
     assert await rooms.channels(runtime, house.ada) == []
     assert await house.said(channel) == [("Ada", "hello")]
     await rooms.archive(runtime, house.ada, channel, on=False)

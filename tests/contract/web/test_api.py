@@ -192,14 +192,16 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
 
 
 async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, migrated_sqlite_url: str) -> None:
-    async with house(tmp_path, "Yes.", "No.", database_url=migrated_sqlite_url) as home:
+    async with house(tmp_path, "Yes.", "No.", "Well.", database_url=migrated_sqlite_url) as home:
         body = {"message": "Really?", "idempotency_key": "once"}
         first, again = await asyncio.gather(*(home.post("/api/agents/research/chat", body) for _ in range(2)))
+        elsewhere = await home.post("/api/agents/research/chat", {**body, "project": "shop"})
         mission = await home.post("/api/missions", {"goal": "Compare the vendors", "idempotency_key": "m"}, status=201)
         assert (await home.get(f"/api/missions/{mission['id']}"))["goal"] == "Compare the vendors"
         anew = await home.post("/api/agents/research/reset", {})
     assert len(anew["agents"]) == 1
     assert first == again
+    assert elsewhere["response"] == "No."
     assert first["response"] == "Yes."
     assert set(first) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
 
