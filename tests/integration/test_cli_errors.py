@@ -13,10 +13,10 @@ OFFLINE = ("--model", "rehearsal/offline")
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [
-        (("run", "Compare A and B"), 2, "set ANTHROPIC_API_KEY for a real one, or try everything at no cost with"),
+        (("run", "Compare A and B"), 2, "set ANTHROPIC_API_KEY or another provider's key"),
         (("run", "  ", *OFFLINE), 2, "the goal is empty"),
         (("run", "x", "--model", "nonsense"), 2, "nonsense"),
-        (("run", "x", "--model", "nobody/x"), 2, "provider `nobody` is not supported"),
+        (("run", "x", "--model", "nobody/x"), 2, "there is no provider `nobody`"),
         (("run", "x", "--deadline", "soon", *OFFLINE), 2, "`soon` is no time"),
         (("run", "x", "--budget", "0", *OFFLINE), 2, "`0` is no budget"),
         (("run", "x", "--budget", "much", *OFFLINE), 2, "invalid value for `--budget`: it should be a number"),

@@ -35,7 +35,7 @@ async def test_the_same_idempotency_key_never_makes_two_missions(box: Interlock)
         ({"goal": "x", "budget_usd": -3}, "`-3` is no budget"),
         ({"goal": "x", "budget_usd": float("nan")}, "`nan` is no budget"),
         ({"goal": "x", "budget_usd": 0.0000001}, "buys nothing"),
-        ({"goal": "x", "model": "nobody/x"}, "provider `nobody` is not supported"),
+        ({"goal": "x", "model": "nobody/x"}, "there is no provider `nobody`"),
         ({"goal": "x", "model": "anthropic/claude-sonnet-5-5"}, "ANTHROPIC_API_KEY"),
         ({"goal": "x", "deadline": datetime(2020, 1, 1, tzinfo=UTC)}, "is past"),
     ],
