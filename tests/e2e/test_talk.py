@@ -81,12 +81,15 @@ class Terminal:
 async def test_a_message_is_answered_on_the_terminal_and_as_json(
     home: Home, api: MessagesApi, answers: list[Scripted]
 ) -> None:
-    answers += [says("Three vendors."), says("Still three.")]
+    answers += [says("Three vendors."), says("Still three."), Answer([])]
     said = await home.run("chat", "research", "What did you find?")
     assert (said.code, said.out, said.err) == (0, "Three vendors.\n", "")
     again = (await home.run("chat", "research", "Sure?", "--json")).json
     assert (again["response"], again["stop_reason"]) == ("Still three.", "end_turn")
     assert "Three vendors." in str(api.requests[1].body)
+    silent = await home.run("chat", "research", "And now?")
+    assert (silent.code, silent.out) == (0, "")
+    assert "has nothing to say" in silent.err
 
 
 async def test_a_held_call_waits_for_a_person_and_the_command_says_how_to_answer(

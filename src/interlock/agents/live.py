@@ -16,7 +16,7 @@ PHASES = {"completed": "end", "failed": "error", "cancelled": "abort"}
 
 
 def began(session: Session) -> None:
-    """A run is worked, for the first time or again."""
+    """A run is worked, for the first time or again, or its model is asked once more: what it was saying is void."""
     _tell(session.runtime, session.claim, LIFECYCLE, phase="start", session_key=session.claim.run.agent_id)
     if session.claim.run.channel_id is not None:
         _tell(session.runtime, session.claim, TYPING, persona=session.persona.name, channel_id=_channel(session.claim))
@@ -92,6 +92,7 @@ def _tell(runtime: Runtime, claim: Claim, what: str, **payload: Any) -> None:
         runtime.events.tell(
             Event(
                 name=what, payload=told, project_id=run.project_id, run_id=run.id, agent_id=run.agent_id,
-                channel_id=run.channel_id, mission_id=run.mission_id,
+                channel_id=run.channel_id or run.payload.get("within"), mission_id=run.mission_id,
+                person_id=run.cause_id if run.cause_kind == "message" else None,
             )
         )  # fmt: skip

@@ -70,6 +70,8 @@ async def attempt(session: Session, prompt_tokens: int, aside: ModelRequest | No
         reply = await _watched(session, aside)
     except ModelError as error:
         actual, estimated = _cost_of_failure(session, error, prompt_tokens)
+        if aside is None and session.in_flight is not None and session.in_flight.streamed_chars:
+            live.began(session)
         session.reservation = session.in_flight = None
         session.owed_microusd = actual
         settlement = Settlement(reservation=reservation, actual_microusd=actual, estimated=estimated)

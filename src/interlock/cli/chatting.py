@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 EXITS = {"end_turn": 0, "waiting": 3, "budget": STOPPED, "cancelled": STOPPED}
 """By why a run stopped; any other reason is a failure."""
 HELP = "/reset begins anew, /help says this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
+QUIET_S = 15.0
+"""After so long without a word it is said why."""
 MOST_BYTES = 400_000
 """Of a message that comes through a pipe; more than a message may have characters."""
 
@@ -174,6 +176,8 @@ class _Talk:
             screen.note(f"{self.wanted.persona} waits for a person{what}, and goes on by itself once it is answered")
         elif reply.stop_reason != "end_turn":
             screen.note(f"{self.wanted.persona} did not finish ({reply.stop_reason}): {reply.response}")
+        elif not reply.response.strip():
+            screen.note(f"{self.wanted.persona} has nothing to say: `interlock trace {reply.run_id}` shows what it did")
 
     async def _question(self, run_id: str) -> str | None:
         """A question of this run that nobody has put yet; None where nobody is asked here."""
@@ -201,6 +205,21 @@ class _Talk:
         async with contextlib.aclosing(answering.spoken(box.runtime, box.answers, post)) as news:
             return await self._shown(news)
 
+    async def _why(self, run_id: str) -> str:
+        """Why nothing is heard of a run, in words."""
+        from interlock.desk import queues
+
+        try:
+            found = await queues.of_run(self.box.runtime, run_id)
+        except InterlockError as error:
+            return str(error)
+        if found is None or (found["status"] == "running" and not found["error"]):
+            return f"{self.wanted.persona} is still at work; Ctrl-C stops it"
+        if found["status"] == "running":
+            return f"{self.wanted.persona} tries again; before: {found['error']}"
+        why = "it comes next" if found["because"] == "next" else found["because"]
+        return f"{self.wanted.persona} has not answered yet: {why}; Ctrl-C stops it"
+
     async def _reply_of(self, run_id: str) -> "Reply":
         """What comes of a run that goes on after an answer."""
         from interlock.desk import answering
@@ -220,8 +239,10 @@ class _Talk:
         upcoming = asyncio.ensure_future(anext(news))
         try:
             while True:
-                await asyncio.wait({upcoming, *({stopping} if not stopping.done() else ())},
-                                   return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
+                came, _ = await asyncio.wait({upcoming, *({stopping} if not stopping.done() else ())},
+                                             return_when=asyncio.FIRST_COMPLETED, timeout=QUIET_S)  # fmt: skip
+                if not came and run_id:
+                    page.note(await self._why(run_id))
                 if stopping.done() and not page.is_stopped and run_id:
                     page.is_stopped = True
                     await controls.cancel(self.box.runtime, self.box.person, run_id)
@@ -253,6 +274,7 @@ class _Page:
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet, self.is_stopped = quiet, False
+        self._noted = ""
         self._said = ""
         """Since the last tool; without what the terminal would take for orders."""
 
@@ -267,12 +289,25 @@ class _Page:
             self._said += words
             sys.stdout.write(words)
             sys.stdout.flush()
+        elif event.name == "lifecycle" and event.payload["phase"] == "start" and self._said:
+            self._break()
+            screen.note("… the answer broke off and begins again")
         elif event.name == "tool" and "args" in event.payload:
             self._break()
             screen.note(f"… {event.payload['name']}")
         elif event.name == "compaction":
             self._break()
             screen.note("… what was said before is summed up")
+
+    def note(self, words: str) -> None:
+        """Says something beside the answer, once."""
+        from interlock.cli import screen
+
+        if words != self._noted:
+            self._noted = words
+            if not self.quiet:
+                self._break()
+            screen.note(words)
 
     def end(self, reply: "Reply") -> None:
         """Completes it: with the words that were not heard while they were said."""

@@ -37,6 +37,16 @@ async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
     return await office.store.read(_queue, office.settings.project, agent, most, office.clock.now())
 
 
+async def of_run(office: Office, run_id: str) -> View | None:
+    """What `queue` tells of one run; None where it has ended, or is too far behind to be shown."""
+    return await office.store.read(_of_run, run_id, office.clock.now())
+
+
+def _of_run(tx: Tx, run_id: str, now: datetime) -> View | None:
+    run: Any = traces.run(tx, run_id)
+    return next((each for each in _lane(tx, run.agent_id, MOST_RUNS, now)["runs"] if each["id"] == run_id), None)
+
+
 def _queue(tx: Tx, project_id: str, named: str, most: int, now: datetime) -> View:
     member, agents = _named(tx, project_id, named)
     return {

@@ -55,6 +55,9 @@ async def test_queue_shows_what_runs_waits_and_is_put_off_and_why(box: Interlock
         ("behind", "created", "behind running"),
         ("delayed", "created", "not before"),
     ]
+    behind = await queues.of_run(box.runtime, "behind")
+    assert behind is not None
+    assert behind["because"] == "behind running"
     causes = [(r["cause_kind"], r["cause_id"], r["parent_run_id"]) for r in lane["runs"]]
     assert causes[1:3] == [("schedule", "sch_1", None), ("message", None, "running")]
     assert (found["persona"], lane["running"], lane["pending"], lane["waiting"]) == ("coder", 1, 2, 1)

@@ -10,7 +10,7 @@ import psycopg
 from interlock.core.events import ASSISTANT, Event
 from interlock.desk import emergency, rooms, sse, tokens
 from interlock.desk.readers import MOST_WAITING, Interest
-from interlock.llm.messages import Delta
+from interlock.llm.messages import Delta, ModelError, ModelFault
 from interlock.store import feed, people
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Stream as Said
@@ -44,7 +44,21 @@ async def test_chat_streams_its_words_and_ends_with_the_reply(tmp_path: Path, mi
     done = events[-1].data
     assert set(done) == {"response", "tool_calls", "iterations", "run_id", "stop_reason", "cost_usd"}
     assert done["response"] == "Two of three."
+    assert events[-2].data["tokens"]["output_tokens"] > 0
     assert f"x-run-id: {done['run_id']}".encode() in stream.head
+
+
+async def test_an_answer_that_breaks_off_is_told_to_begin_again(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    broken = ModelError(ModelFault.DROPPED, "it broke", provider="anthropic")
+    replies = Said(Delta("text", "Two o"), broken), Said(Delta("text", "Two."), "Two.")
+    quick = {"base_s": 0.001, "cap_s": 0.001}
+    async with house(tmp_path, *replies, database_url=migrated_sqlite_url, retry=quick) as home:
+        body = {"message": "How many?", "stream": True}
+        stream = await Stream.open(home.port, "/api/agents/research/chat", home.token, body=body)
+        events = await stream.until("done")
+        stream.close()
+    told = [e.data.get("phase") or e.data.get("delta") or e.name for e in events]
+    assert told == ["start", "Two o", "start", "Two.", "end", "done"]
 
 
 async def test_events_go_on_after_the_last_id_without_a_loss_or_a_double(tmp_path: Path, database_url: str) -> None:
