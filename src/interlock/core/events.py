@@ -21,6 +21,8 @@ class Event:
     agent_id: str | None = None
     channel_id: str | None = None
     """Of what only members of that channel may see."""
+    person_id: str | None = None
+    """Of a conversation with an agent: whose it is. Of other people's, viewers are told nothing."""
     mission_id: str | None = None
     id: int | None = None
     """Of the row of the feed that it is; None for what is told without one."""

@@ -14,9 +14,10 @@ from interlock.agents.context import Runtime
 from interlock.core.events import Event
 from interlock.desk import room_views
 from interlock.desk.following import PAGE, Follower, event_of
-from interlock.desk.office import Stopping
+from interlock.desk.office import Person, Stopping
 from interlock.desk.readers import LAG_S, Interest, Reader, Told
 from interlock.store import feed
+from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.errors import StoreUnavailable
 
 _log = logging.getLogger(__name__)
@@ -133,16 +134,20 @@ class Live:
             if reader.since is not None and now_s - reader.since > LAG_S:
                 reader.lag()
 
-    async def may_see(self, person_id: str, event: Event) -> bool:
-        """Whether somebody may see an event: what is of a channel, only who may see that channel."""
+    async def may_see(self, person: Person, event: Event) -> bool:
+        """Whether somebody may see an event: what is of a channel, only who may see it; no viewer what others say to
+        agents.
+        """
+        if event.person_id not in (None, person.id) and person.role not in ROLES_THAT_ANSWER:
+            return False
         if event.channel_id is None:
             return True
-        key, now = (person_id, event.channel_id), monotonic()
+        key, now = (person.id, event.channel_id), monotonic()
         known = self._members.get(key)
         if known is None or now - known[1] > MEMBERS_S:
             if len(self._members) >= MOST_REMEMBERED:
                 self._members.clear()
-            known = await self.runtime.store.read(room_views.may_see, person_id, event.channel_id), now
+            known = await self.runtime.store.read(room_views.may_see, person.id, event.channel_id), now
             self._members[key] = known
         return known[0]
 

@@ -152,7 +152,7 @@ def joined(events: Sequence[Event]) -> list[Event]:
 
 
 def _fields(event: Event) -> dict[str, Any]:
-    names = ("name", "payload", "project_id", "run_id", "agent_id", "channel_id", "mission_id")
+    names = ("name", "payload", "project_id", "run_id", "agent_id", "channel_id", "person_id", "mission_id")
     return {name: value for name in names if (value := getattr(event, name)) is not None}
 
 

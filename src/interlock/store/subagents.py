@@ -108,6 +108,8 @@ def _made(tx: Tx, order: Order, run: Any, parent: Any, who: Descriptor, now: dat
     key = child.id if order.label is None else f"{parent.id}:{KIND}:{order.label}"
     expires_at = now + timedelta(seconds=order.life_s)
     payload = {"text": order.prompt, "from": parent.persona, "agent": parent.id, "task": run.task_id}
+    if run.channel_id is not None:
+        payload["within"] = run.channel_id
     message = Post(
         project_id=run.project_id, agent_id=child.id, kind=KIND, payload=payload,
         idempotency_key=f"{KIND}:{order.token}", cause_kind="run", cause_id=run.id, parent_run_id=run.id,

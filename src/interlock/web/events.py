@@ -82,7 +82,7 @@ async def _frames(
         yield sse.HELLO + (FORGOTTEN if reader.has_missed else b"")
         try:
             async for told in here.live.backlog(reader):
-                if await here.live.may_see(who.person.id, told.event):
+                if await here.live.may_see(who.person, told.event):
                     yield sse.encoded(told)
             while not reader.is_over:
                 batch = await reader.take(sse.KEEP_ALIVE_S)
@@ -101,4 +101,4 @@ async def _frames(
 
 
 async def _visible(here: Premises, who: Caller, batch: Sequence[Told]) -> bytes:
-    return b"".join([sse.encoded(told) for told in batch if await here.live.may_see(who.person.id, told.event)])
+    return b"".join([sse.encoded(told) for told in batch if await here.live.may_see(who.person, told.event)])

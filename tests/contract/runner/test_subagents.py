@@ -400,6 +400,10 @@ async def test_what_was_started_in_a_channel_is_told_of_in_it(store: CountingSto
     )  # fmt: skip
     await store.write(mailbox.post, words, stage.clock.now())
     stage.model.replies = [calls("start_background_agent", **START), "begun"]
-    await stage.work()
-    (end,) = [run for run in await store.read(traces.runs) if run.kind == posting.CHILD_END]
+    with stage.runtime.events.listening(lambda _: True) as listener:
+        await stage.work()
+        heard = {(event.run_id, event.channel_id) for event in listener.ready()}
+    runs = await store.read(traces.runs)
+    assert heard == {(run.id, channel["id"]) for run in runs}, "who may not see the channel hears nothing of it"
+    (end,) = [run for run in runs if run.kind == posting.CHILD_END]
     assert (end.channel_id, end.payload["room"]) == (channel["id"], "plans")

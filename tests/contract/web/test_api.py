@@ -108,6 +108,21 @@ async def test_run_of_a_closed_channel_is_its_members_to_read(tmp_path: Path, mi
         await problem(home, 404, "GET", f"/api/runs/{own['run_id']}", headers=vera)
 
 
+async def test_what_others_say_to_an_agent_is_told_live_to_no_viewer(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, "Hello.", database_url=migrated_sqlite_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+        await people.add(runtime, person, "Vera", role="viewer")
+        vera = str((await tokens.create(runtime, person, "hers", who="Vera"))["token"])
+        streams = [await Stream.open(home.port, "/api/events", token) for token in (home.token, vera)]
+        await home.post("/api/agents/research/chat", {"message": "Hi"})
+        await home.post("/api/squad/pause", {})
+        own, others = [{each.name for each in await stream.until("control_changed")} for stream in streams]
+        for stream in streams:
+            stream.close()
+    assert "lifecycle" in own
+    assert "lifecycle" not in others
+
+
 async def test_odd_values_are_refused_in_one_line(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         room = await home.post("/api/channels", {"name": "general"}, status=201)
