@@ -133,6 +133,14 @@ async def route(
     return await _ask_model(runtime, on_its_way, routing.question(text, known))
 
 
+async def is_known(office: Office, idempotency_key: str) -> bool:
+    """Whether a text with this key was on its way through here before: then `route` has it where it is, and whoever was
+    talked with since is not who it is for.
+    """
+    keys = (f"routed:{idempotency_key}", f"route:{idempotency_key}")
+    return await office.store.read(lambda tx: any(routed.by_key(tx, key) for key in keys))
+
+
 async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, place: Place, key: str) -> str | None:
     """Passes on what somebody sets right (`no, finance`): what they say with it, else what they said last here.
 

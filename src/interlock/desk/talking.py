@@ -37,7 +37,8 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
         return await _corrected(runtime, person, other, place, request.key)
     if found is None and count <= MISSPELLED and meant(request.command) is not None:
         return replies.unknown(place.surface, request.command)
-    if found is None and (persona := await _latest(runtime, place)) is not None:
+    persona = await _latest(runtime, place) if found is None else None
+    if persona is not None and not await routing.is_known(runtime, f"chat:{request.key}"):
         found = Addressed(persona, text)
     if found is None and count < MISSPELLED:
         return replies.unknown(place.surface, text)

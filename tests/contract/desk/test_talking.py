@@ -3,6 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from interlock.desk import talking
 from interlock.desk.cards import Card
 from interlock.desk.drawing import draw
 from interlock.store import conversations, squad, traces
@@ -104,6 +107,19 @@ async def test_a_message_that_comes_twice_is_one(front: Front) -> None:
         await front.reception.accept(request("@research hello there", "same"))
     await front.quiet(ANA)
     assert len(await posted(front)) == 1
+
+
+@pytest.mark.parametrize("text", ["Compare the three vendors", "and what does it cost?"])
+async def test_a_message_that_is_worked_again_after_a_crash_is_passed_on_once(front: Front, text: str) -> None:
+    runtime, ana = front.box.runtime, await front.reception.person(ANA, "slack")
+    assert ana is not None
+    await talking.talk(runtime, ana, request(text, "cut-off"))
+    before = [*await posted(front), *await asked_about(front)]
+    there = conversations.chat_place
+    await runtime.store.write(there, "slack", "C1", None, "research", runtime.settings.project, runtime.clock.now())
+    await talking.talk(runtime, ana, request(text, "cut-off"))
+    assert [*await posted(front), *await asked_about(front)] == before
+    assert len(before) == 1
 
 
 async def test_a_squad_that_stands_still_says_so(front: Front) -> None:
