@@ -183,7 +183,8 @@ async def _outage(session: Session, failed: Failed, *, called: bool) -> Ending |
     if is_over or session.claim.run.kind == ROUTE or _keeps_waiting(session, error, wait_s):
         await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())
         session.owed_microusd = None
-        return Ending(status="failed", stop_reason="error", error=str(error))
+        said = f"{error}; try again later" if error.retryable else str(error)
+        return Ending(status="failed", stop_reason="error", error=said)
     due_at = later(session.now(), wait_s)
     await session.write(
         _put_off, session.claim, session.spender, failed.settlement, error, due_at, called, session.now()

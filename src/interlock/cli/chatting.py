@@ -101,6 +101,8 @@ class _Talk:
 
     def __init__(self, wanted: _Conversation, box: "Interlock", asked: asyncio.Event, asking: "Asking | None") -> None:
         self.wanted, self.box, self.asked, self.asking = wanted, box, asked, asking
+        self._is_shown = False
+        """Whether the last reply's words were heard while they were said."""
 
     async def on_and_on(self) -> int:
         """Message after message, until the operator has had enough."""
@@ -175,7 +177,8 @@ class _Talk:
             what = f": `interlock approve {held[0]}`" if held else ": `interlock approvals`"
             screen.note(f"{self.wanted.persona} waits for a person{what}, and goes on by itself once it is answered")
         elif reply.stop_reason != "end_turn":
-            screen.note(f"{self.wanted.persona} did not finish ({reply.stop_reason}): {reply.response}")
+            why = f"`interlock trace {reply.run_id}` shows why" if self._is_shown else reply.response
+            screen.note(f"{self.wanted.persona} did not finish ({reply.stop_reason}): {why}")
         elif not reply.response.strip():
             screen.note(f"{self.wanted.persona} has nothing to say: `interlock trace {reply.run_id}` shows what it did")
 
@@ -250,6 +253,7 @@ class _Talk:
                     continue
                 item = upcoming.result()
                 if isinstance(item, Reply):
+                    self._is_shown = page.has_said(item.response)
                     page.end(item)
                     return item
                 if isinstance(item, str):
@@ -299,6 +303,13 @@ class _Page:
             self._break()
             screen.note("… what was said before is summed up")
 
+    def has_said(self, text: str) -> bool:
+        """Whether these are the words that it has shown last."""
+        from interlock.cli import screen
+
+        words = screen.plain(text).strip()
+        return bool(words) and self._said.strip().endswith(words)
+
     def note(self, words: str) -> None:
         """Says something beside the answer, once."""
         from interlock.cli import screen
@@ -316,7 +327,7 @@ class _Page:
         if self.quiet:
             return
         words = screen.plain(reply.response).strip()
-        if reply.stop_reason == "end_turn" and words and not self._said.strip().endswith(words):
+        if reply.stop_reason == "end_turn" and words and not self.has_said(reply.response):
             self._break()
             sys.stdout.write(words)
             self._said = words

@@ -77,7 +77,8 @@ def take(
         raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from error
     personas = parts.load_all_personas(opening.settings())
     done = opening.at_desk(
-        lambda office, person: desk.take(office, person, personas, data, str(file), replace=replace, mine=mine)
+        lambda office, person: desk.take(office, person, personas, data, str(file), replace=replace, mine=mine),
+        anew=True,
     )
     if as_json:
         return screen.data(done)

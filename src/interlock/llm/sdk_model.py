@@ -25,6 +25,7 @@ _AT_ONCE = 32
 """Calls that share a pool of connections. A pool goes through all it has at the start and the end of each call: with a
 thousand of them the event loop stood still for seconds."""
 
+_NOT_FOUND = 404
 _KEY_CHARS = 8
 """Shorter keys, such as `local`, are words and no secrets."""
 
@@ -260,6 +261,8 @@ class SdkModel(ABC):
             detail = f"the key was refused: {detail}; check {self.endpoint.key_variable}"
         elif fault is ModelFault.BILLING:
             detail = f"no credit left: {detail}; top up the account behind {self.endpoint.key_variable}"
+        elif status == _NOT_FOUND:
+            detail = f"{detail}; check the name of the model, and the base URL where one is set"
         return ModelError(
             fault,
             self._without_key(detail),
