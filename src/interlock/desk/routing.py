@@ -28,7 +28,8 @@ from interlock.graph.workflow import Workflow
 from interlock.llm.messages import ModelRef
 from interlock.policy import checks
 from interlock.settings import Settings
-from interlock.store import audit, conversations, coordination, mailbox, outbox, routed, squad, traces
+from interlock.store import audit, conversations, coordination, mailbox, outbox, people, routed, squad, traces
+from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.conversations import Origin
 from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
@@ -41,6 +42,7 @@ MOST_WORKFLOWS = 20
 REMEMBERED = timedelta(hours=12)
 """For so long `no, finance` means the last message."""
 ENDED = frozenset({"completed", "failed", "cancelled"})
+_NO_LONGER = Choice(routing.NOBODY, "", 0.0, "whoever said it may no longer talk to agents")
 DELIVERED, STARTED, ASKED, PENDING = "delivered", "started", "asked", "pending"
 
 
@@ -250,7 +252,8 @@ class Passer:
     def take_up(self, tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
         """Takes up the end of a run that was to say whom a text is for; without an answer the person is asked."""
         what = _text_of(run)
-        self.decided(tx, what, _chosen(answer, what), now, route_run=run.id)
+        choice = _chosen(answer, what) if people.role(tx, what.who.id) in ROLES_THAT_ANSWER else _NO_LONGER
+        self.decided(tx, what, choice, now, route_run=run.id)
 
     def decided(self, tx: Tx, what: _Text, choice: Choice, now: datetime, *, route_run: str | None = None) -> Routed:
         """Carries a choice out, once for a text: posts it, starts a mission, or asks who is meant; all on record."""

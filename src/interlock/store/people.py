@@ -25,6 +25,7 @@ _LOCK = sa.select(_p.id).where(_p.role == "admin").order_by(_p.id).with_for_upda
 _ADMINS = sa.select(_p.id).where(
     _p.role == "admin", sa.exists().where(_i.person_id == _p.id, _i.key.startswith("local:", autoescape=True))
 )
+_ROLE_OF = sa.select(_p.role).where(_p.id == b("who"))
 
 
 def people(tx: Tx) -> list[Any]:
@@ -36,6 +37,12 @@ def names(tx: Tx, person_ids: Iterable[str | None]) -> dict[str, str]:
     """What people are called, by id."""
     wanted = sorted({each for each in person_ids if each})
     return {row.id: row.name for row in tx.rows(sa.select(_p.id, _p.name).where(_p.id.in_(wanted)))}
+
+
+def role(tx: Tx, person_id: str) -> str | None:
+    """What somebody may do by now; None for nobody."""
+    found = tx.one(_ROLE_OF, {"who": person_id})
+    return None if found is None else str(found.role)
 
 
 def identities(tx: Tx) -> dict[str, list[str]]:

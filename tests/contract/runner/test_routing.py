@@ -17,7 +17,7 @@ from interlock.desk.office import Person
 from interlock.desk.requests import Place
 from interlock.desk.routing import Routed, outcome, route
 from interlock.llm.messages import ModelError, ModelFault
-from interlock.store import audit, leases, mailbox, missions, outbox, squad, traces
+from interlock.store import audit, leases, mailbox, missions, outbox, people, squad, traces
 from interlock.store.schema import Run, table
 from interlock.testing.scripted import ScriptedModel
 from tests.contract.desk.front import text_of
@@ -207,6 +207,18 @@ async def test_who_may_not_operate_has_nothing_passed_on(stage: Stage) -> None:
         await route(stage.runtime, viewer, "Compare the three vendors")
     with pytest.raises(UsageError, match="the message is empty"):
         await route(stage.runtime, stage.ada, "  ")
+
+
+async def test_who_lost_their_role_while_the_model_was_asked_has_nothing_passed_on(stage: Stage) -> None:
+    stage.model.replies.append(verdict("mission", 0.95, work=True))
+    found = await route(stage.runtime, stage.ada, VAGUE)
+    await stage.store.write(people.set_role, stage.ada.id, "viewer")
+    await stage.work()
+    became = await outcome(stage.runtime, str(found.route_run_id))
+    assert became is not None
+    assert (became.status, became.mission_id, became.run_id) == (routing.ASKED, None, None)
+    (noted,) = await stage.store.read(audit.activities, action=routing.ROUTED)
+    assert noted.data["reason"] == "whoever said it may no longer talk to agents"
 
 
 async def test_words_that_claim_to_decide_stay_quoted(stage: Stage) -> None:
