@@ -10,7 +10,7 @@ from typing import Any
 from interlock.core.errors import UsageError
 from interlock.core.text import visible
 from interlock.desk.office import Office, Person
-from interlock.store import squad
+from interlock.store import people, squad
 from interlock.store.tx import Tx
 
 SURFACE = "host"
@@ -29,12 +29,18 @@ async def guest(office: Office, user: object) -> Person:
     ident, name = named(user)
     row: Any = await office.store.read(squad.person, f"{SURFACE}:{ident}")
     if row is None:
-        row = await office.store.write(_ensured, f"{SURFACE}:{ident}", name, office.clock.now())
+        row = await office.store.write(_ensured, ident, name, office.clock.now())
     return Person(id=row.id, name=row.name, role="operator", surface=SURFACE)
 
 
-def _ensured(tx: Tx, identity: str, name: str, now: datetime) -> Any:
-    return squad.ensure_person(tx, identity, name, "viewer", now)
+def _ensured(tx: Tx, ident: str, name: str, now: datetime) -> Any:
+    """INVARIANT: no guest has the name of somebody who may act here, so that nobody takes one for the other."""
+    called = _guest(ident) if people.acts_as(tx, name) else name
+    return squad.ensure_person(tx, f"{SURFACE}:{ident}", called, "viewer", now)
+
+
+def _guest(ident: str) -> str:
+    return f"guest {ident[: LONGEST_NAME - 6]}"
 
 
 def named(user: object) -> tuple[str, str]:
@@ -54,4 +60,4 @@ def named(user: object) -> tuple[str, str]:
             "HTTPException(401) for who is not signed in"
         )
     shown = " ".join(visible(str(name)).split())[:LONGEST_NAME] if name else ""
-    return str(ident).strip(), shown or f"guest {str(ident).strip()[: LONGEST_NAME - 6]}"
+    return str(ident).strip(), shown or _guest(str(ident).strip())

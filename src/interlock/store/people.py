@@ -25,6 +25,7 @@ _LOCK = sa.select(_p.id).where(_p.role == "admin").order_by(_p.id).with_for_upda
 _ADMINS = sa.select(_p.id).where(
     _p.role == "admin", sa.exists().where(_i.person_id == _p.id, _i.key.startswith("local:", autoescape=True))
 )
+_ACTING = sa.select(_p.name).where(_p.role != "viewer")
 _ROLE_OF = sa.select(_p.role).where(_p.id == b("who"))
 
 
@@ -43,6 +44,11 @@ def role(tx: Tx, person_id: str) -> str | None:
     """What somebody may do by now; None for nobody."""
     found = tx.one(_ROLE_OF, {"who": person_id})
     return None if found is None else str(found.role)
+
+
+def acts_as(tx: Tx, name: str) -> bool:
+    """Whether somebody who is more than a viewer is called so, in small letters or large ones."""
+    return any(row.name.casefold() == name.casefold() for row in tx.rows(_ACTING))
 
 
 def identities(tx: Tx) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from starlette.middleware.base import BaseHTTPMiddleware
 
 from interlock.app.box import Interlock
 from interlock.core.events import Event
-from interlock.desk import listings
+from interlock.desk import guests, listings
 from interlock.desk.conversation import Reply
 from interlock.integrations.fastapi import chat_router
 from interlock.llm.messages import Delta, ModelRequest
@@ -94,6 +94,14 @@ async def _people(box: Interlock) -> list[dict[str, Any]]:
     from interlock.desk.people import people
 
     return await people(box.runtime)
+
+
+async def test_no_guest_has_the_name_of_somebody_who_may_act(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        runtime, owner = home.box.runtime, home.box.person
+        posing = await guests.guest(runtime, {"id": "7", "name": owner.name.upper()})
+        others = [await guests.guest(runtime, {"id": each, "name": "Ada"}) for each in ("8", "9")]
+    assert [each.name for each in (posing, *others)] == ["guest 7", "Ada", "Ada"]
 
 
 async def test_nobody_gets_in_whom_the_host_does_not_know(tmp_path: Path, migrated_sqlite_url: str) -> None:
