@@ -160,7 +160,7 @@ async def serving(
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serves on a socket as long as the context lasts; the task ends early only where the server broke."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", server_header=False, ws="none",
+        app, log_config=None, access_log=False, lifespan="off", server_header=False, proxy_headers=False, ws="none",
         timeout_graceful_shutdown=int(STOP_S), timeout_keep_alive=keep_alive_s,  # type: ignore[arg-type]
         backlog=BACKLOG,
     )  # fmt: skip
