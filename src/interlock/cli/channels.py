@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,8 @@ Member = Annotated[str | None, typer.Argument(metavar="[WHO]", help="A persona o
 Thread = Annotated[str | None, typer.Option("--thread", metavar="MESSAGE", help="In the thread of this message.")]
 InProject = Annotated[str | None, typer.Option("--project", metavar="P", help="Instead of the usual one.")]
 LOOK_S = 0.1
+QUIET_S = 15.0
+"""After so long without an answer it is said why."""
 
 
 def channel() -> typer.Typer:
@@ -152,6 +155,7 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
         if hindrance is not None:
             screen.note(f"it waits: {hindrance}")
             return answers
+        told, quiet_since = "", monotonic()
         while not asked.is_set():
             left = await rooms.turns(box.runtime, box.person, said["channel_id"], thread=place)
             rows = await rooms.history(box.runtime, box.person, said["channel_id"], thread=place, most=200)
@@ -160,6 +164,10 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
                     answers.append(row)
                     if not silent:
                         _line(row, None)
+            if any(row["seq"] > seen for row in rows):
+                quiet_since = monotonic()
+            elif left and monotonic() - quiet_since > QUIET_S:
+                told, quiet_since = await _told_why(box, said, left, told), monotonic()
             seen = max([seen, *(row["seq"] for row in rows)])
             if not left:
                 break
@@ -167,6 +175,21 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
     if not silent:
         await _note_others(box, said, {row["run_id"] for row in answers})
     return answers
+
+
+async def _told_why(box: "Interlock", said: "View", left: list[str], told: str) -> str:
+    """Says why nobody has answered for so long, unless that was `told` already; returns what is told now."""
+    from interlock.cli import screen
+    from interlock.desk import queues, rooms
+
+    found = [await queues.of_run(box.runtime, turn["run_id"])
+             for turn in await rooms.outcomes(box.runtime, box.person, said["id"])]  # fmt: skip
+    why = "; ".join(each["because"] for each in found if each is not None and each["status"] == "created")
+    why = why or f"`interlock queue {left[0]}` shows what it waits for"
+    words = f"no answer yet from {', '.join(dict.fromkeys(left))}: {why}; Ctrl-C stops watching"
+    if words != told:
+        screen.note(words)
+    return words
 
 
 async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
@@ -179,6 +202,8 @@ async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
             screen.note(f"{turn['persona']} waits for a person: `interlock approvals` lists what is asked")
         elif turn["status"] == "failed":
             screen.note(f"{turn['persona']}: {turn['error']}: `interlock trace {turn['run_id']}` shows it")
+        elif turn["status"] == "created" and turn["error"]:
+            screen.note(f"{turn['persona']} tries again later, where `interlock up` runs: {turn['error']}")
     if not spoke:
         screen.note("nobody has answered")
 
