@@ -29,6 +29,8 @@ KEY_WAIT_S = 600.0
 MODEL_SWITCHED = "MODEL_SWITCHED"
 """The kind of an activity, and of the alert about a provider whose runs go on with another model."""
 NO_SUCH_MODEL = 404
+AWAITED = frozenset({"message", "room"})
+"""Causes of runs that somebody waits for, in a chat or a channel."""
 HOPES = (ModelFault.INVALID, ModelFault.AUTH, ModelFault.BILLING)
 """Faults in the order of how little hope they leave, the least first; of all others there is more."""
 
@@ -201,7 +203,7 @@ def _until_later(session: Session, error: ModelError, tries: int) -> float:
 def _keeps_waiting(session: Session, error: ModelError, wait_s: float) -> bool:
     """Whether somebody who talks with an agent would wait for what only a person can put right, or for too long."""
     run, runtime = session.claim.run, session.runtime
-    if run.kind != "chat" or run.cause_kind != "message":
+    if run.kind != "chat" or run.cause_kind not in AWAITED:
         return False
     waited_s = (session.now() - run.created_at).total_seconds()
     return not error.retryable or waited_s + wait_s > runtime.settings.times.chat_run_s
