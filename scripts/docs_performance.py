@@ -137,3 +137,31 @@ def waiting() -> str:
     rows = [[key.replace("_", " "), *(f"{found[engine][key]:g}" for engine in engines)] for key in keys]
     ends = [", ".join(f"{count} {status}" for status, count in found[engine]["ended"].items()) for engine in engines]
     return table(["", *engines], [["ended", *ends], *rows])
+
+
+def agents() -> str:
+    """What prompts, adapters, caches, memory and streams cost."""
+    missing = [name for name in ("prompt", "adapters", "prompt_cache", "memory", "streaming") if figures(name) is None]
+    if missing:
+        return NOT_YET.format(name=missing[0])
+    prompt, adapters, cache, memory, streams = (
+        (figures(name) or {})["figures"] for name in ("prompt", "adapters", "prompt_cache", "memory", "streaming")
+    )
+    rows = [
+        ["a prompt of all layers and 20 messages", "2 ms", f"{prompt['median_ms']:g} ms (p99 {prompt['p99_ms']:g})"],
+        *(
+            [f"a streamed call of 1,000 deltas over the bare SDK of {name}", "+10 %", f"{found['added_percent']:+g} %"]
+            for name in ("openai", "anthropic")
+            for found in (adapters[name],)
+        ),
+        ["what a run's second call reads from the prompt cache", "90 %", f"{cache['second call of a run']:.0%}"],
+        ["recalling five of 10,000 memories, three words, SQLite", "5 ms",
+         f"{memory['sqlite_recall_3_words_ms']['median']:g} ms"],
+        ["from the SDK's yield to an SSE client, first delta", "5 ms",
+         f"{streams['first_delta_p50_ms']:g} ms (p99 {streams['first_delta_p99_ms']:g})"],
+        ["1,000 readers, p50 and p99 of an event, all reading", "",
+         f"{streams['1000_readers_all_read_p50_ms']:g} and {streams['1000_readers_all_read_p99_ms']:g} ms"],
+        ["the same, one of them stalled", "the same",
+         f"{streams['1000_readers_one_stalled_p50_ms']:g} and {streams['1000_readers_one_stalled_p99_ms']:g} ms"],
+    ]  # fmt: skip
+    return table(["", "promised", "measured"], rows)

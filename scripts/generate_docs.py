@@ -111,6 +111,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "history": docs_performance.history,
         "mailbox": docs_performance.mailbox,
         "waiting": docs_performance.waiting,
+        "agents": docs_performance.agents,
     },
 }
 """For each document its parts, by name."""
