@@ -154,23 +154,33 @@ def ask(tx: Tx, **values: Any) -> None:
         tool=values["request"].get("tool"),
     )
     if values.get("status") != CONSULTING:
-        tell(
-            tx, values["id"], values["project_id"], values.get("mission_id"), values.get("run_id"), values["created_at"]
-        )
+        needs_others = values.get("people", 1) > 1 or bool(values.get("not_requester"))
+        mission, run, now = values.get("mission_id"), values.get("run_id"), values["created_at"]
+        tell(tx, values["id"], values["project_id"], mission, run, now, needs_others=needs_others)
 
 
 def tell(
-    tx: Tx, approval_id: str, project_id: str, mission_id: str | None, run_id: str | None, now: datetime
-) -> None:  # fmt: skip
-    """Has people told of a question: where its mission is told of, or its project; and where the person is who asked.
+    tx: Tx,
+    approval_id: str,
+    project_id: str,
+    mission_id: str | None,
+    run_id: str | None,
+    now: datetime,
+    *,
+    needs_others: bool,
+) -> None:
+    """Has people told of a question: where its mission is told of, or its project.
 
-    Whoever talks with an agent is told where they talk, so that an answer does not fail to come without a word.
+    Whoever talks with an agent in a connector is asked there, and the project is told of it only where others must
+    answer: what somebody says there is not for all to read.
     """
     told = {"approval_id": approval_id, "mission_id": mission_id, "run_id": run_id}
     feed.tell(tx, "approval_created", now, project_id=project_id, payload=told)
-    outbox.tell(tx, "approval", about(approval_id), now, project_id=project_id, mission_id=mission_id)
-    if mission_id is None and run_id is not None:
-        outbox.tell_asker(tx, "approval", about(approval_id), run_id, now)
+    there = outbox.place_of_asker(tx, run_id) if mission_id is None and run_id is not None else None
+    if there is not None:
+        outbox.tell_there(tx, "approval", about(approval_id), there, now)
+    if there is None or needs_others:
+        outbox.tell(tx, "approval", about(approval_id), now, project_id=project_id, mission_id=mission_id)
 
 
 def about(approval_id: str) -> str:

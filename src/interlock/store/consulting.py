@@ -67,7 +67,8 @@ def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()
             reason=row.request.get("summary", "a call waits for a person"), wait_for=f"approval:{row.id}",
         )  # fmt: skip
         tasks.advance(tx, wait, now)
-    approvals.tell(tx, row.id, row.project_id, row.mission_id, row.run_id, now)
+    needs_others = row.people > 1 or row.not_requester
+    approvals.tell(tx, row.id, row.project_id, row.mission_id, row.run_id, now, needs_others=needs_others)
     return approvals.approval(tx, approval_id)
 
 

@@ -56,9 +56,9 @@ def _tell(listeners: sa.ColumnElement[bool]) -> Any:
 
 _TELL_MISSION = _tell(sa.and_(_c.mission_id == b("mission"), _c.role == sa.text("'mission'")))
 _TELL_ROOMS = _tell(conversations.hears(b("project", type_=sa.String())))
-_TELL_ASKER = _tell(
-    _c.id == sa.select(RUNS.c.dm_conversation_id).where(RUNS.c.id == b("run", type_=sa.String())).scalar_subquery()
-)
+_ASKER = sa.select(_c.id).join_from(RUNS, CONVERSATIONS, _c.id == RUNS.c.dm_conversation_id).where(
+    RUNS.c.id == b("run")
+)  # fmt: skip
 _TELL_THERE = _tell(_c.id == b("conversation", type_=sa.String()))
 _TOUCH = sa.update(OUTBOX).where(_o.subject == b("about")).values(_CHANGED)
 _TOUCH_VOIDED = (
@@ -143,9 +143,10 @@ def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mis
         tx.stir(_TELL_ROOMS, {**params, "project": project_id})
 
 
-def tell_asker(tx: Tx, kind: str, subject: str, run_id: str, now: datetime) -> None:
-    """Tells who talks with a run's agent in a connector, where they do; nobody where that is nowhere."""
-    tx.stir(_TELL_ASKER, {"sort": kind, "about": subject, "run": run_id, "now": now})
+def place_of_asker(tx: Tx, run_id: str) -> str | None:
+    """The conversation in a connector in which somebody talks with a run's agent; None where that is nowhere."""
+    row = tx.one(_ASKER, {"run": run_id})
+    return None if row is None else str(row.id)
 
 
 def tell_there(tx: Tx, kind: str, subject: str, conversation_id: str, now: datetime) -> None:

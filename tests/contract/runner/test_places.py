@@ -7,6 +7,7 @@ from typing import Any
 from interlock.desk import conversation
 from interlock.desk.drawing import draw
 from interlock.desk.requests import Place
+from interlock.store import conversations
 from interlock.store.schema import Outgoing, table
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import CountingStore, Stage, staged
@@ -48,6 +49,16 @@ async def test_a_question_is_asked_where_the_person_is_and_the_answer_follows_it
     await stage.deny(question.id)
     await stage.work()
     assert (await told(stage))[1:] == [("text", f"reply:{run}", "slack:C1/17.1")]
+
+
+async def test_the_room_of_the_project_does_not_hear_what_somebody_asks_elsewhere(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage, _ = await talked(store, tmp_path, MAIL)
+    project = stage.runtime.settings.project
+    await stage.store.write(conversations.room, "slack", "CROOM", project, stage.clock.now())
+    await stage.work()
+    assert [there for _, _, there in await told(stage)] == ["slack:C1/17.1"]
 
 
 async def test_a_run_that_fails_says_why(store: CountingStore, tmp_path: Path) -> None:
