@@ -49,7 +49,7 @@ async def test_call_ends_at_its_deadline_though_its_server_is_never_silent(
 
 
 async def test_run_ends_at_its_deadline_in_the_midst_of_a_call(store: CountingStore, tmp_path: Path) -> None:
-    async with served(store, tmp_path, TRICKLE, times={"task_run_s": 0.3}) as (stage, api):
+    async with served(store, tmp_path, TRICKLE, times={"task_run_s": 2.0}) as (stage, api):
         run = await stage.think()
         await stage.work()
         await api.until(lambda seen: seen.abandoned == [1])
