@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent
 APART = ("contract/store", "contract/tools", "contract/runner", "contract/desk", "contract/scheduler")
 SHARES: dict[str, tuple[str, ...]] = {
     "pure parts and doors": ("unit", "migration", "contract/store", "contract/tools"),
-    "runs and the desk": ("contract/runner", "contract/desk"),
+    "runs": ("contract/runner",),
     "layers above runs": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
     "from outside": ("integration", "contract/scheduler"),
-    "whole processes": ("e2e", "chaos"),
+    "whole processes and the desk": ("e2e", "chaos", "contract/desk"),
 }
 """What each process is told. Most of them wait for a disk or a process most of the time. Where processes are started,
 one is that forks them, and has to import the product first."""
