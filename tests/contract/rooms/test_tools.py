@@ -30,9 +30,9 @@ READ = Tool(
 
 
 @pytest.fixture
-async def store(migrated_sqlite_url: str) -> AsyncIterator[Store]:
-    """An open store; what these tools read and write, the other tests of channels do on both engines."""
-    async with Store(migrated_sqlite_url) as opened:
+async def store(migrated_url: str) -> AsyncIterator[Store]:
+    """An open store, once on each engine."""
+    async with Store(migrated_url) as opened:
         yield opened
 
 

@@ -154,8 +154,8 @@ async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not
         assert await gate.is_good(home.token), "also of whom a stream is"
 
 
-async def test_workspace_chat_over_http(tmp_path: Path, migrated_sqlite_url: str) -> None:
-    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+async def test_workspace_chat_over_http(tmp_path: Path, migrated_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_url) as home:
         stream = await Stream.open(home.port, "/api/events", home.token)
         room = await home.post("/api/channels", {"name": "general", "topic": "all"}, status=201)
         body = {"channel_id": room["id"], "text": "good morning", "idempotency_key": "k1"}
@@ -206,8 +206,8 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
     assert {"/api/events", "/api/messages", "/api/channels", "/api/agents/{persona}/chat"} <= set(paths)
 
 
-async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, migrated_sqlite_url: str) -> None:
-    async with house(tmp_path, "Yes.", "No.", "Well.", database_url=migrated_sqlite_url) as home:
+async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, migrated_url: str) -> None:
+    async with house(tmp_path, "Yes.", "No.", "Well.", database_url=migrated_url) as home:
         body = {"message": "Really?", "idempotency_key": "once"}
         first, again = await asyncio.gather(*(home.post("/api/agents/research/chat", body) for _ in range(2)))
         elsewhere = await home.post("/api/agents/research/chat", {**body, "project": "shop"})

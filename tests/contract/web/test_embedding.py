@@ -70,11 +70,11 @@ def words(request: ModelRequest) -> str:
     return "\n".join(str(message) for message in request.messages)
 
 
-async def test_each_user_has_a_conversation_of_their_own(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_each_user_has_a_conversation_of_their_own(tmp_path: Path, migrated_url: str) -> None:
     def echo(request: ModelRequest) -> str:
         return f"heard {sorted(set(re.findall('apple|pear|plum', words(request))))}"
 
-    async with house(tmp_path, *[echo] * 4, database_url=migrated_sqlite_url) as home, hosted(home.box) as port:
+    async with house(tmp_path, *[echo] * 4, database_url=migrated_url) as home, hosted(home.box) as port:
         found = [
             await say(port, "ada", "apple"), await say(port, "bob", "pear"), await say(port, "ada", "plum"),
             await say(port, "eve", "nothing"),
@@ -155,9 +155,9 @@ async def test_run_of_a_client_that_leaves_goes_on_unless_the_host_wants_otherwi
     assert cancels or reply.response == "One two."
 
 
-async def test_stream_and_on_event_tell_python_the_same(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_stream_and_on_event_tell_python_the_same(tmp_path: Path, migrated_url: str) -> None:
     said = Said(Delta("text", "One "), Delta("text", "two."), "One two.")
-    async with house(tmp_path, said, said, "Three.", database_url=migrated_sqlite_url) as home:
+    async with house(tmp_path, said, said, "Three.", database_url=migrated_url) as home:
         heard: list[Event] = []
         reply = await home.box.chat("research", "Count", on_event=heard.append)
         items = [item async for item in home.box.stream("research", "Count on")]

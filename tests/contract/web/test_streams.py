@@ -31,9 +31,9 @@ def piece(text: str, run: str = "run_1", **more: Any) -> Event:
     return Event(name=ASSISTANT, payload={"run_id": run, "delta": text}, project_id="default", run_id=run, **more)
 
 
-async def test_chat_streams_its_words_and_ends_with_the_reply(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_chat_streams_its_words_and_ends_with_the_reply(tmp_path: Path, migrated_url: str) -> None:
     said = Said(Delta("text", "Two of "), Delta("text", "three."), "Two of three.")
-    async with house(tmp_path, said, database_url=migrated_sqlite_url) as home:
+    async with house(tmp_path, said, database_url=migrated_url) as home:
         body = {"message": "How many?", "stream": True}
         stream = await Stream.open(home.port, "/api/agents/research/chat", home.token, body=body)
         events = await stream.until("done")
