@@ -55,5 +55,8 @@ def _near(tx: Tx, kinds: Sequence[str], wanted: str) -> list[str]:
 
 
 def _listing(kind: str) -> str:
-    named = {"deliverable": "missions", "account": "budget", "memory": "memory search", "block": "memory search"}
+    named = {
+        "deliverable": "missions", "account": "budget", "memory": "memory search", "block": "memory search",
+        "token": "token list",
+    }  # fmt: skip
     return named.get(kind, f"{kind}s")
