@@ -15,10 +15,10 @@ from interlock.desk import proposal
 from interlock.desk.cards import Action, Card, Fact, Passage, Tone
 from interlock.desk.details import handed
 from interlock.desk.finding import find
-from interlock.desk.office import Office
+from interlock.desk.office import Office, Person
 from interlock.desk.proposal import Before
 from interlock.desk.replies import headline, tone_of
-from interlock.desk.signing import card_of, mark_of
+from interlock.desk.signing import card_of, mark_of, shown
 from interlock.desk.views import View
 from interlock.desk.wording import dollars, line, moment, words
 from interlock.store import asked, blobs, signatures
@@ -56,41 +56,60 @@ class Asked:
     """The other open questions that may be answered together with it, as many as a card shows."""
 
 
-async def approval_card(office: Office, ident: str, *, taps: bool = True, at_length: bool = False) -> Card:
+async def approval_card(
+    office: Office, ident: str, *, taps: bool = True, at_length: bool = False, reader: Person | None = None
+) -> Card:
     """An approval as it stands now; with `taps` it can be answered where it is shown.
 
-    Where there is room for all of it, `at_length`, nothing is left out.
+    Where there is room for all of it, `at_length`, nothing is left out. A `reader` who is a viewer is not told what was
+    asked in private.
 
     Raises Unknown.
     """
-    found = await office.store.read(_asked, ident, office.clock.now())
+    found = await office.store.read(_asked, ident, office.clock.now(), reader)
+    if found.card["withheld"]:
+        return _withheld(found)
     passages = await asyncio.to_thread(_passages, found)
     card = found.card
     where = f"`interlock approvals {card['id']}` shows it, `interlock approve {card['id']}` answers"
-    shown, is_whole = (passages, True) if at_length else proposal.fitted(passages, where)
+    fitting, is_whole = (passages, True) if at_length else proposal.fitted(passages, where)
     others = list(chain.from_iterable(map(_other, found.alike))) if taps else []
-    is_together = is_whole and bool(others) and proposal.fitted([*shown, *others], where)[1]
+    is_together = is_whole and bool(others) and proposal.fitted([*fitting, *others], where)[1]
     if is_together:
-        shown = [*shown, *others]
+        fitting = [*fitting, *others]
     return Card(
         title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
         facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, is_together) if value),
-        passages=tuple(shown),
+        passages=tuple(fitting),
         actions=_actions(found, is_whole, is_together) if taps else (),
         footer=card["id"],
         tone=Tone(card["risk"].lower()) if card["status"] == "pending" else tone_of(card["status"]),
     )
 
 
-def _asked(tx: Tx, ident: str, now: datetime) -> Asked:
+def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> Asked:
     row = asked.one(tx, find(tx, "approval", ident))
     assert row is not None
-    card = card_of(row)
+    [card] = shown(tx, reader, [card_of(row)])
+    if card["withheld"]:
+        return Asked(card, [], None, None, [], [])
     ids = [each for each in asked.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
     return Asked(
         card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
         signatures.votes(tx, row.id), [card_of(each) for each in asked.some(tx, ids)] if ids else [],
     )  # fmt: skip
+
+
+def _withheld(found: Asked) -> Card:
+    """What a viewer is told of a question that was asked in somebody's conversation, or in a closed channel."""
+    card = found.card
+    return Card(
+        title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
+        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, False) if value),
+        passages=(Passage("It was asked in private: what exactly, operators see"),),
+        footer=card["id"],
+        tone=Tone(card["risk"].lower()) if card["status"] == "pending" else tone_of(card["status"]),
+    )
 
 
 def _before(tx: Tx, card: View, now: datetime) -> Before | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from interlock.core.errors import InterlockError, Refused, UsageError
+from interlock.desk import sight
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
@@ -69,17 +70,19 @@ async def activities(
     since: str | None = None,
     after: int | None = None,
     most: int = MOST,
+    reader: Person | None = None,
 ) -> list[View]:
     """Activities in order: those after an id, or else the newest.
 
-    `actor` is an id, a person's name, or human, agent or system; `since` is `2h`, `3d` or a date.
+    `actor` is an id, a person's name, or human, agent or system; `since` is `2h`, `3d` or a date. With a `reader`,
+    each has `withheld`: whether its particulars are left out, since they tell a viewer of private channels and talks.
 
     Raises Unknown for what is not there, UsageError for a time that is none.
     """
     moment = since_of(since, office.clock.now()) if since else None
 
-    def look(tx: Tx) -> list[Any]:
-        return store.activities(
+    def look(tx: Tx) -> list[View]:
+        rows = store.activities(
             tx,
             mission_id=find(tx, "mission", mission) if mission else None,
             task_id=find(tx, "task", task) if task else None,
@@ -91,8 +94,9 @@ async def activities(
             most=most,
             newest=after is None,
         )
+        return views(rows) if reader is None else sight.told(tx, reader, views(rows))
 
-    return views(await office.store.read(look))
+    return await office.store.read(look)
 
 
 def _actor(tx: Tx, given: str) -> str:

@@ -163,8 +163,9 @@ async def _agents(desk: Desk) -> Card:
 
 async def _approvals(desk: Desk) -> Card:
     if desk.words.strip():
-        return await approval_card(desk.runtime, desk.only_ident(), taps=False)
-    cards, total = await signing.approvals(desk.runtime, limit=SHOWN), await signing.waiting(desk.runtime)
+        return await approval_card(desk.runtime, desk.only_ident(), taps=False, reader=desk.person)
+    cards = await signing.approvals(desk.runtime, limit=SHOWN, reader=desk.person)
+    total = await signing.waiting(desk.runtime)
     return replies.queue_card(desk.place.surface, cards, total)
 
 

@@ -11,7 +11,7 @@ from interlock.agents.context import Runtime
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
-from interlock.desk import room_names
+from interlock.desk import room_names, sight
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.room_keeping import archive, create, dm, join, leave
@@ -20,7 +20,6 @@ from interlock.desk.views import View, view
 from interlock.policy.audience import AGENT, DM, Who
 from interlock.policy.secrets import scrub
 from interlock.store import rooms, rounds, traces
-from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.rooms import OPEN, Words
 from interlock.store.tx import Tx
 
@@ -64,17 +63,7 @@ async def sees_run(office: Office, person: Person, run_id: str) -> bool:
 
 
 def _sees_run(tx: Tx, person: Person, run_id: str) -> bool:
-    at: str | None = run_id
-    for _ in range(rounds.SEEN):
-        run = traces.run(tx, at) if at is not None else None
-        if run is None or (run.mission_id is not None and run.channel_id is None):
-            return True
-        if run.channel_id is not None and not may_see(tx, person.id, run.channel_id):
-            return False
-        if run.cause_kind == "message" and run.cause_id != person.id and person.role not in ROLES_THAT_ANSWER:
-            return False
-        at = run.parent_run_id
-    return False
+    return not sight.unseen(tx, person, [run_id])
 
 
 async def say(

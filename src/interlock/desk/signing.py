@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import digest
 from interlock.desk import grants as leave
+from interlock.desk import sight
 from interlock.desk.deeds import deed
 from interlock.desk.finding import find
 from interlock.desk.grants import Wish
@@ -39,22 +40,24 @@ async def approvals(
     mission: str | None = None,
     limit: int = 200,
     after: str | None = None,
+    reader: Person | None = None,
 ) -> list[View]:
     """A page of the queue, oldest first, as cards; None for answered ones too. Source: row C5.
 
-    `after` is the id of the last question of the page before.
+    `after` is the id of the last question of the page before. Of what was asked in private a `reader` who is a viewer
+    is told that it was asked, and not what: `withheld` is true in such cards. Without a reader, all is shown.
 
     Raises Unknown for a mission or a question that is not there.
     """
-    return await office.store.read(_queue, status, mission, limit, after)
+    return await office.store.read(_queue, status, mission, limit, after, reader)
 
 
-async def approval(office: Office, ident: str) -> View:
-    """One card.
+async def approval(office: Office, ident: str, *, reader: Person | None = None) -> View:
+    """One card, as `approvals` has it.
 
     Raises Unknown.
     """
-    return await office.store.read(_one, ident)
+    return await office.store.read(_one, ident, reader)
 
 
 async def of_run(office: Office, run_id: str) -> list[str]:
@@ -76,14 +79,25 @@ async def alike(office: Office, ident: str) -> list[View]:
     return await office.store.read(_alike, ident)
 
 
-def _queue(tx: Tx, status: str | None, mission: str | None, limit: int, after: str | None) -> list[View]:
+def _queue(
+    tx: Tx, status: str | None, mission: str | None, limit: int, after: str | None, reader: Person | None
+) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
     last = find(tx, "approval", after) if after else None
-    return [card_of(row) for row in asked.page(tx, status=status, mission_id=within, after=last, most=limit)]
+    rows = asked.page(tx, status=status, mission_id=within, after=last, most=limit)
+    return shown(tx, reader, [card_of(row) for row in rows])
 
 
-def _one(tx: Tx, ident: str) -> View:
-    return card_of(asked.one(tx, find(tx, "approval", ident)))
+def _one(tx: Tx, ident: str, reader: Person | None = None) -> View:
+    return shown(tx, reader, [card_of(asked.one(tx, find(tx, "approval", ident)))])[0]
+
+
+def shown(tx: Tx, reader: Person | None, cards: list[View]) -> list[View]:
+    """Cards as somebody may read them."""
+    if reader is None or sight.reads_all(reader):
+        return cards
+    hidden = sight.unseen(tx, reader, {card["run_id"] for card in cards if card["run_id"] is not None})
+    return [sight.withheld(card) if card["run_id"] in hidden else card for card in cards]
 
 
 def _alike(tx: Tx, ident: str) -> list[View]:
@@ -111,6 +125,7 @@ def card_of(row: Any) -> View:
         mission_cost_usd=dollars(row.mission_cost or 0),
         simulated=bool(rehearsed),
         scopes=leave.scopes(row),
+        withheld=False,
     )  # fmt: skip
 
 

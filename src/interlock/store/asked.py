@@ -3,6 +3,7 @@
 INVARIANT: a page costs the same however many questions there are.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -58,6 +59,9 @@ _ALIKE = (
     .order_by(_a.created_at, _a.id)
     .limit(b("most"))
 )
+_ORIGINS = sa.select(
+    RUNS.c.id, RUNS.c.mission_id, RUNS.c.channel_id, RUNS.c.cause_kind, RUNS.c.cause_id, RUNS.c.parent_run_id
+)
 _COUNT = sa.select(sa.func.count().label("n")).select_from(APPROVALS).where(_PENDING)
 
 
@@ -112,6 +116,21 @@ def alike(tx: Tx, row: Any, most: int) -> list[str]:
         return []
     given = {"same": row.alike, "project": row.project_id, "most": most}
     return [each.id for each in tx.rows(_ALIKE, given)]
+
+
+def headline(row: Any) -> str:
+    """What a question is about, for all who are told of it unasked: of one that was asked in a conversation, which
+    others do not read, only the kind and the tool.
+    """
+    if row.mission_id is None and row.run_id is not None:
+        tool = row.request.get("tool")
+        return f"{row.kind} of {tool}" if tool else str(row.kind)
+    return str(row.request.get("summary") or row.request.get("question") or row.kind)
+
+
+def origins(tx: Tx, run_ids: Sequence[str]) -> list[Any]:
+    """Where runs come from: their missions, channels, causes and parents."""
+    return tx.rows(_ORIGINS.where(RUNS.c.id.in_(run_ids)))
 
 
 def waiting(tx: Tx) -> int:

@@ -46,9 +46,9 @@ async def budget(here: Here, who: Who, every: bool = False, most: Most = 100) ->
 
 
 async def activities(here: Here, who: Who, most: Most = 100) -> object:
-    """The audit log, newest last."""
+    """The audit log, newest last; viewers see no particulars of others' conversations and of closed channels."""
     require_all(who)
-    return await audit.activities(here.live.runtime, most=most)
+    return await audit.activities(here.live.runtime, most=most, reader=who.person)
 
 
 async def alerts(here: Here, who: Who, all: bool = False) -> list[View]:

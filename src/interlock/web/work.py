@@ -121,9 +121,14 @@ async def approvals(
     here: Here, who: Who, status: str | None = "pending", mission: str | None = None, after: str | None = None,
     most: Most = 200,
 ) -> list[View]:  # fmt: skip
-    """Questions, oldest first; `status=all` for answered ones too."""
+    """Questions, oldest first; `status=all` for answered ones too. Viewers see that something was asked in private, and
+    not what.
+    """
     wanted = None if status == "all" else status
-    return own(who, await signing.approvals(here.live.runtime, status=wanted, mission=mission, after=after, limit=most))
+    found = await signing.approvals(
+        here.live.runtime, status=wanted, mission=mission, after=after, limit=most, reader=who.person
+    )
+    return own(who, found)
 
 
 async def approve(ident: Ident, body: ApproveBody, here: Here, who: Who) -> View:

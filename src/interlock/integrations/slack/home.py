@@ -15,7 +15,9 @@ from interlock.desk import listings, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.following import Follower
+from interlock.desk.office import Person
 from interlock.desk.reception import Reception
+from interlock.desk.sight import reads_all
 from interlock.integrations.slack.api import Api, heard
 from interlock.integrations.slack.blocks import Block, sheets
 
@@ -90,15 +92,16 @@ class Home:
     async def _draw(self, user: str) -> None:
         identity = f"slack:{user}"
         person = await self._reception.person(identity, "slack")
-        blocks = _stranger(user) if person is None else await self._blocks(taps=await self._reception.may_act(identity))
+        blocks = _stranger(user) if person is None else await self._blocks(person)
         view = {"type": "home", "blocks": [*blocks][:MOST_BLOCKS]}
         await heard(self._api.client.views_publish(user_id=user, view=view))
 
-    async def _blocks(self, *, taps: bool) -> Sequence[Block]:
-        runtime = self._reception.runtime
+    async def _blocks(self, person: Person) -> Sequence[Block]:
+        runtime, taps = self._reception.runtime, reads_all(person)
         stand = replies.status_card(await listings.status(runtime), await listings.missions(runtime))
-        waiting, total = await signing.approvals(runtime, limit=MOST_QUESTIONS), await signing.waiting(runtime)
-        found = [_drawn(await approval_card(runtime, card["id"], taps=taps)) for card in waiting]
+        waiting = await signing.approvals(runtime, limit=MOST_QUESTIONS, reader=person)
+        total = await signing.waiting(runtime)
+        found = [_drawn(await approval_card(runtime, card["id"], taps=taps, reader=person)) for card in waiting]
         shown: list[Block] = []
         count = 0
         for blocks in found:
