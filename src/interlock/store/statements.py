@@ -3,11 +3,13 @@
 No connection is touched here; `tx` executes what this makes.
 """
 
+import json
+import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import Dialect
@@ -18,25 +20,29 @@ from interlock.store.schema import table
 from interlock.store.wire import dollars
 
 Convert = Callable[[Any], Any]
-MISSING: Any = object()
 
 
 class Statement:
     """One statement of one dialect: its SQL, and how values go in and rows come out."""
 
-    __slots__ = ("_bind", "_make", "_out", "_wired", "sql")
+    __slots__ = ("_converts", "_fetch", "_fixed", "_make", "_out", "_texts", "_wired", "sql")
 
     def __init__(self, core: sa.Executable, dialect: Dialect, column_keys: list[str] | None = None) -> None:
         compiled: Any = core.compile(dialect=dialect, column_keys=column_keys)  # type: ignore[attr-defined]
         required = {n for n, bind in compiled.binds.items() if bind.required or n in (column_keys or ())}
         state = compiled.construct_expanded_state(dict.fromkeys(required))
         self.sql = state.statement
-        self._bind: list[tuple[str, Convert | None, bool, Any]] = []
-        for name in state.positiontup or ():
-            bind = compiled.binds.get(name)
-            convert = _to_database(bind.type, dialect) if bind is not None else None
-            fixed = None if name in required else state.parameters[name]
-            self._bind.append((name, convert, name in required, fixed if convert is None else convert(fixed)))
+        places = list(enumerate(state.positiontup or ()))
+        converts = {n: _to_database(compiled.binds[n].type, dialect) for _, n in places if n in compiled.binds}
+        self._fetch = _fetching([name for _, name in places if name in required])
+        given = [(at, convert) for at, name in places if name in required and (convert := converts.get(name))]
+        self._texts = [at for at, convert in given if convert is _text]
+        self._converts = [(at, convert) for at, convert in given if convert is not _text]
+        self._fixed = [
+            (at, (converts.get(name) or _as_it_is)(state.parameters[name]))
+            for at, name in places
+            if name not in required
+        ]
         self._make, self._out = self._row_maker(core, dialect)
         self._wired: bytes | None = None
 
@@ -63,17 +69,21 @@ class Statement:
         row_type: Any = namedtuple
         return row_type("Row", names, rename=True)._make, out
 
-    def bind(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
+    def bind(self, params: Mapping[str, Any]) -> list[Any]:
         """The parameters in the driver's order and form.
 
         Raises KeyError for a missing one.
         """
-        return tuple(
-            [
-                (params[name] if convert is None else convert(params[name])) if required or name in params else fixed
-                for name, convert, required, fixed in self._bind
-            ]
-        )
+        values = list(self._fetch(params))
+        for at, value in self._fixed:
+            values.insert(at, value)
+        for at in self._texts:
+            value = values[at]
+            if type(value) is str and not (value.isascii() and "\x00" not in value):
+                values[at] = storable(value)
+        for at, convert in self._converts:
+            values[at] = convert(values[at])
+        return values
 
     def row(self, raw: Iterable[Any]) -> Any:
         """A named tuple of a driver's row."""
@@ -88,46 +98,58 @@ class Statement:
 class Insert(Statement):
     """The insert of a whole row of a model; columns that are left out take the model's defaults."""
 
-    __slots__ = ("_columns", "_model", "unless_there", "wired_unless_there")
+    __slots__ = ("_columns", "_defaults", "_factories", "_model", "unless_there", "wired_unless_there")
 
     def __init__(self, model: type[SQLModel], dialect: Dialect) -> None:
         target = table(model)
-        super().__init__(sa.insert(target).inline(), dialect, [c.name for c in target.columns if not _generated(c)])
-        self._model = model.__name__
+        columns = [c.name for c in target.columns if not _generated(c)]
+        super().__init__(sa.insert(target).inline(), dialect, columns)
+        self._model, self._columns = model.__name__, frozenset(columns)
         self.unless_there = f"{self.sql} ON CONFLICT DO NOTHING"
         self.wired_unless_there = dollars(self.unless_there)
-        self._columns: list[tuple[str, Convert | None, Any, Callable[[], Any] | None]] = []
-        for name, convert, _, _ in self._bind:
-            field: Any = model.model_fields[name]
-            fixed = MISSING
-            if field.default_factory is None and not field.is_required():
-                fixed = field.default if convert is None else convert(field.default)
-            self._columns.append((name, convert, fixed, field.default_factory))
+        fields: dict[str, Any] = {name: model.model_fields[name] for name in columns if name in model.model_fields}
+        self._factories = [(name, field.default_factory) for name, field in fields.items() if field.default_factory]
+        made = {name for name, _ in self._factories}
+        self._defaults = {n: f.default for n, f in fields.items() if n not in made and not f.is_required()}
 
-    def bind(self, params: Mapping[str, Any]) -> tuple[Any, ...]:
+    def bind(self, params: Mapping[str, Any]) -> list[Any]:
         """The row in the driver's order and form.
 
         Raises TypeError for a column that the model does not have, or a required one that is missing.
         """
-        out, given = [], 0
-        for name, convert, fixed, factory in self._columns:
-            if name in params:
-                given += 1
-                out.append(params[name] if convert is None else convert(params[name]))
-            elif factory is not None:
-                out.append(factory() if convert is None else convert(factory()))
-            elif fixed is not MISSING:
-                out.append(fixed)
-            else:
-                raise TypeError(f"{self._model} lacks {name}")
-        if given != len(params):
-            unknown = params.keys() - {name for name, *_ in self._columns}
-            raise TypeError(f"{self._model} has no {', '.join(sorted(unknown))}")
-        return tuple(out)
+        row = {**self._defaults, **params}
+        for name, factory in self._factories:
+            if name not in row:
+                row[name] = factory()
+        if row.keys() != self._columns:
+            unknown, lacking = row.keys() - self._columns, self._columns - row.keys()
+            told = f"has no {', '.join(sorted(unknown))}" if unknown else f"lacks {', '.join(sorted(lacking))}"
+            raise TypeError(f"{self._model} {told}")
+        return super().bind(row)
 
 
-Made = WeakKeyDictionary[Any, Statement]
-_MADE: dict[tuple[object, ...], Made] = {}
+class _Made:
+    """What was made of statements and models by their `id`, which is looked up without calling into them; it goes
+    before its statement does, so that no other can have the same `id`."""
+
+    def __init__(self) -> None:
+        self.statements: dict[int, Statement] = {}
+        self.inserts: dict[int, Insert] = {}
+        self._there: dict[int, weakref.ref[Any]] = {}
+
+    def watch(self, core: Any) -> int:
+        """Forgets what was made of it when it goes; returns its `id`."""
+        key = id(core)
+
+        def gone(_: object) -> None:
+            for each in (self.statements, self.inserts, self._there):
+                each.pop(key, None)
+
+        self._there[key] = weakref.ref(core, gone)
+        return key
+
+
+_MADE: dict[tuple[object, ...], _Made] = {}
 """By what a dialect makes of statements. Compiling is pure, and takes a millisecond for each of hundreds."""
 
 
@@ -142,27 +164,39 @@ class Statements:
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         alike = (type(dialect), dialect.paramstyle, getattr(dialect, "_json_serializer", None))
-        self._made = _MADE.setdefault(alike, WeakKeyDictionary())
+        self._made = _MADE.setdefault(alike, _Made())
+        self._statements, self._inserts = self._made.statements, self._made.inserts
 
     def of(self, core: sa.Executable) -> Statement:
         """The compiled form of a statement; module-level statements are compiled once."""
-        found = self._made.get(core)
+        found = self._statements.get(id(core))
         if found is None:
-            found = self._made[core] = Statement(core, self.dialect)
+            made = Statement(core, self.dialect)
+            found = self._statements[self._made.watch(core)] = made
         return found
 
     def insert(self, model: type[SQLModel]) -> Insert:
         """The insert of a whole row of a model."""
-        found = self._made.get(model)
-        if not isinstance(found, Insert):
-            found = self._made[model] = Insert(model, self.dialect)
+        found = self._inserts.get(id(model))
+        if found is None:
+            made = Insert(model, self.dialect)
+            found = self._inserts[self._made.watch(model)] = made
         return found
+
+
+def _fetching(names: list[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """What takes the values of these names out of a mapping, in their order."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda params: tuple([params[name] for name in names])
 
 
 def _to_database(kind: Any, dialect: Dialect) -> Convert | None:
     convert: Convert | None = kind.dialect_impl(dialect).bind_processor(dialect)
     if isinstance(kind, UTCDateTime) and convert is not None:
-        return _remembering(_moment if dialect.name == "sqlite" else convert)
+        return _WRITTEN if dialect.name == "sqlite" else _remembering(convert)
+    if isinstance(kind, sa.JSON) and convert is not None and dialect.name == "sqlite":
+        return _json(convert, dialect)
     is_text = isinstance(kind, AutoString | sa.String)
     return _text if is_text and convert is None else convert
 
@@ -194,6 +228,27 @@ def _remembering(convert: Convert) -> Convert:
         return made
 
     return remembered
+
+
+def _json(convert: Convert, dialect: Dialect) -> Convert:
+    """The same for what JSON is made of, past the questions for SQL's own null."""
+    write: Convert = getattr(dialect, "_json_serializer", None) or json.dumps
+    nothing = convert(None)
+
+    def written(value: Any) -> Any:
+        if value is None:
+            return nothing
+        return write(value) if type(value) in _PLAIN else convert(value)
+
+    return written
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_PLAIN = (dict, list, str, int, float, bool)
+_WRITTEN = _remembering(_moment)
 
 
 def _text(value: Any) -> Any:
