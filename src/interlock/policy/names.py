@@ -74,7 +74,8 @@ MAY_ACT = _by_word(v.MAY_ACT)
 FOREIGN = _by_word(tongues.ACTS)
 THINGS = {form: what for word, what in _by_word(v.THINGS).items() for form in (word, word + "s")}
 THIRDS = {third(verb): verb for verb in (*ACTS, *MAY_ACT)}
-GERUNDS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in gerunds(verb)}
+HEADS = _by_word(v.HEADS)
+GERUNDS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in gerunds(verb) if form != "warning"}
 PASTS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in pasts(verb)}
 READS = frozenset(
     form for verb in v.READS for form in (verb, third(verb), *gerunds(verb))
@@ -126,6 +127,8 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
     if words and words[-1] in ("api", "tool", "function", "action", "endpoint") and len(words) > 1:
         words = words[:-1]
     read_at = next((at for at, word in enumerate(words) if _reads(word) and not _is_act(words, at)), None)
+    if words and words[-1] in v.HARMS and (words[0] not in READS or words[0] in v.READ_NOUNS):
+        return Name(Says.ACTS, "does harm", words[-1])
     if said := tongues.wide(name):
         if read_at is None or words[read_at] not in v.READS:
             return Name(Says.ACTS, *said)
@@ -149,7 +152,9 @@ def _reads(word: str) -> bool:
 
 
 def _is_act(words: Sequence[str], at: int) -> bool:
-    """Whether a word of reading acts by its object: `return_order`."""
+    """Whether a word of reading acts by its object, `return_order`, or is none: `pull_request`."""
+    if words[at] == "pull":
+        return words[at + 1 : at + 2] in (("request",), ("requests",))
     return words[at] == "return" and not v.RETURNED.isdisjoint(words[at + 1 :])
 
 
@@ -175,8 +180,10 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
 
 def harmless(verb: str, objects: Sequence[str]) -> bool:
     """Whether a verb only makes or trims the tool's own answer: `create_chart`, `remove_whitespace`."""
-    return (verb in v.MAKERS and not v.MADE.isdisjoint(objects)) or (
-        verb in v.STRIPPERS and not v.STRIPPED.isdisjoint(objects)
+    return (
+        (verb in v.MAKERS and not v.MADE.isdisjoint(objects))
+        or (verb in v.STRIPPERS and not v.STRIPPED.isdisjoint(objects))
+        or (verb == "correct" and not v.CORRECTED.isdisjoint(objects))
     )
 
 
@@ -189,6 +196,8 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     """What a word says that the tool does, the word, and whether it can only be a verb here."""
     word = words[at]
     follows = words[at + 1 :]
+    if _is_request(words, at):
+        return None
     if word in ACTS:
         if harmless(word, follows[-1:]):
             return None
@@ -206,15 +215,25 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
         return _may_act(words, at)
     if (verb := THIRDS.get(word)) is not None:
         noun = verb in MAY_ACT and at > 0 and (not follows or (verb in v.NOUNLIKE and follows[0] in v.ABOUT))
+        noun = noun or (verb in v.NOUNLIKE and len(words) == 1)
         return None if noun else (ACTS.get(verb) or MAY_ACT[verb], word, verb in ACTS)
     if word in THINGS:
         return None if follows and follows[0] in v.ABOUT else (THINGS[word], word, False)
+    if word in HEADS and not follows:
+        return HEADS[word], word, False
     if word in v.DOERS and at > 0 and at == len(words) - 1:
         return "acts", word, True
     if (verb := GERUNDS.get(word) or PASTS.get(word)) is not None:
         what = ACTS.get(verb) or MAY_ACT[verb]
         return (what, word, False) if what in v.GRAVE else None
     return None
+
+
+def _is_request(words: Sequence[str], at: int) -> bool:
+    """Whether a word is part of `merge request` or `pull request`, which are things."""
+    if words[at] == "merge":
+        return words[at + 1 : at + 2] in (("request",), ("requests",))
+    return words[at] in ("request", "requests") and at > 0 and words[at - 1] in ("pull", "merge")
 
 
 def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
@@ -235,12 +254,16 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
 
 
 def _pair(words: Sequence[str]) -> Name | None:
+    """Two words that act together, unless they are the object of a verb of reading: `get_check_in`."""
     for at, word in enumerate(words):
+        if at and words[at - 1] in v.SHOWS:
+            continue
         for other in words[at + 1 : at + 2]:
-            if what := _PAIRS.get((word, other)):
+            what = _PAIRS.get((word, other)) or _PAIRS.get((word, other.removesuffix("s")))
+            if what and not v.ABOUT.intersection(words[at + 2 :]):
                 return Name(Says.ACTS, what, f"{word} {other}")
-        if word in ("generate", "make", "process"):
+        if word in v.LOOSE:
             last = next((other for other in words[at + 1 : at + 4] if other not in v.BETWEEN), "")
-            if what := _PAIRS.get((word, last)):
+            if what := _PAIRS.get((word, last)) or _PAIRS.get((word, last.removesuffix("s"))):
                 return Name(Says.ACTS, what, f"{word} {last}")
     return None

@@ -6,10 +6,13 @@ Data only; `names` and `prose` know where in a name or a sentence a word counts.
 from collections.abc import Mapping
 
 ACTS: Mapping[str, str] = {
-    "sends": "send resend transmit broadcast notify retweet unsubscribe dial telephone escalate disseminate ring",
+    "sends": (
+        "send resend transmit broadcast notify retweet unsubscribe dial telephone escalate disseminate ring remind "
+        "warn nudge"
+    ),
     "pays": (
         "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
-        "checkout renew subscribe wager gamble"
+        "checkout renew subscribe wager gamble waive overcharge"
     ),
     "publishes": "publish republish deploy redeploy announce syndicate merge unpublish",
     "shares": "disclose expose leak exfiltrate unshare",
@@ -17,32 +20,37 @@ ACTS: Mapping[str, str] = {
     "deletes": (
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
         "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "
-        "undo deprovision nuke forget untag unpin unarchive expire"
+        "undo deprovision nuke forget untag unpin unarchive expire eliminate "
+        "deallocate dissociate disassociate unregister decommission invalidate"
     ),
     "changes access": (
         "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
         "deny whitelist blacklist allowlist denylist assign reassign elevate login logout authenticate chmod chown "
-        "sudo unblock entitle"
+        "sudo unblock entitle protect unprotect unapprove quarantine overrule"
     ),
     "changes what is stored": (
-        "create recreate modify edit alter add insert append prepend write rewrite replace rename upsert save "
-        "restore reconfigure configure manage mutate reorganize organize organise mkdir touch attach resolve "
-        "reopen submit resubmit follow unfollow unlike react fill autofill provision install reinstall initialize "
-        "initialise migrate ingest manipulate consult mv cp unstar reorder adjust decline accept deactivate "
-        "activate enable disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind "
-        "unbind unpair reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat "
-        "finalize finalise"
+        "create recreate modify edit alter add insert append prepend write rewrite replace rename upsert save restore "
+        "reconfigure configure manage mutate reorganize organize organise mkdir touch attach resolve reopen submit "
+        "resubmit follow unfollow unlike react fill autofill provision install reinstall initialize initialise "
+        "migrate ingest manipulate consult mv cp unstar reorder adjust decline accept deactivate activate enable "
+        "disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind unbind unpair "
+        "reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat finalize finalise "
+        "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate reroute "
+        "acknowledge unacknowledge ack rearrange renumber reclassify recategorize calibrate recalibrate"
     ),
-    "runs something": "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch",
+    "runs something": (
+        "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch "
+        "retry rerun reprocess engage disengage"
+    ),
     "does harm": (
-        "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert "
-        "deface infect flood overload ddos phish spoof counterfeit launder extort blackmail misconfigure degrade "
-        "impair poison eavesdrop wiretap deceive mislead defraud embezzle exploit hack crack deauthenticate "
-        "jailbreak bypass brick cripple undermine abuse"
+        "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert deface "
+        "infect overload ddos phish spoof counterfeit launder extort blackmail misconfigure degrade impair poison "
+        "eavesdrop wiretap deceive mislead defraud embezzle deauthenticate jailbreak bypass brick cripple undermine "
+        "neglect conceal sniff bribe harass dox coerce plagiarize misrepresent evade contaminate detonate weaponize"
     ),
     "controls a device": (
         "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
-        "shut tap click swipe drag inject"
+        "shut tap click swipe drag inject administer"
     ),
 }
 """What a tool does, and the verbs that say so; none of them is a noun."""
@@ -51,20 +59,21 @@ MAY_ACT: Mapping[str, str] = {
     "sends": "email mail message reply forward call fax dispatch relay contact redirect mention sms dm tweet",
     "pays": (
         "purchase refund charge transfer deposit order bid trade wire tip fund bill stake swap mint exchange debit "
-        "credit bet"
+        "credit bet void"
     ),
     "publishes": "post upload push release commit roll",
     "shares": "share invite",
-    "books": "book schedule rent hire lease request",
-    "deletes": "drop clear reset kill trash clean drain archive flush abort cut",
-    "changes access": "access permit ban kick delegate block mute",
+    "books": "book schedule rent hire lease request arrange confirm",
+    "deletes": "drop clear reset kill trash clean drain archive flush abort cut pop",
+    "changes access": "access permit ban kick delegate block mute override isolate",
     "changes what is stored": (
         "clone update change set patch put store import move copy mark label tag link complete close apply fork "
         "star join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase "
-        "play input connect pair scale transition end finish record log rotate"
+        "play input connect pair scale transition end finish record log rotate correct"
     ),
     "runs something": "run resume start stop trigger dispatch bash shell terminal command",
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
+    "does harm": "flood exploit hack crack abuse",
 }
 """Verbs that are nouns as often: they count where a verb stands."""
 
@@ -80,6 +89,26 @@ THINGS: Mapping[str, str] = {
 }
 """Nouns and irregular forms: they count where nothing says that the tool only reads."""
 
+HEADS: Mapping[str, str] = {
+    "pays": "settlement disbursement remittance redemption liquidation embezzlement",
+    "deletes": "disposal eviction deregistration uninstallation purging",
+    "changes access": "authorization impersonation activation deactivation suspension reinstatement elevation",
+    "changes what is stored": (
+        "modification alteration insertion replacement restoration reconfiguration submission installation amendment "
+        "adjustment duplication reallocation migration ingestion overwriting"
+    ),
+    "does harm": "diversion disruption infection crash surveillance misuse falsehood scandal",
+}
+"""Nouns made of verbs that act: they count as the last word of a name, where its description does not say it reads."""
+
+HARMS = frozenset(
+    "theft fraud forgery fabrication falsification tampering sabotage espionage bribery scam phishing counterfeiting "
+    "hijack hijacking extortion blackmail embezzlement exfiltration ransomware spoofing sniffing eavesdropping "
+    "misrepresentation misdiagnosis malpractice neglect breach attack attacks manipulation harvesting stalking "
+    "harassment poisoning sabotaging laundering".split()
+)
+"""What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
+
 DOERS = frozenset(
     "sender mailer emailer notifier deleter remover eraser cleaner wiper publisher poster uploader deployer payer "
     "buyer purchaser booker scheduler writer executor runner launcher unlocker creator updater editor modifier "
@@ -88,9 +117,10 @@ DOERS = frozenset(
 """What a tool is called that does it; it counts as the last word of a name of several."""
 
 NOUNLIKE = frozenset(
-    "sms dm resume print consent tweet play input record log end order post call message email mail text comment "
-    "review label tag link trade permit bid bill credit charge share book star type fund stake swap command shell "
-    "terminal rate tip exchange wire schedule release commit store mention contact fax vote drive hand".split()
+    "flood exploit hack crack abuse void pop override sms dm resume print consent tweet play input record log end "
+    "order post call message email mail text comment review label tag link trade permit bid bill credit charge share "
+    "book star type fund stake swap command shell terminal rate tip exchange wire schedule release commit store "
+    "mention contact fax vote drive hand".split()
 )
 """Words of `MAY_ACT` that end a name as its noun: `customer_order`, `blog_post`."""
 
@@ -124,7 +154,7 @@ ABOUT = frozenset(
     "settings preferences options balance queue quota activity activities tracking reference references url urls "
     "size sizes requirements eligibility availability error errors reason reasons attempts feed estimator "
     "calculator validator viewer finder reader parser checker analyzer analyser converter tracker lookup searcher "
-    "docs documentation guidelines help address market markets index".split()
+    "docs documentation guidelines help address market markets index marker markers".split()
 )
 """Nouns that make the word before them a noun too: `payment_status`, `order_history`."""
 
@@ -138,13 +168,23 @@ MADE = frozenset(
 MAKERS = frozenset("create add append insert write set compose recreate".split())
 """The verbs that make it."""
 
+REQUESTED = frozenset(
+    "refund refunds payment payments money cancellation cancellations return access permission permissions ride rides "
+    "appointment appointments pickup delivery callback transfer transfers reviewers reviewer approval reimbursement "
+    "withdrawal deletion removal prescription quote meeting leave loan credit booking".split()
+)
+"""What is asked of somebody, not of a data base, where a tool requests it."""
+
 STRIPPED = frozenset(
     "duplicates whitespace spaces formatting punctuation stopwords accents html markdown noise outliers prefix "
     "suffix diacritics emojis comments nulls".split()
 )
 """What may be removed from the text that a tool was given."""
 
-STRIPPERS = frozenset("remove erase drop clear replace discard".split())
+STRIPPERS = frozenset("remove erase drop clear replace discard eliminate".split())
+
+CORRECTED = frozenset("grammar spelling typos text sentence sentences punctuation orthography".split())
+"""What is corrected in the text that a tool was given."""
 
 CREDENTIALS = frozenset(
     "password passwords passphrase passphrases secret secrets credential credentials passcode passcodes".split()
@@ -164,32 +204,82 @@ CARRIED = frozenset(
     "addition subtraction multiplication division ttest sum comparison query queries search searches lookup "
     "lookups select calculation calculations analysis check checks scan simulation review inspection forecast "
     "inference test tests prediction regression retrieval evaluation aggregation diagnostics diagnostic report "
-    "reports background".split()
+    "reports background analyses scanner wait linter readonly".split()
 )
 """Objects with which those verbs read or calculate."""
 
 PAIRS: Mapping[str, str] = {
-    "controls a device": "go+to",
+    "controls a device": "go+to pick+up issue+prescription",
     "sends": (
         "file+complaint file+claim file+report file+lawsuit file+dispute text+user text+customer text+contact "
-        "text+number text+phone text+person text+message make+call ping+webhook"
+        "text+number text+phone text+person text+message make+call ping+webhook ping+user ping+team ping+person "
+        "ping+channel page+oncall page+engineer page+team page+user alert+user alert+users alert+team alert+staff "
+        "alert+customer alert+authorities report+incident report+abuse report+spam report+crime report+fraud "
+        "report+phishing report+user report+violation report+emergency report+outage ask+customer ask+client "
+        "ask+supplier ask+vendor"
     ),
     "changes access": (
-        "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off"
+        "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off "
+        "issue+token issue+certificate issue+license issue+permit"
     ),
     "pays": (
         "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
         "process+payment process+refund process+order process+transaction issue+credit issue+refund issue+invoice "
-        "issue+card"
+        "issue+card issue+payment issue+voucher collect+payment collect+payments capture+payment capture+funds "
+        "hold+funds raise+invoice raise+funds raise+limit process+claim process+return process+withdrawal "
+        "handle+refund handle+payment handle+return"
     ),
     "books": "check+in make+reservation make+booking make+appointment",
-    "changes what is stored": "set+up find+replace search+replace handle+request generate+deepfake",
+    "changes what is stored": (
+        "set+up find+replace search+replace handle+request generate+deepfake raise+ticket raise+case raise+dispute "
+        "raise+claim"
+    ),
     "shares": "make+public",
-    "runs something": "kick+off",
+    "runs something": "kick+off call+tool",
     "deletes": "get+rid",
     "publishes": "go+live",
 }
 """Two words of a name that act together, with nothing or `BETWEEN` between them."""
+
+BY_OBJECT: Mapping[str, tuple[str, str]] = {
+    "issue": (
+        "pays",
+        (
+            "refund refunds credit credits invoice invoices voucher vouchers coupon card cards payment payments cheque "
+            "certificate certificates license permit prescription prescriptions medication medications token tokens "
+            "fine command commands order orders visa diagnosis diagnoses badge"
+        ),
+    ),
+    "raise": (
+        "changes what is stored",
+        "ticket tickets case claim dispute limit limits invoice funds money alarm budget",
+    ),
+    "hold": ("books", "funds order room seat seats reservation table"),
+    "collect": ("pays", "payment payments fee fees funds debt debts donation donations"),
+    "capture": ("pays", "payment payments funds"),
+    "process": (
+        "pays",
+        (
+            "payment payments refund refunds order orders transaction transactions transfer transfers withdrawal "
+            "withdrawals purchase purchases return returns claim claims cancellation"
+        ),
+    ),
+    "facilitate": ("pays", "payment payments transaction transactions transfer transfers purchase"),
+    "handle": ("changes what is stored", "case cases refund refunds payment payments request requests return returns"),
+    "pick": ("controls a device", "up"),
+    "page": ("sends", "engineer oncall team operator"),
+    "alert": ("sends", "user users team staff customer customers authorities owner admin"),
+    "ping": ("sends", "user users team person member channel webhook"),
+    "ask": ("sends", "customer customers client supplier vendor employee"),
+    "report": (
+        "sends",
+        (
+            "incident incidents abuse abusive spam crime violation fraud phishing bug problem emergency outage content "
+            "suspicious"
+        ),
+    ),
+}
+"""Verbs that act by their object in a description: `issues a refund`, not `issues of a project`."""
 
 BETWEEN = frozenset(
     "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
@@ -197,13 +287,21 @@ BETWEEN = frozenset(
 )
 """What may stand between the two."""
 
+LOOSE = frozenset("generate make process handle issue raise collect capture report".split())
+"""First words of those pairs between which and the other it may stand."""
+
 REVEALS = frozenset("get read reveal search show fetch export retrieve view".split())
 """Verbs that show what is asked for."""
+
+SHOWS = frozenset("get list show view search find fetch count retrieve lookup describe".split())
+"""Verbs that do nothing but show what is named after them."""
 
 RETURNED = frozenset("item items order orders product products package shipment purchase device delivered book".split())
 """What is returned to a shop, not to the caller."""
 
-QUEUED = frozenset("request requests report reports record records summary list version versions".split())
+QUEUED = frozenset(
+    "request requests report reports record records summary list version versions marker markers".split()
+)
 """Nouns that make the verb before them one, after a verb of reading: `list_merge_requests`."""
 
 DETERMINERS = frozenset(

@@ -62,6 +62,8 @@ def _judge(name: str, description: str, schema: Any, hints: Mapping[str, Any]) -
     if called.says is Says.UNCLEAR and not prose.leads_with_reading:
         return f"its name says that it {called.what} (`{called.word}`)"
     reads = called.says is Says.READS or prose.leads_with_reading
+    if not reads and prose.advice is not None:
+        return f"its description says that it {prose.advice[0]} (`{prose.advice[1]}`)"
     if not reads and prose.mention is not None:
         return f"its description says that it {prose.mention[0]} (`{prose.mention[1]}`)"
     title = hints.get("title")
