@@ -1,4 +1,4 @@
-"""Mailboxes: claiming runs in order, ending, parking and waking them; the door `post()` is `posting`'s.
+"""Mailboxes: ending, parking and waking runs; the door `post()` is `posting`'s, claiming is `claiming`'s.
 
 What a run does is not known here.
 """
@@ -13,88 +13,30 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.store import controls
+from interlock.store.claiming import LET_GO, NEXT_DUE, NEXT_READY
+from interlock.store.claiming import REFRESH as REFRESH
+from interlock.store.claiming import SUSPECT as SUSPECT
+from interlock.store.claiming import Claim as Claim
+from interlock.store.claiming import claim as claim
+from interlock.store.claiming import has_ready as has_ready
 from interlock.store.errors import LeaseLost
 from interlock.store.posting import LANES as LANES
 from interlock.store.posting import RUNS as RUNS
 from interlock.store.posting import Post as Post
 from interlock.store.posting import is_awaited, report
 from interlock.store.posting import post as post
-from interlock.store.tx import Tx, observe, relaxed, small
+from interlock.store.tx import Tx, observe
 
 _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
 _NOW = b("now", type_=_TIME)
 
-_IS_READY = sa.and_(
-    _lane.holder.is_(None),
-    _lane.ready_at.is_not(None),
-    sa.or_(_lane.due_at.is_(None), _lane.due_at <= _NOW),
-    sa.not_(_lane.paused),
-    _lane.needs.bitwise_and(b("lacks", type_=sa.BigInteger())) == sa.text("0"),
-    controls.MAY_START,
-)
-_READY = (
-    sa.select(_lane.agent_id)
-    .where(_IS_READY)
-    .order_by(_lane.ready_at)
-    .limit(b("most"))
-    .with_for_update(skip_locked=True)
-    .cte("ready")
-)
-"""A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once."""
-_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).order_by(_lane.ready_at).limit(1)
-_TAKE = (
-    sa.update(LANES)
-    .where(_lane.agent_id.in_(sa.select(_READY.c.agent_id)))
-    .values(holder=b("worker"), fence=_lane.fence + 1)
-    .returning(_lane.agent_id, _lane.fence)
-)
-SUSPECT = 2
-"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along. Less
-where the limit is less."""
-_HEAD = (
-    sa.select(RUNS)
-    .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
-    .order_by(_run.order_at, _run.seq)
-    .limit(1)
-)
-_START = (
-    sa.update(RUNS)
-    .where(_run.id == b("run"), _run.status == sa.text("'created'"))
-    .values(
-        status=sa.text("'running'"), worker_id=b("worker"), fence=b("lease"), started_at=b("begun", type_=_TIME),
-        due_at=None, stop_reason=None,
-    )
-)  # fmt: skip
-_SUSPECTS = sa.select(_run.id).where(
-    _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.crashes >= b("deaths", type_=sa.Integer())
-)
-_QUEUE = (
-    sa.select(_run.due_at)
-    .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
-    .order_by(_run.order_at, _run.seq)
-    .limit(1)
-)
-_NEXT_READY = _QUEUE.with_only_columns(sa.func.coalesce(_run.due_at, _NOW)).scalar_subquery()
-_LET_GO = (
-    sa.update(LANES)
-    .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
-    .values(holder=None, parked_run_id=None)
-)
 _LET_GO_PARKED = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
     .values(holder=None, parked_run_id=sa.case((_lane.exclusive, b("run", type_=sa.String())), else_=None))
 )
-_GO_ON = _LET_GO.values(ready_at=_NEXT_READY, due_at=_QUEUE.scalar_subquery())
-REFRESH = (
-    sa.update(LANES)
-    .where(_lane.agent_id == b("agent"))
-    .values(
-        ready_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=_NEXT_READY),
-        due_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=_QUEUE.scalar_subquery()),
-    )
-)
+_GO_ON = LET_GO.values(ready_at=NEXT_READY, due_at=NEXT_DUE)
 _OWN = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
@@ -167,71 +109,6 @@ _WAKE_RUN = (
     .values(status="created", due_at=None)
 )
 _ADDRESS = sa.select(_run.agent_id, _run.status, _run.control, _run.error).where(_run.id == b("run"))
-
-
-@dataclass(slots=True)
-class Claim:
-    """A run that this worker holds, and the lease it must show with each write."""
-
-    run: Any
-    """The row of `runs` when it was claimed, as a named tuple."""
-    worker_id: str
-    lease: int
-    steps: int = 0
-    """How many steps are on record; the holder counts on after each commit."""
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """What the statements that check the lease need."""
-        return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
-
-
-@small
-def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
-    """Whether a claim would find something; nothing where the squad is not running."""
-    return tx.one(_ANY_READY, {"now": now, "lacks": lacks}) is not None
-
-
-@relaxed
-def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0, suspect_at: int = SUSPECT) -> list[Claim]:
-    """Takes up to `most` ready lanes and starts the head of each; none unless the squad is running.
-
-    `lacks` are the bits of what this worker cannot do: lanes that need any of it are left to others. Of runs with which
-    `suspect_at` workers died in a row, a worker gets one at a time.
-
-    INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
-    """
-    lanes = tx.rows(_TAKE, {"now": now, "most": most, "worker": worker_id, "lacks": lacks})
-    heads = tx.ones(_HEAD, [{"agent": lane.agent_id} for lane in lanes])
-    claims: list[Claim] = []
-    suspects: int | None = None
-    head: Any
-    for lane, head in zip(lanes, heads, strict=True):
-        is_due = head is not None and (head.due_at is None or head.due_at <= now)
-        if is_due and head.crashes >= suspect_at:
-            if suspects is None:
-                suspects = len(tx.rows(_SUSPECTS, {"worker": worker_id, "deaths": suspect_at}))
-            is_due, suspects = suspects == 0, suspects + 1
-        if is_due:
-            claims.append(_started(tx, head, worker_id, lane.fence, now))
-        else:
-            tx.run(_LET_GO, {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence})
-            tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
-    return claims
-
-
-def _started(tx: Tx, head: Any, worker_id: str, lease: int, now: datetime) -> Claim:
-    """Starts the head of a lane that is locked: nobody else can have changed it."""
-    begun = head.started_at or now
-    start = {"run": head.id, "worker": worker_id, "lease": lease, "begun": begun}
-    tx.must(_START, start, 1, LeaseLost(head.id))
-    row = head._replace(
-        status="running", worker_id=worker_id, fence=lease, started_at=begun, due_at=None, stop_reason=None
-    )  # fmt: skip
-    is_fresh = head.started_at is None and row.policy_hash is None
-    waited_s = (now - row.order_at).total_seconds() if is_fresh else None
-    observe(tx, "run_claimed", run=row, waited_s=waited_s)
-    return Claim(row, worker_id, lease, row.step_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +191,7 @@ def finish(
     waited for the lock. SQLite has one writer.
     """
     at_once = tx.dialect == "sqlite"
-    tx.must(_GO_ON if at_once else _LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
+    tx.must(_GO_ON if at_once else LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
     if progress is not None:
@@ -354,7 +231,7 @@ def requeue(
 
     A `stop_reason` says that waiting alone will not help it; it is gone when the run is claimed again.
     """
-    tx.must(_LET_GO, claim.params, 1, LeaseLost(claim.run.id))
+    tx.must(LET_GO, claim.params, 1, LeaseLost(claim.run.id))
     again = {**claim.params, "due": due_at, "fault": error, "tries": int(failed), "stop": stop_reason}
     tx.must(_AGAIN, again, 1, LeaseLost(claim.run.id))
     observe(tx, "run_put_back", run=claim.run, status="created", stop_reason=stop_reason, failed=failed)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interlock.store import dispatch, inbox, mailbox, reminders
+from interlock.store import claiming, dispatch, inbox, mailbox, reminders
 from interlock.store.engine import Store
 from interlock.store.schema import Alert, table
 from tests.contract.store.furniture import T0
@@ -39,9 +39,15 @@ async def test_look_that_is_repeated_scans_no_table(
 
 
 CLAIMS = [
-    (mailbox._ANY_READY, {"now": T0, "lacks": 0}, "lanes USING INDEX ix_lanes_ready"),
-    (mailbox._TAKE, {"now": T0, "lacks": 0, "most": 9, "worker": "w"}, "lanes USING INDEX ix_lanes_ready"),
-    (mailbox._HEAD, {"agent": "a"}, "runs USING INDEX ix_runs_queue"),
+    (claiming._ANY_READY, {"now": T0, "lacks": 0}, "lanes USING INDEX ix_lanes_ready"),
+    (claiming._READY_HERE, {"now": T0, "lacks": 0, "most": 9}, "lanes USING INDEX ix_lanes_ready"),
+    (claiming._TAKE_HERE, {"place": 1, "worker": "w", "lease": 1}, "lanes USING INTEGER PRIMARY KEY"),
+    (claiming._HEAD, {"agent": "a"}, "runs USING INDEX ix_runs_queue"),
+    (
+        claiming._START_HERE,
+        {"run": "r", "agent": "a", "worker": "w", "lease": 1, "begun": T0},
+        "runs USING INTEGER PRIMARY KEY",
+    ),
     (mailbox.REFRESH, {"agent": "a", "now": T0}, "runs USING INDEX ix_runs_queue"),
 ]
 

@@ -1,0 +1,172 @@
+"""Claiming: the lanes that waited longest, each with the head of its queue, taken by one worker in one transaction.
+
+What becomes of what was claimed is `mailbox`'s matter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
+
+from interlock.store import controls
+from interlock.store.errors import LeaseLost
+from interlock.store.posting import LANES, RUNS
+from interlock.store.tx import Tx, observe, relaxed, small
+
+_TIME = UTCDateTime()
+_lane, _run = LANES.c, RUNS.c
+_NOW = b("now", type_=_TIME)
+
+_IS_READY = sa.and_(
+    _lane.holder.is_(None),
+    _lane.ready_at.is_not(None),
+    sa.or_(_lane.due_at.is_(None), _lane.due_at <= _NOW),
+    sa.not_(_lane.paused),
+    _lane.needs.bitwise_and(b("lacks", type_=sa.BigInteger())) == sa.text("0"),
+    controls.MAY_START,
+)
+_READY = (
+    sa.select(_lane.agent_id)
+    .where(_IS_READY)
+    .order_by(_lane.ready_at)
+    .limit(b("most"))
+    .with_for_update(skip_locked=True)
+    .cte("ready")
+)
+"""A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once."""
+_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).order_by(_lane.ready_at).limit(1)
+_TAKE = (
+    sa.update(LANES)
+    .where(_lane.agent_id.in_(sa.select(_READY.c.agent_id)))
+    .values(holder=b("worker"), fence=_lane.fence + 1)
+    .returning(_lane.agent_id, _lane.fence)
+)
+_LANE_AT, _RUN_AT = (sa.literal_column(f"{each.name}.rowid", sa.Integer()) for each in (LANES, RUNS))
+_READY_HERE = (
+    sa.select(_lane.agent_id, (_lane.fence + sa.text("1")).label("fence"), _LANE_AT.label("place"))
+    .where(_IS_READY)
+    .order_by(_lane.ready_at)
+    .limit(b("most"))
+)
+_TAKE_HERE = sa.update(LANES).where(b("place") == _LANE_AT).values(holder=b("worker"), fence=b("lease"))
+"""On SQLite, whose one writer nobody comes before: a row at a time, so that nothing is noted down to undo half of a
+statement (among many mailboxes, in a file of its own), and where it is, not by a key that would be looked up again."""
+SUSPECT = 2
+"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along. Less
+where the limit is less."""
+_HEAD = (
+    sa.select(RUNS)
+    .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
+    .order_by(_run.order_at, _run.seq)
+    .limit(1)
+)
+_HEAD_AT = _HEAD.with_only_columns(_RUN_AT).correlate(None).scalar_subquery()
+_STARTED = {
+    "status": sa.text("'running'"), "worker_id": b("worker"), "fence": b("lease"),
+    "started_at": b("begun", type_=_TIME), "due_at": None, "stop_reason": None,
+}  # fmt: skip
+_START = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'created'")).values(_STARTED)
+_START_HERE = _START.where(_RUN_AT == _HEAD_AT)
+_SUSPECTS = sa.select(_run.id).where(
+    _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.crashes >= b("deaths", type_=sa.Integer())
+)
+_QUEUE = (
+    sa.select(_run.due_at)
+    .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
+    .order_by(_run.order_at, _run.seq)
+    .limit(1)
+)
+NEXT_READY = _QUEUE.with_only_columns(sa.func.coalesce(_run.due_at, _NOW)).scalar_subquery()
+NEXT_DUE = _QUEUE.scalar_subquery()
+LET_GO = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
+    .values(holder=None, parked_run_id=None)
+)
+REFRESH = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"))
+    .values(
+        ready_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=NEXT_READY),
+        due_at=sa.case((_lane.parked_run_id.is_not(None), None), else_=NEXT_DUE),
+    )
+)
+
+
+@dataclass(slots=True)
+class Claim:
+    """A run that this worker holds, and the lease it must show with each write."""
+
+    run: Any
+    """The row of `runs` when it was claimed, as a named tuple."""
+    worker_id: str
+    lease: int
+    steps: int = 0
+    """How many steps are on record; the holder counts on after each commit."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What the statements that check the lease need."""
+        return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
+
+
+@small
+def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
+    """Whether a claim would find something; nothing where the squad is not running."""
+    return tx.one(_ANY_READY, {"now": now, "lacks": lacks}) is not None
+
+
+@relaxed
+def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0, suspect_at: int = SUSPECT) -> list[Claim]:
+    """Takes up to `most` ready lanes and starts the head of each; none unless the squad is running.
+
+    `lacks` are the bits of what this worker cannot do: lanes that need any of it are left to others. Of runs with which
+    `suspect_at` workers died in a row, a worker gets one at a time.
+
+    INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
+    """
+    lanes = _taken(tx, {"now": now, "most": most, "worker": worker_id, "lacks": lacks})
+    heads = tx.ones(_HEAD, [{"agent": lane.agent_id} for lane in lanes])
+    claims: list[Claim] = []
+    suspects: int | None = None
+    head: Any
+    for lane, head in zip(lanes, heads, strict=True):
+        is_due = head is not None and (head.due_at is None or head.due_at <= now)
+        if is_due and head.crashes >= suspect_at:
+            if suspects is None:
+                suspects = len(tx.rows(_SUSPECTS, {"worker": worker_id, "deaths": suspect_at}))
+            is_due, suspects = suspects == 0, suspects + 1
+        if is_due:
+            claims.append(_started(tx, head, worker_id, lane.fence, now))
+        else:
+            tx.run(LET_GO, {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence})
+            tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
+    return claims
+
+
+def _taken(tx: Tx, wanted: Mapping[str, Any]) -> list[Any]:
+    """The lanes that waited longest, now the worker's, each with its new fence."""
+    if tx.dialect != "sqlite":
+        return tx.rows(_TAKE, wanted)
+    lanes = tx.rows(_READY_HERE, wanted)
+    for lane in lanes:
+        tx.run(_TAKE_HERE, {"place": lane.place, "worker": wanted["worker"], "lease": lane.fence})
+    return lanes
+
+
+def _started(tx: Tx, head: Any, worker_id: str, lease: int, now: datetime) -> Claim:
+    """Starts the head of a lane that is locked: nobody else can have changed it."""
+    begun = head.started_at or now
+    start = {"run": head.id, "agent": head.agent_id, "worker": worker_id, "lease": lease, "begun": begun}
+    tx.must(_START_HERE if tx.dialect == "sqlite" else _START, start, 1, LeaseLost(head.id))
+    row = head._replace(
+        status="running", worker_id=worker_id, fence=lease, started_at=begun, due_at=None, stop_reason=None
+    )  # fmt: skip
+    is_fresh = head.started_at is None and row.policy_hash is None
+    waited_s = (now - row.order_at).total_seconds() if is_fresh else None
+    observe(tx, "run_claimed", run=row, waited_s=waited_s)
+    return Claim(row, worker_id, lease, row.step_count)
