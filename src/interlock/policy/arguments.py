@@ -9,12 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from interlock.policy.folding import fold, is_odd, nested, readings
-from interlock.policy.secrets import Finding, first_secret, may_hold_secret, names_secret, scrub
+from interlock.policy.secrets import Finding, first_secret, hints_at_secret, may_hold_secret, names_secret, scrub
 from interlock.policy.targets import is_prose_key, key_names_production, names_production
 
 DEEPEST = 64
 MOST_VALUES = 20_000
 MOST_CHARACTERS = 2_000_000
+_FEW, _SHORT = 64, 20_000
+"""Arguments, and the characters of one, that can be looked at quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ def inspect(args: Any) -> Inspection:
     """Looks at every key and value once, without recursion. Total: any Python value gets an answer."""
     if type(args) is not dict:
         return Inspection("arguments are not a JSON object", (), ())
+    if _is_quiet(args):
+        return _NOTHING
     secrets: list[Finding] = []
     production: list[str] = []
     rest: list[tuple[Any, tuple[Any, ...] | None, str, int]] = [(args, None, "", 0)]
@@ -86,8 +90,29 @@ def inspect(args: Any) -> Inspection:
     return Inspection(None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)), has_braces)
 
 
+def _is_quiet(args: dict[Any, Any]) -> bool:
+    """A quick look: True only for one level of values in which there is nothing to be found."""
+    if len(args) > _FEW:
+        return False
+    for key, value in args.items():
+        kind = type(value)
+        if type(key) is not str or _key_matters(key):
+            return False
+        if kind is str:
+            if len(value) > _SHORT or is_odd(value):
+                return False
+            low = value.lower()
+            if hints_at_secret(low) or "prod" in low or "{{" in low:
+                return False
+        elif value is not None and kind is not int and kind is not bool:
+            return False
+    return True
+
+
 @lru_cache(maxsize=4096)
 def _key_matters(name: str) -> bool:
+    if "{{" in name:
+        return True
     name = fold(name)
     return may_hold_secret(name) or key_names_production(name, True)
 

@@ -30,11 +30,9 @@ _LOOK_ALIKES = str.maketrans(
         )
     )
 )  # fmt: skip
-_SIGNS = frozenset('%&\\=[{"')
+_ENTITY = re.compile(r"&[#A-Za-z]")
 _LONG_RUN = re.compile(r"[A-Za-z0-9+]{14}")
 _SINGLES = re.compile(r"[ ._/|-][^\W_][ ._/|-]{1,3}[^\W_](?![^\W_])")
-_WORDS = re.compile(r"[a-z]{2,10}(?:[ _/.-][a-z]{2,10}){0,5}\d{0,3}(?:\.[a-z]{2,4})?")
-"""Plain words, each in one piece: they have no other reading, and most names and paths are such."""
 _GAP_SIGNS = (" ", ".", "-", "_", "/", "|")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONFUSED = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET".split())
@@ -60,19 +58,31 @@ def fold(text: str) -> str:
 
 def is_odd(text: str) -> bool:
     """A quick look: False only where the text has no other reading than itself."""
-    return _WORDS.fullmatch(text) is None and _may_be_odd(text)
-
-
-def _may_be_odd(text: str) -> bool:
-    if not text.isascii() or not _SIGNS.isdisjoint(text):
+    if not text.isascii():
         return True
+    if "%" in text or "\\" in text or (not text.isprintable() and _CONTROL.search(text) is not None):
+        return True
+    if "=" in text or "&" in text or '"' in text or "[" in text or "{" in text:
+        return _has_other_reading(text)
     if len(text) < 7:
-        return not text.isprintable()
-    if len(text) >= 16 and max(map(len, text.split()), default=0) >= 14 and _LONG_RUN.search(text) is not None:
+        return False
+    if len(text) >= 16 and _LONG_RUN.search(text) is not None:
         return True
-    if sum(map(text.count, _GAP_SIGNS)) > 2 and _SINGLES.search(text) is not None:
-        return True
-    return not text.isprintable() and _CONTROL.search(text) is not None
+    return _SINGLES.search(text) is not None and sum(map(text.count, _GAP_SIGNS)) > 2
+
+
+def _has_other_reading(text: str) -> bool:
+    return (
+        _opens_as_json(text)
+        or ("&" in text and _ENTITY.search(text) is not None)
+        or _BASE64.search(text) is not None
+        or _SPACED.search(text) is not None
+        or _HEX.search(text) is not None
+    )
+
+
+def _opens_as_json(text: str) -> bool:
+    return text[:64].lstrip("\ufeff \t\r\n")[:1] in ("{", "[", '"')
 
 
 def readings(text: str) -> Iterator[str]:
@@ -108,8 +118,7 @@ def looks_latin(word: str) -> bool:
 
 def nested(text: str) -> Any:
     """The JSON object or list that a text holds; None where it holds none."""
-    shown = text[:64].lstrip("\ufeff \t\r\n")
-    if shown[:1] in ("{", "[", '"') and len(text) <= _LONGEST:
+    if len(text) <= _LONGEST and _opens_as_json(text):
         try:
             value = json.loads(text.strip("\ufeff \t\r\n"), parse_constant=lambda _: None)
         except (ValueError, RecursionError):

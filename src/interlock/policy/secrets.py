@@ -42,7 +42,7 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         "provider key", ("sk-", "pk-", "sk_", "pk_"),
         re.compile(
             r"(?<![A-Za-z0-9])[sp]k[-_](?:(?:live|test|prod|proj|ant)[-_][A-Za-z0-9_-]{8,}"
-            r"|(?=[A-Za-z_-]{0,80}[0-9])[A-Za-z0-9_-]{12,}|[A-Za-z0-9]{16,})"
+            r"|(?=[A-Za-z_-]{0,80}+[0-9])[A-Za-z0-9_-]{12,}|[A-Za-z0-9]{16,})"
         ),
     ),
     ("Interlock token", ("ilk_",), re.compile(r"(?<![A-Za-z0-9])ilk_[A-Za-z0-9_-]{32,}")),
@@ -67,20 +67,24 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Kind, what a lower-cased text must contain for it, and the exact shape. Source: numbers, "Secret shapes"."""
 _NAMES = ("key", "token", "secret", "password", "passwd", "passphrase", "pwd", "credential")
-_SHORT = 400
 _DEEPEST = 64
-_HINTS = tuple(dict.fromkeys((*(hint for _, hints, _ in _SHAPES for hint in hints), *_NAMES)))
-_HINT = re.compile("|".join(map(re.escape, _HINTS)))
+_MOST_REFERRED = 400
+"""What is longer names no secret that is kept elsewhere."""
+_LEAST = {1: 16, 2: 8, 3: 6}
+"""How long a value behind a name is at least, by the weight of the name."""
 _ASSIGNED = re.compile(
-    r"""
-    [A-Za-z0-9_-]{0,60} (?: \\?["'] )? [ \t]{0,4} (?P<sign>:=|=>|=|:) [ \t]{0,4}
-    (?P<open> \\?["'`] )? (?P<value> [^\s"'`,;(){}\[\]<>\\]{6,400} )
-    (?=["'`,;)}\]\\\s]|$)
+    rf"""
+    (?P<name> (?:{"|".join(_NAMES)}) [a-z0-9_-]{{0,60}}+ ) (?: \\?["'] )?+
+    [ \t]{{0,4}}+ (?P<sign>:=|=>|=|:) [ \t]{{0,4}}+ (?P<open> \\?["'`] )?+ (?= [^\s"'`,;(){{}}\[\]<>\\]{{6}} )
     """,
     re.VERBOSE,
 )
-_WORD_END = re.compile(r"[A-Za-z0-9_-]*")
-_BEFORE = re.compile(r"[A-Za-z0-9_-]*\Z")
+"""From a secret name in small letters to where its value begins."""
+_VALUE_END = re.compile(r"[\s\"'`,;(){}\[\]<>\\]")
+_NOT_AFTER = frozenset("({[<>")
+_DIGIT = re.compile("[\\d²³¹፩-፱᧚⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒]")
+_LETTER = re.compile(r"[^\W\d_]")
+_IN_WORDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _REFERENCE = re.compile(
     r"\$\{?.*|\{\{.*\}\}|<.*>|\*+|\[.*\]|%\(?.*|x{3,}|\.{3,}|(?:none|null|true|false|undefined)", re.IGNORECASE
 )
@@ -99,17 +103,27 @@ _KEYS = frozenset("api access secret private signing encryption ssh auth master 
 
 
 def spans(text: str) -> Iterator[Span]:
-    """The secrets in a text, in order, not overlapping."""
-    end = -1
+    """The secrets in a text, in order, not overlapping; where two overlap, the later one is what is left of it."""
+    end = 0
     for span in sorted(_found(text), key=lambda s: (s.start, -s.end)):
-        if span.start >= end:
-            yield span
+        if span.end > end:
+            yield span if span.start >= end else Span(span.kind, end, span.end)
             end = span.end
 
 
 def may_hold_secret(text: str) -> bool:
     """A quick look: False only where there is certainly nothing that looks like a secret."""
-    return len(text) > _SHORT or _HINT.search(text.lower()) is not None
+    return hints_at_secret(text.lower())
+
+
+def hints_at_secret(low: str) -> bool:
+    """The same of a text in small letters: whether a name of secrets stands in it, or the beginning of a shape."""
+    return (
+        "key" in low or "token" in low or "secret" in low or "passw" in low or "passp" in low or "pwd" in low
+        or "credential" in low or "k-" in low or "k_" in low or "gh" in low or "xox" in low or "xapp-" in low
+        or "hooks.slack" in low or ":aa" in low or "akia" in low or "asia" in low or "eyj" in low
+        or "bearer " in low or "://" in low or "github_pat_" in low
+    )  # fmt: skip
 
 
 def first_secret(text: str) -> str | None:
@@ -146,24 +160,50 @@ def scrub_value(value: Any, *, depth: int = 0) -> Any:
 
 
 def _found(text: str) -> Iterator[Span]:
-    if not may_hold_secret(text):
-        return
     low = text.lower()
+    if not hints_at_secret(low):
+        return
     if len(low) != len(text):
         low = "".join(c.lower() if c.isascii() else c for c in text)
     for kind, hints, shape in _SHAPES:
         if any(hint in low for hint in hints):
             for match in shape.finditer(text):
                 yield Span(kind, *match.span(match.lastindex or 0))
-    for name in _NAMES:
-        at = low.find(name)
-        while at >= 0:
-            end = at + len(name)
-            found = _ASSIGNED.match(text, end)
-            if found and _is_assigned_secret(found, text, at):
-                yield Span("value of a secret name", *found.span("value"))
-                end = found.end("value")
-            at = low.find(name, end)
+    yield from _assigned(text, low)
+
+
+def _assigned(text: str, low: str) -> Iterator[Span]:
+    """The values under secret names. A stretch without gaps is gone through once, however many names stand in it."""
+    if not any(name in low for name in _NAMES):
+        return
+    done = ends = digit = 0
+    for match in _ASSIGNED.finditer(low):
+        start = match.end()
+        if start < done:
+            continue
+        if start >= ends:
+            ends = _first(_VALUE_END, text, start)
+        if text[ends : ends + 1] in _NOT_AFTER:
+            continue
+        weight = _weight(_whole_name(text, *match.span("name")))
+        if weight == 1 and digit < start:
+            digit = _first(_DIGIT, text, start)
+        sure = weight > 1 or (weight == 1 and digit < ends)
+        if sure and _is_assigned_secret(match, text, ends, weight):
+            yield Span("value of a secret name", start, ends)
+            done = ends
+
+
+def _first(sign: re.Pattern[str], text: str, start: int) -> int:
+    found = sign.search(text, start)
+    return found.start() if found else len(text)
+
+
+def _whole_name(text: str, start: int, end: int) -> str:
+    least = max(0, start - 40)
+    while start > least and text[start - 1] in _IN_WORDS:
+        start -= 1
+    return text[start:end]
 
 
 def names_secret(name: str, value: object) -> bool:
@@ -205,15 +245,17 @@ def _is_secret_value(value: str, weight: int) -> bool:
     return len(text) >= 16 and any(c.isdigit() for c in text) and any(c.isalpha() for c in text)
 
 
-def _is_assigned_secret(match: re.Match[str], text: str, at: int) -> bool:
-    before = _BEFORE.search(text, max(0, at - 40), at)
-    after = _WORD_END.match(text, at)
-    name = (before.group() if before else "") + (after.group() if after else "")
-    value, weight = match["value"], _weight(name[:100])
-    if weight == 0 or not _is_secret_value(value, weight):
+def _is_assigned_secret(match: re.Match[str], text: str, end: int, weight: int) -> bool:
+    """Whether a value that stands behind a name, and that has a digit where that counts, looks like a secret."""
+    start = match.end()
+    if end - start < _LEAST[weight] or (weight == 1 and not _LETTER.search(text, start, end)):
         return False
-    if match["open"] or not _PLAIN.fullmatch(value):
+    if end - start <= _MOST_REFERRED and _REFERENCE.fullmatch(text, start, end):
+        return False
+    if match["open"] or not _PLAIN.fullmatch(text, start, end):
         return True
     # Unquoted words are code or prose (`token = new_token`, `Password: required`), but for a shell's `PASSWORD=word`.
-    shell = match["sign"] == "=" and not text[match.start("sign") : match.start("value")].endswith((" ", "\t"))
-    return shell and "." not in value and not any(_weight(part) for part in (value, *words(value)))
+    if match["sign"] != "=" or text[start - 1] in " \t":
+        return False
+    value = text[start : min(end, start + 1_000)]
+    return "." not in value and not any(_weight(part) for part in (value, *words(value)))

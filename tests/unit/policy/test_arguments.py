@@ -1,7 +1,9 @@
 """Secrets, production systems and misshapen values in the arguments of calls."""
 
 import math
+import sys
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -149,6 +151,46 @@ def test_scrubbing_a_value_masks_names_and_shapes_at_any_depth() -> None:
     assert "too deep to show" in str(cleaned["deep"])
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("password=" + "a1b2" * 300, "password=[secret: value of a secret name]"),
+        ("key: " + "MIIEv" * 90 + "7", "key: [secret: value of a secret name]"),
+        ("key: " + "aaaa" * 200, "key: " + "aaaa" * 200),
+        ("max_token=abcdef12 token=abcdef12", "max_token=abcdef12 token=[secret: value of a secret name]"),
+        (
+            "Token=API_KEY: a1b2c3d4e5f6g7h8",
+            "Token=[secret: value of a secret name] [secret: value of a secret name]",
+        ),
+        ("tokenkey_secret = 'hunter22x'", "tokenkey_secret = '[secret: value of a secret name]'"),
+        ("token=$TOKEN token=abcdef12(x)", "token=$TOKEN token=abcdef12(x)"),
+        ("password=://me:s3cret@db/x", "password=[secret: value of a secret name]"),
+    ],
+)
+def test_values_under_names_are_masked_to_their_end_however_long(text: str, shown: str) -> None:
+    assert scrub(text) == shown
+
+
+@pytest.mark.parametrize(
+    "piece", ["token=", "key=", "max_token=", "token=$a", "key=1", "tokenkey", "secret: a=", "pwd=a "]
+)
+def test_names_of_secrets_cost_a_look_each_and_their_values_one_for_all(piece: str) -> None:
+    def looks(size: int) -> tuple[int, int]:
+        found: Counter[str] = Counter()
+        sys.setprofile(lambda frame, event, arg: found.update([getattr(arg, "__name__", event)]))
+        try:
+            scrub((piece * size)[:size])
+        finally:
+            sys.setprofile(None)
+        return found.total(), found["search"]
+
+    some, more = looks(5_000), looks(10_000)
+    assert more[0] <= 2.1 * some[0] + 20
+    assert more[0] <= 10_000 * 4
+    stretches = 10_000 // len(piece) if " " in piece else 1
+    assert more[1] <= 2 * stretches + 8
+
+
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_a_key_between_any_words_is_scrubbed(before: str, after: str) -> None:
     assert KEY not in scrub(f"{before} {KEY} {after}")
@@ -162,7 +204,24 @@ def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["key", "a-", "eyJ", "-----BEGIN PRIVATE" + " KEY-----", "://", "password: ", "prod-", "sk-", "bearer ", "to "],
+    [
+        "key",
+        "a-",
+        "eyJ",
+        "-----BEGIN PRIVATE" + " KEY-----",
+        "://",
+        "password: ",
+        "prod-",
+        "sk-",
+        "bearer ",
+        "to ",
+        "token=",
+        "key=",
+        "max_token=",
+        "token=$a",
+        "key=1",
+        "key:a-",
+    ],
 )
 def test_looking_takes_time_in_proportion_to_the_text(piece: str) -> None:
     def seconds(size: int) -> float:
