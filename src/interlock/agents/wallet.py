@@ -16,9 +16,9 @@ from interlock.agents.steps import Ending, Hold
 from interlock.agents.voting import KIND as VOTE
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest, usd
-from interlock.policy.budgets import day_end
+from interlock.policy.budgets import day_end, day_key
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, mailbox, shortfalls, squad, tasks
+from interlock.store import approvals, audit, days, ledger, mailbox, shortfalls, squad, tasks
 from interlock.store.ledger import OverBudget, Shortage
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
@@ -87,6 +87,11 @@ async def _without(session: Session, found: NoRoom) -> Parked:
     short = found.binding
     if session.claim.run.kind in (LEARN, VOTE, ROUTE):
         raise OverBudget([short.account_id], found.need_microusd)
+    if short.kind in days.KINDS and short.account_id.rpartition(":")[2] < _today(session):
+        await session.write(
+            steps.hand_back, session.claim, session.now(), open_microusd=0, due_at=None, error=None, failed=False
+        )
+        return Parked()
     if short.kind == "agent_day":
         resumes = day_end(session.now(), session.brief.project.timezone)
         need = found.need_microusd
@@ -102,6 +107,11 @@ async def _without(session: Session, found: NoRoom) -> Parked:
             steps.end, session.claim, session.spender, ending, session.actor, None, None, session.now()
         )  # fmt: skip
     return Parked()
+
+
+def _today(session: Session) -> str:
+    """The day whose money a run that begins now spends; one that began before midnight still holds yesterday's."""
+    return day_key(session.now(), session.brief.project.timezone)
 
 
 def _pause_member(

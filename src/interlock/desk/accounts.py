@@ -1,14 +1,17 @@
 """Which account a person means: by its own id, or by that of a run, task, mission, agent or project; and its name."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from interlock.core.errors import UsageError
+from interlock.core.values import microusd
 from interlock.desk.finding import Unknown, find, find_any
 from interlock.desk.office import Office
 from interlock.policy.budgets import day_key
-from interlock.store import ledger, squad
+from interlock.store import days, ledger, squad
 from interlock.store import tasks as task_store
+from interlock.store.ledger import Opening
 from interlock.store.tx import Tx
 
 KINDS = ("mission", "task", "run", "agent")
@@ -47,6 +50,22 @@ def _today(tx: Tx, office: Office, name: str) -> tuple[str, str] | None:
         return f"project_day:{name}:{_day(tx, office, project.id)}", f"project {name}"
     member = squad.member_of(tx, office.settings.project, name)
     return None if member is None else (f"agent_day:{member.id}:{_day(tx, office, member.project_id)}", name)
+
+
+def open_today(tx: Tx, office: Office, project_id: str, now: datetime) -> None:
+    """Opens a project's account of today, if nothing was spent from it yet, with the limit that the settings give."""
+    project = squad.project(tx, project_id)
+    if project is not None:
+        ident = f"project_day:{project_id}:{day_key(now, project.timezone)}"
+        limit = microusd(office.settings.project_day_usd)
+        ledger.open_accounts(tx, [Opening(ident, "project_day", project_id, project_id, limit)], now)
+
+
+def require_open_day(tx: Tx, account: Any, now: datetime) -> None:
+    """Lets accounts pass but for those of days that are over. Raises UsageError."""
+    if days.is_over(tx, account, now):
+        name = whose(tx, account) or account.owner_id
+        raise UsageError(f"the day of `{account.id}` is over: `{name}` means today's")
 
 
 def _day(tx: Tx, office: Office, project_id: str) -> str:

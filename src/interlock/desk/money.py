@@ -5,7 +5,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
-from interlock.desk.accounts import account_of, whose
+from interlock.desk.accounts import account_of, open_today, require_open_day, whose
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.oversight import waiting
@@ -90,10 +90,18 @@ def _words(note: str | None) -> str | None:
     return words or None
 
 
+def _changeable(tx: Tx, office: Office, given: str, now: datetime) -> str:
+    """The account that is meant: of a project its account of today, which is opened for that; none of a past day."""
+    open_today(tx, office, given.strip(), now)
+    account_id = account_of(tx, office, given)
+    require_open_day(tx, ledger.account(tx, account_id), now)
+    return account_id
+
+
 def _raise(
     tx: Tx, office: Office, person: Person, given: str, amount: int, words: str | None, now: datetime
 ) -> View:  # fmt: skip
-    account_id = account_of(tx, office, given)
+    account_id = _changeable(tx, office, given, now)
     asked = shortfalls.pending_for(tx, account_id)
     if asked:
         _answer(tx, person, asked[0], amount, words, now)
@@ -107,7 +115,7 @@ def _raise(
 def _set(
     tx: Tx, office: Office, person: Person, given: str, limit: int, words: str | None, now: datetime
 ) -> View:  # fmt: skip
-    account_id = account_of(tx, office, given)
+    account_id = _changeable(tx, office, given, now)
     before: Any = ledger.account(tx, account_id)
     limits.set_limit(tx, account_id, limit, person.id, now, words)
     if limit > before.limit_microusd or before.frozen or ledger.is_paused(before):

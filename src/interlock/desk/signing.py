@@ -11,6 +11,7 @@ from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import digest
 from interlock.desk import grants as leave
 from interlock.desk import sight
+from interlock.desk.accounts import open_today
 from interlock.desk.deeds import deed
 from interlock.desk.finding import find
 from interlock.desk.grants import Wish
@@ -149,7 +150,8 @@ async def approve(
     """
     words, wish = _words(note), None if grant is None else Wish.of(grant, narrow=narrow)
     judge = None if args is None else _judge_of(office)
-    return await office.store.write(_answer, person, ident, "approve", words, args, judge, wish, office.clock.now())
+    now = office.clock.now()
+    return await office.store.write(_answer, office, person, ident, "approve", words, args, judge, wish, now)
 
 
 def _judge_of(office: Office) -> "Judge":
@@ -165,7 +167,8 @@ async def deny(office: Office, person: Person, ident: str, *, reason: str) -> Vi
     Raises Unknown, AlreadyAnswered, Refused, and UsageError without a reason.
     """
     words = _reason(reason)
-    return await office.store.write(_answer, person, ident, "deny", words, None, None, None, office.clock.now())
+    now = office.clock.now()
+    return await office.store.write(_answer, office, person, ident, "deny", words, None, None, None, now)
 
 
 async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
@@ -216,7 +219,8 @@ async def _answer_all(
     for ident in shown:
         try:
             now = office.clock.now()
-            cards.append(await office.store.write(_answer, person, ident, verdict, words, None, None, None, now))
+            given = (office, person, ident, verdict, words, None, None, None, now)
+            cards.append(await office.store.write(_answer, *given))
         except StoreError:
             raise
         except InterlockError as error:
@@ -247,6 +251,7 @@ def _words(text: str | None) -> str | None:
 
 def _answer(
     tx: Tx,
+    office: Office,
     person: Person,
     ident: str,
     verdict: str,
@@ -271,6 +276,8 @@ def _answer(
     )
     if wish is not None and is_open:
         leave.check(row, wish, given.edit)
+    if row.kind == "BUDGET" and is_open:
+        open_today(tx, office, row.project_id, now)
     answered = approval_store.answer(tx, given, now)
     granted = None
     if wish is not None and not answered.asks_anew:

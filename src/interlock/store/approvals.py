@@ -82,10 +82,22 @@ class AlreadyAnswered(Conflict):
 
     def __init__(self, row: Any, name: str | None) -> None:
         self.approval_id, self.status, self.by = row.id, row.status, row.decided_by
-        who = f" by {name}" if name else ""
-        when = f" at {row.answered_at:%Y-%m-%d %H:%M:%S} UTC" if row.answered_at else ""
-        answer = "approved" if row.status == "used" else row.status
-        super().__init__(f"approval `{row.id}` was already {answer}{who}{when}")
+        super().__init__(f"approval `{row.id}` {_became(row, name)}")
+
+
+def _became(row: Any, name: str | None) -> str:
+    """What came in the way of an answer, and what can be done instead."""
+    if row.status == "void":
+        return f"is no longer asked: {row.note or 'what it was about is over'}"
+    if row.status == "expired":
+        return _expired(row)
+    when = f" at {row.answered_at:%Y-%m-%d %H:%M:%S} UTC" if row.answered_at else ""
+    return f"was already {'approved' if row.status == 'used' else row.status}{f' by {name}' if name else ''}{when}"
+
+
+def _expired(row: Any) -> str:
+    then = f"`interlock task {row.task_id}` shows what waits now" if row.task_id else "ask its agent again"
+    return f"expired at {row.expires_at:%Y-%m-%d %H:%M} UTC without an answer: {then}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +218,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     if row.status != "pending":
         raise AlreadyAnswered(row, name_of(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
-        raise Conflict(f"approval `{row.id}` expired at {row.expires_at:%Y-%m-%d %H:%M} UTC: cancel or retry its task")
+        raise Conflict(f"approval `{row.id}` {_expired(row)}")
     person = _person(tx, given)
     approvers = _may(tx, row, given)
     given = replace(given, name=person.name)

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
 from interlock.state_machine.table import TaskState
-from interlock.store import ledger, limits, mailbox, missions, tasks
+from interlock.store import days, ledger, limits, mailbox, missions, tasks
 from interlock.store.mailbox import RUNS
 from interlock.store.schema import Approval, table
 from interlock.store.tx import Tx
@@ -47,6 +47,11 @@ def last_about(tx: Tx, subject: str) -> Any | None:
     return tx.one(_LAST_ABOUT, {"about": subject})
 
 
+def open_questions(tx: Tx) -> list[Any]:
+    """All open questions for money, oldest first."""
+    return tx.rows(_OPEN_QUESTIONS)
+
+
 def pending_for(tx: Tx, account_id: str) -> list[Any]:
     """The open questions for money of an account, oldest first; those of single runs too."""
     return [row for row in tx.rows(_OPEN_QUESTIONS) if row.request.get("account") == account_id]
@@ -66,10 +71,14 @@ def parked_in(tx: Tx, mission_id: str) -> int:
 
 
 def pay(tx: Tx, row: Any, args: Any, person_id: str, words: str | None, now: datetime) -> None:
-    """Does what approving a question for money means: the limit is raised, or the line put further on."""
-    account_id, asked = row.request["account"], {**row.request, **(args or {})}
+    """Does what approving a question for money means: the limit is raised, or the line put further on.
+
+    Of a day that is over by then it is today's limit: what waited will spend today's money.
+    """
+    asked = {**row.request, **(args or {})}
     if not int(asked["amount_microusd"]):
         return
+    account_id = days.opened_in_place(tx, row.request["account"], now)
     change = limits.go_on if row.request.get("paused") and not args else limits.raise_limit
     change(tx, account_id, int(asked["amount_microusd"]), person_id, now, words)
 

@@ -248,6 +248,6 @@ async def test_open_questions_of_an_ended_run_are_void(store: Store) -> None:
     await store.write(claimed, await store.write(agent, "a"), "run")
     await store.write(ask, "q", run_id="run")
     await store.write(approvals.void_of_run, "run", T0, "its run ended")
-    with pytest.raises(AlreadyAnswered, match="already void"):
+    with pytest.raises(AlreadyAnswered, match="no longer asked: its run ended"):
         await give(store, "q")
     assert (await store.read(traces.run, "run")).status == "running"  # type: ignore[union-attr]

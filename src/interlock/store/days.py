@@ -1,0 +1,41 @@
+"""Accounts of a day: whether that day is over, and which account has taken its place.
+
+What may be spent on a day is `ledger`'s matter, what people are asked about it `shortfalls`'.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from interlock.policy.budgets import day_key
+from interlock.store import explaining, ledger, squad
+from interlock.store.ledger import Opening
+from interlock.store.tx import Tx
+
+KINDS = ("agent_day", "project_day")
+
+
+def today(tx: Tx, account: Any, now: datetime) -> str:
+    """The id of the account that holds now in place of a daily one; of any other, its own."""
+    if account.kind not in KINDS:
+        return str(account.id)
+    project = squad.project(tx, account.project_id)
+    return f"{account.kind}:{account.owner_id}:{day_key(now, project.timezone if project else 'UTC')}"
+
+
+def is_over(tx: Tx, account: Any, now: datetime) -> bool:
+    """Whether an account is of a day that has passed; one of a day to come, by a clock that was set back, is not."""
+    return bool(account.id < today(tx, account, now)) if account.kind in KINDS else False
+
+
+def opened_in_place(tx: Tx, account_id: str, now: datetime) -> str:
+    """The id of the account that a raise is for by now: today's, where the day is over that was asked about.
+
+    It is opened, where nothing was spent today yet, with the limit that the past one began with.
+    """
+    account = ledger.account(tx, account_id)
+    if account is None or not is_over(tx, account, now):
+        return account_id
+    ident = today(tx, account, now)
+    first = account.limit_microusd - explaining.sums(tx, explaining.Which(account_id=account.id)).raised
+    ledger.open_accounts(tx, [Opening(ident, account.kind, account.owner_id, account.project_id, first)], now)
+    return ident

@@ -1,0 +1,173 @@
+"""A question for money of a project's day, and midnight: nothing waits for a day that is over, and no raise is lost."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock.core.errors import UsageError
+from interlock.desk import money
+from interlock.llm.messages import ModelRequest, Usage
+from interlock.oversight import waiting
+from interlock.store import audit, ledger, limits, tasks
+from interlock.store.approvals import AlreadyAnswered
+from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
+from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
+
+NEW_YEAR, NEXT = "project_day:default:2026-01-01", "project_day:default:2026-01-02"
+DAY_S = 86_400
+LITTLE = 2_000
+
+
+def opened(tx: Any, account: str, limit: int, now: Any) -> None:
+    ledger.open_accounts(tx, [ledger.Opening(account, "project_day", "default", "default", limit)], now)
+
+
+async def short(store: CountingStore, home: Path) -> tuple[Stage, str]:
+    """A task that waits for money of the first of January; the run."""
+    stage = await staged(store, home, ScriptedModel(hand_in(), "done"))
+    stage.clock.advance(3_600)
+    await store.write(opened, NEW_YEAR, LITTLE, stage.clock.now())
+    run = await stage.task()
+    await stage.work()
+    assert await stands(stage, run) == ("waiting", "NEEDS_APPROVAL")
+    return stage, run
+
+
+async def stands(stage: Stage, run: str) -> tuple[str, str]:
+    return (await stage.run(run)).status, (await stage.task_of(run)).status
+
+
+async def limit_of(stage: Stage, account: str) -> int | None:
+    row = await stage.account(account)
+    return None if row is None else int(row.limit_microusd)
+
+
+async def test_what_waits_for_a_days_money_goes_on_at_midnight_by_itself(store: CountingStore, tmp_path: Path) -> None:
+    stage, run = await short(store, tmp_path)
+    asked = await stage.the_question()
+    await waiting.sweep(stage.runtime)
+    assert await stands(stage, run) == ("waiting", "NEEDS_APPROVAL")
+    stage.clock.advance(DAY_S)
+    await waiting.sweep(stage.runtime)
+    assert await stage.pending() == []
+    assert await stands(stage, run) == ("created", "IN_PROGRESS")
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert await limit_of(stage, NEW_YEAR) == LITTLE
+    assert await limit_of(stage, NEXT) == 50_000_000
+    moves = await store.read(tasks.transitions, (await stage.task_of(run)).id)
+    (back,) = [row for row in moves if row.from_status == "NEEDS_APPROVAL"]
+    assert (back.to_status, back.actor_kind) == ("IN_PROGRESS", "system")
+    assert "APPROVAL_WITHDRAWN" in [row.action for row in await store.read(audit.activities)]
+    with pytest.raises(AlreadyAnswered, match="no longer asked: the day that it asked money for is over"):
+        await stage.approve(asked.id)
+    assert await limit_of(stage, NEXT) == 50_000_000
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+async def test_raise_that_comes_after_midnight_is_todays(store: CountingStore, tmp_path: Path, has_begun: bool) -> None:
+    stage, run = await short(store, tmp_path)
+    asked = await stage.the_question()
+    stage.clock.advance(DAY_S - 1)
+    if has_begun:
+        await store.write(opened, NEXT, 7_000_000, stage.clock.now())
+    await stage.approve(asked.id)
+    assert await limit_of(stage, NEW_YEAR) == LITTLE
+    begun = 7_000_000 if has_begun else 50_000_000
+    assert await limit_of(stage, NEXT) == begun + asked.request["amount_microusd"]
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    await waiting.sweep(stage.runtime)
+    assert (await stage.account(NEW_YEAR)).settled_microusd == 0
+
+
+async def test_raise_before_midnight_is_of_that_day_whenever_work_goes_on(store: CountingStore, tmp_path: Path) -> None:
+    stage, run = await short(store, tmp_path)
+    asked = await stage.the_question()
+    await stage.approve(asked.id)
+    assert await limit_of(stage, NEW_YEAR) == LITTLE + asked.request["amount_microusd"]
+    stage.clock.advance(DAY_S)
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert await limit_of(stage, NEXT) == 50_000_000
+
+
+async def test_denial_after_midnight_lets_work_go_on_with_the_new_days_money(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage, run = await short(store, tmp_path)
+    stage.clock.advance(DAY_S - 1)
+    await stage.deny((await stage.the_question()).id, "enough for that day")
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert await limit_of(stage, NEXT) == 50_000_000
+
+
+async def test_question_of_a_day_long_gone_is_taken_back_and_not_expired(store: CountingStore, tmp_path: Path) -> None:
+    stage, run = await short(store, tmp_path)
+    stage.clock.advance(3 * DAY_S)
+    await waiting.sweep(stage.runtime)
+    assert await stands(stage, run) == ("created", "IN_PROGRESS")
+    assert "APPROVAL_EXPIRED" not in [alert.kind for alert in await stage.alerts()]
+
+
+async def test_who_lacks_money_for_another_reason_too_asks_for_that(store: CountingStore, tmp_path: Path) -> None:
+    stage, run = await short(store, tmp_path)
+    mission = f"mission:{(await stage.run(run)).mission_id}"
+    await store.write(limits.set_limit, mission, LITTLE, stage.ada.id, stage.clock.now())
+    stage.clock.advance(DAY_S)
+    await waiting.sweep(stage.runtime)
+    await stage.work()
+    assert (await stage.the_question()).request["account"] == mission
+    assert await stands(stage, run) == ("waiting", "NEEDS_APPROVAL")
+
+
+async def test_clock_that_is_set_back_takes_nothing_back(store: CountingStore, tmp_path: Path) -> None:
+    stage, run = await short(store, tmp_path)
+    stage.clock.jump_to(stage.clock.now() - timedelta(days=1))
+    await waiting.sweep(stage.runtime)
+    assert await stands(stage, run) == ("waiting", "NEEDS_APPROVAL")
+    await stage.approve((await stage.the_question()).id)
+    assert (await limit_of(stage, NEW_YEAR) or 0) > LITTLE
+
+
+async def test_conversation_that_waits_for_a_days_money_goes_on_too(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel("Good morning."))
+    await store.write(opened, NEW_YEAR, LITTLE, stage.clock.now())
+    run = await stage.chat()
+    await stage.work()
+    assert (await stage.run(run)).status == "waiting"
+    stage.clock.advance(DAY_S)
+    await waiting.sweep(stage.runtime)
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+
+
+async def test_run_that_began_before_midnight_asks_nobody_for_yesterdays_money(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    def late(_: ModelRequest) -> Scripted:
+        stage.clock.advance(DAY_S)
+        return reply_of(calls("file_list"), usage=Usage(0, 4_000))
+
+    stage = await staged(store, tmp_path, ScriptedModel(late, hand_in(), "done"))
+    await store.write(opened, NEW_YEAR, 100_000, stage.clock.now())
+    run = await stage.task()
+    await store.write(limits.watch, NEW_YEAR, 1)
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    rows = await store.read(audit.activities)
+    assert "APPROVAL_ASKED" not in [row.action for row in rows]
+    assert (await stage.account(NEXT)).settled_microusd > 0
+
+
+async def test_limits_of_days_that_are_over_are_not_changed(store: CountingStore, tmp_path: Path) -> None:
+    stage, _ = await short(store, tmp_path)
+    stage.clock.advance(DAY_S)
+    for change in (money.raise_budget, money.set_budget):
+        with pytest.raises(UsageError, match="the day of `project_day:default:2026-01-01` is over: `default` means"):
+            await change(stage.runtime, stage.ada, NEW_YEAR, 5)
+    assert (await money.raise_budget(stage.runtime, stage.ada, "default", 5))["limit_usd"] == 55
+    assert (await money.set_budget(stage.runtime, stage.ada, "default", 60))["id"] == NEXT
