@@ -68,7 +68,7 @@ def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
     if call.declared_risk is not None:
         risk = Risk(call.declared_risk)
         return risk, f"`{call.tool}` declares itself {risk}"
-    if said := looks_red(call.tool, call.description, call.input_schema, call.hints):
+    if said := looks_red(call.tool, call.description, call.input_schema, call.hints, call.args):
         return Risk.RED, f"`{call.tool}` has no rule, and {said}"
     return Risk.YELLOW, f"`{call.tool}` has no rule: YELLOW"
 

@@ -46,7 +46,7 @@ class Kind:
 _COMMAND = frozenset(
     "command commands cmd cmds shell bash argv exec cmdline commandline powershell shellcommand terminal".split()
 )
-_CODE = frozenset("code script scripts program source snippet python expression".split())
+_CODE = frozenset("code script scripts program snippet python expression".split())
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
 _URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl src".split())
 _PATH = frozenset(
@@ -85,6 +85,8 @@ def of(key: str) -> int:
     ):  # fmt: skip
         if whole in names or last in names:
             out |= what
+    if whole == "source":
+        out |= Holds.CODE
     if "sql" in found:
         out |= Holds.SQL
     if last in ("query", "queries", "q", "input", "text", "request"):

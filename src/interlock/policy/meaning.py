@@ -20,7 +20,13 @@ _SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ks
 _PYTHON_NAMES = frozenset("python py python3 ipython jupyter".split())
 _OTHER_NAMES = frozenset("javascript js node nodejs typescript ts ruby perl php lua r go rust java".split())
 _WORD = re.compile(r"\s*[A-Za-z_]+\s*")
-_SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{1,20}:(?:[/\\]|\S+$)")
+_SCHEME = re.compile(
+    r"\s*(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}(?:[/?]\S*)?$|"
+    r"(?:javascript|vbscript|data|file|mailto|blob|jar|ldaps?|gopher|dict|smb|s?ftp|tel|sms|sip|view-source|about|chrome|"
+    r"https?|wss?|ssh|git|netdoc|phar|expect|intent|magnet|bitcoin|ethereum|jdbc):\S+$)",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
 _OPENINGS = ("{", "[", '"', " ", "\t", "\n", "\ufeff", "/", "~", ".", "\\")
 _SCALARS = frozenset((int, float, bool))
@@ -143,8 +149,16 @@ class _Look:
             self._address(key, text, what)
         if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
-        if what & Holds.ACT and verbs.asks_for_act(text) and not self.builtin:
+        if what & (Holds.ACT | Holds.METHOD) and not self.builtin and self._asks(key, text, what):
             self.add((kinds.ACTS,))
+
+    def _asks(self, key: str, text: str, what: int) -> bool:
+        """Whether an argument that chooses what to do asks for an act."""
+        if not what & Holds.ACT:
+            return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.asks_for_change(text)
+        if self.reads and verbs.is_weak_act_key(key):
+            return False
+        return verbs.asks_for_act(text) or (not what & Holds.COMMAND and verbs.asks_for_change(text))
 
     def _path(self, text: str, what: int) -> None:
         text = text.strip()
@@ -154,6 +168,10 @@ class _Look:
         self.add(paths.judge(text, writes=writes and bool(what & Holds.PATH), closed=False))
 
     def _commands(self, text: str, what: int, args: Mapping[str, Any]) -> None:
+        if what & Holds.CODE and what & Holds.PATH and _PLAIN.fullmatch(text):
+            what &= ~Holds.CODE
+        if what & (Holds.MAYBE_SQL | Holds.BODY | Holds.SQL) and not self.builtin and verbs.mutates(text):
+            self.add((kinds.ACTS,))
         if what & Holds.COMMAND:
             self._command(text)
         elif what & Holds.CODE and not self.kind & Kind.DATABASE:

@@ -32,6 +32,7 @@ _QUOTED = re.compile(r"(?<=[a-z(,] )\"[^\"]{1,80}\"|(?<=\()\"[^\"]{1,80}\"")
 _IDENTIFIER = re.compile(r"\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Za-z]\w*[a-z0-9][A-Z]\w*\b|`[^`]*`")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’]t\b)?|[,/&()]")
 _BELONGS = re.compile(r"^(?:note:? )?this (?:tool|function|api) (?:belongs to|is part of)[^.]*", re.IGNORECASE)
+_HEADING = re.compile(r"\b(?:tool|function|api) description\s*:", re.IGNORECASE)
 _METHOD = re.compile(
     r"\b(POST|PUT|PATCH|DELETE)\b(?=[^.]{0,40}\b(?:[Rr]equests?|endpoint|HTTP|REST|API|url|URL|website|site|server|data|body)\b)"
 )
@@ -122,7 +123,7 @@ def read_prose(text: str) -> Prose:
     advice: tuple[str, str] | None = None
     reading: bool | None = None
     for number, tokens in enumerate(_sentences(_BELONGS.sub("", text[:_LONGEST], count=1))):
-        if tokens[-1] == "description" and len(tokens) < 3:
+        if tokens == ["description"]:
             reading = None
             continue
         found, reads = _judge(tokens, first=reading is None)
@@ -139,7 +140,9 @@ def read_prose(text: str) -> Prose:
 
 def _sentences(text: str) -> Iterator[list[str]]:
     """The words of each sentence; names of other tools and quoted ones are taken for one word that says nothing."""
-    for sentence in _SENTENCE.split(_QUOTED.sub(" identifier ", _SHORT.sub(", ", fold(text)))):
+    for sentence in _SENTENCE.split(
+        _QUOTED.sub(" identifier ", _SHORT.sub(", ", _HEADING.sub(". Description. ", fold(text))))
+    ):
         whole = _IDENTIFIER.sub(
             lambda found: "identifier" if found.start() else found.group().replace("_", " "), sentence
         )

@@ -3,6 +3,7 @@
 What a tool says of itself as a whole is judged by `words`.
 """
 
+import re
 from functools import lru_cache
 
 from interlock.policy.folding import fold
@@ -33,8 +34,16 @@ _ASKS = frozenset(
     "overwrite checkout submit tweet announce".split()
 )
 _ACT_KEYS = frozenset(
-    "action actions operation operations op verb act intent event_type operationtype command commands cmd task".split()
+    "action actions operation operations op verb act intent event_type operationtype command commands cmd task "
+    "actiontype subcommand actionname operationname apiname tool toolname function functionname".split()
 )
+_WEAK_KEYS = frozenset("intent task tool toolname function functionname apiname actionname".split())
+_CHANGED = frozenset(
+    "update change set patch put store import move copy mark label tag link complete close apply fork join leave like "
+    "comment rate vote sync schedule setup confirm reset drop post upload push start stop run trigger request "
+    "clear resume pause".split()
+)
+_MUTATION = re.compile(r"(?:^|[}\s])mutation\b\s*\w*\s*(?:\([^)]{0,2000}\)\s*)?(?:@\w+[^{]{0,200})?\{", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -57,6 +66,27 @@ def asks_for_act(text: str) -> bool:
         if read_name(each).says is Says.ACTS or (words(each)[:1] or ("",))[0] in _ASKS:
             return True
     return False
+
+
+@lru_cache(maxsize=4096)
+def asks_for_change(text: str) -> bool:
+    """Whether the value of an argument such as `operation` is a word for changing anything: `update`, `PUT`."""
+    plain = fold(text).lower()
+    found = words(plain[:60])
+    if not 0 < len(found) < 4 or len(plain) > 60:
+        return False
+    return found[0] in _CHANGED or read_name(plain).says is Says.ACTS
+
+
+def mutates(text: str) -> bool:
+    """Whether a text holds a GraphQL operation that changes something."""
+    return "{" in text and _MUTATION.search(text[:20_000]) is not None
+
+
+@lru_cache(maxsize=4096)
+def is_weak_act_key(key: str) -> bool:
+    """Whether what an argument of that name says may be what a tool that reads is asked about: `tool`, `intent`."""
+    return "".join(words(fold(key))) in _WEAK_KEYS
 
 
 @lru_cache(maxsize=4096)

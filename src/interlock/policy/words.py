@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interlock.policy import vocabulary as v
+from interlock.policy.choices import chooses, chosen
 from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
 from interlock.policy.prose import Prose, read_prose
 from interlock.policy.spelling import parts
@@ -22,7 +23,7 @@ _CHOICES = frozenset("action actions operation op method mode command cmd verb d
 _FIELD_NOUNS = v.ABOUT | frozenset(
     "key token mask by at from until since period fields field window flag format path url uri".split()
 )
-_seen: dict[tuple[str, str, int, int], tuple[Any, Any, str | None]] = {}
+_seen: dict[tuple[str, str, int, int, tuple[tuple[str, str], ...]], tuple[Any, Any, str | None]] = {}
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -32,18 +33,31 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def looks_red(
-    name: str, description: str = "", schema: Any = None, hints: Mapping[str, Any] | None = None
+    name: str, description: str = "", schema: Any = None, hints: Mapping[str, Any] | None = None, args: Any = None
 ) -> str | None:
     """Why a tool looks RED by its own words, such as "its name says that it sends (`send`)"; None where it does not.
 
     A name that leads with a verb of reading makes what follows a noun; a description that acts is heard all the same.
-    Annotations only raise. What was said of the same tool is remembered. Source: row C1.
+    Annotations only raise. Of a tool that does many things, what `args` do not choose does not count. What was said of
+    the same tool is remembered. Source: row C1.
     """
     hints = hints or None
-    key = (name, description, id(schema), id(hints))
+    said = _said_before(name, description, schema, hints, ())
+    if said is None or not (choices := chooses(args)):
+        return said
+    return _said_before(name, description, schema, hints, choices)
+
+
+def _said_before(
+    name: str, description: str, schema: Any, hints: Mapping[str, Any] | None, choices: tuple[tuple[str, str], ...]
+) -> str | None:
+    key = (name, description, id(schema), id(hints), choices)
     if (known := _seen.get(key)) is not None:
         return known[2]
-    said = _judge(name, description, schema, hints or {})
+    kept = chosen(name, description, schema, choices) if choices else None
+    if choices and kept is None:
+        return _said_before(name, description, schema, hints, ())
+    said = _judge(*(kept or (name, description, schema)), hints or {})
     if len(_seen) >= _MOST:
         _seen.clear()
     _seen[key] = (schema, hints, said)
