@@ -13,6 +13,7 @@ from interlock.store import approvals as approval_store
 from interlock.store import audit, counts, shortfalls, squad
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
+from interlock.store.errors import StoreUnavailable
 from interlock.store.tx import Tx
 
 
@@ -50,6 +51,8 @@ class Progress:
 
 LOOK_S = 0.2
 """How often one who follows a mission looks."""
+SAT_OUT_S = 10.0
+"""How long one who follows a mission looks again where the database cannot be asked just now."""
 
 
 async def follow(
@@ -57,13 +60,23 @@ async def follow(
 ) -> AsyncGenerator[Progress, None]:
     """Where a mission stands, at every look, with what has happened since the one before; ends when the caller leaves.
 
-    `while_waiting` is called before each look and may raise.
+    `while_waiting` is called before each look and may raise. Raises StoreUnavailable where the database cannot be asked
+    for ten seconds, and at once where waiting would not help.
     """
+    silent_since: float | None = None
     while True:
         while_waiting()
-        found = await progress(office, mission_id, after=after)
-        yield found
-        after = found.seen
+        try:
+            found = await progress(office, mission_id, after=after)
+        except StoreUnavailable as error:
+            now = office.clock.monotonic()
+            silent_since = now if silent_since is None else silent_since
+            if error.is_final or now - silent_since >= SAT_OUT_S:
+                raise
+        else:
+            silent_since = None
+            yield found
+            after = found.seen
         await asyncio.sleep(LOOK_S)
 
 

@@ -79,31 +79,35 @@ async def sweep(runtime: Runtime) -> Forgotten:
     On PostgreSQL it also makes the parts of the next months, and drops old ones whole where nothing in them is kept.
     """
     now, keep = runtime.clock.now(), runtime.settings.keep
-    await runtime.store.write(partitions.ensure, now)
+    await _by_month(runtime, partitions.ensure, now)
     bites = Bites(most=500)
     runs = activities = 0
     months: list[str] = []
     cut = cut_of(runtime, now)
     if cut is not None:
         runs = await _mark_runs(runtime, cut, bites)
-        months += await _drop_months(runtime, max(cut.before, cut.before_chat))
+        months += await _by_month(runtime, retention.drop_month, max(cut.before, cut.before_chat))
         await _empty_runs(runtime, bites)
     if keep.activities_days is not None:
         before = now - timedelta(days=keep.activities_days)
         activities = await _forget_activities(runtime, before, bites)
-        months += await _drop_months(runtime, before)
+        months += await _by_month(runtime, retention.drop_month, before)
     return Forgotten(runs, activities, tuple(months), bites.longest_s)
 
 
-async def _drop_months(runtime: Runtime, before: datetime) -> list[str]:
-    """Whole months, unless somebody reads them just now: then the next day's job does it."""
+async def _by_month(
+    runtime: Runtime, unit: Callable[Concatenate[Tx, P], str | None], *args: P.args, **kwargs: P.kwargs
+) -> list[str]:
+    """Makes or drops whole months one by one, unless somebody reads there just now: then the next day's job does it."""
+    done: list[str] = []
     try:
-        return await runtime.store.write(retention.drop_months, before)
+        while (name := await runtime.store.write(unit, *args, **kwargs)) is not None:
+            done.append(name)
     except LeadershipLost:
         raise
     except Exception as error:  # noqa: BLE001 (whatever stands in the way, tomorrow is early enough)
-        _log.info("no old months are dropped today: %s: %s", type(error).__name__, error)
-        return []
+        _log.info("the months of the record stay as they are today: %s: %s", type(error).__name__, error)
+    return done
 
 
 def cut_of(runtime: Runtime, now: datetime) -> Cut | None:
@@ -192,7 +196,8 @@ def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
         (pruning.CHECKPOINT_WRITES, MACHINE_DAYS), (pruning.PUT_AWAY_MEMORIES, RECORD_DAYS),
     )  # fmt: skip
     in_rooms = () if said is None else ((pruning.ROOM_MESSAGES, said), (pruning.CONVERSATIONS_KEPT, said))
-    versions = () if files is None else ((pruning.FILE_VERSIONS, files),)
+    of_runs = (pruning.FILE_VERSIONS, pruning.EARLIER_CHECKS, pruning.WORDS_OF_CHECKS)
+    versions = () if files is None else tuple((kind, files) for kind in of_runs)
     return (*always, *in_rooms, *versions, (pruning.UNUSED_BLOBS, BLOB_DAYS))
 
 

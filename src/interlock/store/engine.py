@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from interlock.core.telemetry import SILENT, Telemetry
-from interlock.store.errors import StoreUnavailable
+from interlock.store.errors import StoreClosed, StoreUnavailable
 from interlock.store.postgres import PostgresDriver
 from interlock.store.silence import guard
 from interlock.store.sqlite import SqliteDriver
@@ -136,11 +136,11 @@ class Store:
         Raises whatever the unit raises, and StoreUnavailable.
         """
         if self._closed:
-            raise StoreUnavailable("the store is closed")
+            raise StoreClosed
         await self._room.acquire()
         if self._closed:
             self._room.release()
-            raise StoreUnavailable("the store is closed")
+            raise StoreClosed
         if not self.telemetry.listens:
             try:
                 found: T = await self._writer.submit((unit, args, kwargs))
@@ -158,7 +158,7 @@ class Store:
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Runs a function that only reads, over one snapshot, beside the writer."""
         if self._closed:
-            raise StoreUnavailable("the store is closed")
+            raise StoreClosed
         if getattr(fn, "small", False) and self._writer.is_free:
             found: T = self._writer.read((fn, args, kwargs))
             return found

@@ -12,6 +12,18 @@ class StoreError(InterlockError):
 class StoreUnavailable(StoreError):
     """The database cannot be used now: locked, full, read-only, unreachable."""
 
+    is_final = False
+    """Whether it is of no use to try again by and by."""
+
+
+class StoreClosed(StoreUnavailable):
+    """This process has closed the database, for good."""
+
+    is_final = True
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed")
+
 
 class StoreGone(StoreError):
     """The database's file was deleted or replaced while it was open; what is written to it now, nobody will see."""

@@ -23,9 +23,10 @@ _PARTS = sa.text(
     " JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass(:parent) ORDER BY c.relname"
 ).columns(relname=sa.String(), bound=sa.String())
 _BOUNDS = re.compile(r"FROM \((?:MINVALUE|'(?P<start>[^']+)')\) TO \('(?P<stop>[^']+)'\)")
-_FOREIGN = (
-    "ALTER TABLE {part} ADD CONSTRAINT fk_{name}_run_id FOREIGN KEY (run_id) REFERENCES runs (id) ON DELETE CASCADE"
-)
+LOCK_S = 0.02
+"""How long a change of tables waits for the lock that keeps everybody else out: all who come after it wait behind it. A
+unit that has to give way is tried again."""
+SHORT_WAIT = sa.text(f"SET LOCAL lock_timeout = '{LOCK_S * 1000:.0f}ms'")
 _MOVE = (
     "WITH later AS (DELETE FROM {name}_default WHERE created_at >= '{start}' AND created_at < '{stop}' RETURNING *)"
     " INSERT INTO {part} SELECT * FROM later"
@@ -51,28 +52,28 @@ def partitions(tx: Tx, name: str) -> list[Partition]:
     return sorted(parts, key=lambda part: part.stop)
 
 
-def ensure(tx: Tx, now: datetime, months: int = MONTHS_AHEAD) -> list[str]:
-    """Makes the parts of this month and of the `months` after it that are missing; returns their names.
+def ensure(tx: Tx, now: datetime, months: int = MONTHS_AHEAD) -> str | None:
+    """Makes the first part of this month and of the `months` after it that is missing, if any; returns its name.
 
-    Rows that had fallen into the default part meanwhile are moved to where they belong.
+    Rows that had fallen into the default part meanwhile are moved to where they belong. One part at a time, since
+    nobody reads the table from when it gets one until the commit.
     """
-    made = []
     for name in TABLES if tx.dialect == "postgresql" else ():
         there = partitions(tx, name)
         for start, stop in _months(now, months + 1):
-            if any((part.start is None or part.start <= start) and stop <= part.stop for part in there):
-                continue
-            made.append(_make(tx, name, start, stop))
-    return made
+            if not any((part.start is None or part.start <= start) and stop <= part.stop for part in there):
+                return _make(tx, name, start, stop)
+    return None
 
 
 def _make(tx: Tx, name: str, start: datetime, stop: datetime) -> str:
+    """INVARIANT: the part is given no key to `runs` of its own: to replace it by the table's, PostgreSQL would keep
+    everybody out of `runs`, also those who only read.
+    """
     part = f"{name}_{start:%Y_%m}"
     words = {"name": name, "part": part, "start": start.isoformat(), "stop": stop.isoformat()}
-    statements = ["CREATE TABLE {part} (LIKE {name} INCLUDING ALL)", _MOVE, _ATTACH]
-    if name in OF_RUNS:
-        statements.insert(1, _FOREIGN)
-    for statement in statements:
+    tx.run(SHORT_WAIT)
+    for statement in ("CREATE TABLE {part} (LIKE {name} INCLUDING ALL)", _MOVE, _ATTACH):
         tx.run(_literal(statement.format(**words)))
     return part
 

@@ -31,7 +31,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 1.0
 LOCK_TIMEOUT_MS = 100
 """Short of `deadlock_timeout`, so that two groups that wait for each other are told apart at once."""
 PATIENCE_S = 5.0
-"""How long a unit waits for rows that another process has locked."""
+"""How long a unit waits for rows, and a read for tables, that another process has locked."""
 CONNECT_S = 10
 STANDSTILL_MS = 20_000
 """After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
@@ -141,22 +141,29 @@ class PostgresDriver:
         return PipelinedTx(Wire(self.connect(), prepares=not self.pooled), self.statements)
 
     def read(self, tx: PipelinedTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`fn(tx, …)` over one snapshot that cannot write; a lost connection is replaced once."""
+        """`fn(tx, …)` over one snapshot that cannot write; a lost connection is replaced once.
+
+        It waits for a table that is being changed as long as a unit does for rows.
+        """
         import psycopg
 
-        for last in (False, True):
+        is_anew, give_up_at = False, monotonic() + self.patience_s
+        while True:
             try:
                 if tx.connection.closed:
                     tx.over(Wire(self.connect(), prepares=not self.pooled))
                 self._reading[tx] = monotonic()
                 return self._look(tx, fn, args, kwargs)
+            except psycopg.errors.LockNotAvailable as error:
+                if monotonic() >= give_up_at:
+                    raise StoreUnavailable(f"PostgreSQL did not answer: {first_line(error)}: try again") from error
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
-                if last:
+                if is_anew:
                     raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}") from error
+                is_anew = True
             finally:
                 self._reading.pop(tx, None)
-        raise AssertionError("unreachable")
 
     def _look(self, tx: PipelinedTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         import psycopg

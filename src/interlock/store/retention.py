@@ -20,11 +20,11 @@ from interlock.state_machine.table import TERMINAL
 from interlock.store import audit, chain, partitions, seals
 from interlock.store.audit import ACTIVITIES
 from interlock.store.chain import Keyring
-from interlock.store.schema import Approval, LedgerEntry, Run, RunMessage, RunStep, Task, ToolCall, table
+from interlock.store.schema import Approval, LedgerEntry, Run, RunMessage, RunStep, Task, ToolCall, Vote, table
 from interlock.store.tx import Tx
 
 RUNS, STEPS, MESSAGES, CALLS = table(Run), table(RunStep), table(RunMessage), table(ToolCall)
-APPROVALS, LEDGER, TASKS = table(Approval), table(LedgerEntry), table(Task)
+APPROVALS, LEDGER, TASKS, VOTES = table(Approval), table(LedgerEntry), table(Task), table(Vote)
 _r, _s, _m, _c, _ap, _l, _t, _a = (
     RUNS.c, STEPS.c, MESSAGES.c, CALLS.c, APPROVALS.c, LEDGER.c, TASKS.c, ACTIVITIES.c,
 )  # fmt: skip
@@ -85,6 +85,7 @@ _STRIP = (
     )
     .values(args=sa.null(), raw_args=None, result=None)
 )
+_VOTE = sa.update(VOTES).where(VOTES.c.run_id == b("run_"), VOTES.c.reason != "").values(reason="")
 _MARKED = sa.select(_r.payload).where(_r.id == b("run_"))
 _SET = (
     sa.update(RUNS)
@@ -132,7 +133,8 @@ def _eligible(tx: Tx, run_id: str, cut: Cut) -> Any | None:
 
 def mark(tx: Tx, run_id: str, cut: Cut, most: int, now: datetime) -> bool:
     """Lets the bodies of up to `most` calls of a run go; says whether all are gone. Then the run is marked, and its
-    words go: the row stays with its totals and what it came to, but for the reply of a conversation.
+    words go: the row stays with its totals and what it came to, but for the reply of a conversation and the reason of
+    a vote.
     """
     row = _eligible(tx, run_id, cut)
     return row is None or MARK in row.payload or let_go(tx, row, most, now)
@@ -143,6 +145,7 @@ def let_go(tx: Tx, row: Any, most: int, now: datetime) -> bool:
     if tx.count(_STRIP, {"run_": row.id, "most": most}) == most:
         return False
     kept = {name: value for name, value in row.payload.items() if name not in WORDS}
+    tx.run(_VOTE, {"run_": row.id})
     tx.run(_SET, {"run_": row.id, "what": {**kept, MARK: now.astimezone(UTC).isoformat()}})
     return True
 
@@ -230,25 +233,22 @@ def _moment(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def drop_months(tx: Tx, before: datetime) -> list[str]:
-    """Drops the monthly parts that hold nothing but what was marked as forgotten, or nothing; returns their names.
+def drop_month(tx: Tx, before: datetime) -> str | None:
+    """Drops a monthly part that holds nothing but what was marked as forgotten, or nothing; returns its name, or None.
 
-    Only PostgreSQL has such parts. A part that somebody is reading stays until the next time.
+    Only PostgreSQL has such parts. One at a time: nobody reads the table from then until the commit. Raises what the
+    database says of a part that somebody is reading: it stays until the next time.
     """
-    if tx.dialect != "postgresql":
-        return []
-    tx.run(_LOCK_TIMEOUT)
-    dropped = []
-    for name in partitions.TABLES:
+    for name in partitions.TABLES if tx.dialect == "postgresql" else ():
         for part in partitions.partitions(tx, name):
             kept = _IS_KEPT if name in partitions.OF_RUNS else _HAS_ROWS
             if part.stop <= before and not tx.rows(sa.text(kept.format(part=part.name)).columns(n=sa.Integer())):
+                tx.run(partitions.SHORT_WAIT)
                 tx.run(sa.text(f"DROP TABLE {part.name}"))
-                dropped.append(part.name)
-    return dropped
+                return part.name
+    return None
 
 
-_LOCK_TIMEOUT = sa.text("SET LOCAL lock_timeout = '500ms'")
 _HAS_ROWS = "SELECT 1 AS n FROM {part} LIMIT 1"
 _IS_KEPT = (
     "SELECT 1 AS n FROM {part} p LEFT JOIN runs r ON r.id = p.run_id"
