@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from interlock.policy import kinds, particular, paths, programs, python_code, shell
+from interlock.policy import globs, kinds, options, particular, paths, programs, python_code, recipes, services, shell
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import by
@@ -17,31 +17,20 @@ from interlock.policy.shell import UNKNOWN, Command, Unreadable
 
 DEEPEST = 5
 _STANDARD = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/", "/usr/games/")
-_DANGEROUS_VARIABLES = frozenset(
-    "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV IFS PYTHONSTARTUP "
-    "PYTHONINSPECT PERL5OPT RUBYOPT NODE_OPTIONS JAVA_TOOL_OPTIONS SHELLOPTS BASHOPTS PS4 LESSOPEN "
-    "LESSCLOSE GIT_EXEC_PATH GIT_CONFIG_GLOBAL GCONV_PATH".split()
-)
-_PROGRAM_VARIABLES = re.compile(
-    r"GIT_\w*(?:COMMAND|EDITOR|DIFF|SSH|ASKPASS)|\w*PAGER|EDITOR|VISUAL|PROMPT_COMMAND|BROWSER"
-)
 _RISKY_CODE = re.compile(
     r"system|exec|`|open|unlink|socket|require|import|eval|spawn|fork|popen|process|child|fetch|http|file|\bio\b|rmdir|"
     r"mkdir|rename|kill|chmod|chown|send|net|%x|const_|instance_|function|constructor|globalthis|qx|<>|\buse\b|load|dir\b|"
-    r"\$env|getenv|\bENV\b|passthru|proc_|curl|write|syscall|::",
+    r"\$env|getenv|\bENV\b|passthru|proc_|curl|write|syscall|::|remove|\brm\s*\(|delete|\bdofile|\binput\b|shell|truncate|symlink",
     re.IGNORECASE,
 )
 _VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
-_MODULES = frozenset(
-    "pytest unittest doctest venv virtualenv json.tool timeit compileall py_compile cprofile profile trace "
-    "dis tokenize ast ensurepip calendar this black mypy ruff flake8 isort pylint build sphinx coverage "
-    "site platform sysconfig zipfile tarfile gzip base64 inspect pydoc tabnanny pip".split()
+_FILLED = re.compile(r"(?:^|[;&|(`\n])\s*(?:\{\}|%)(?=\s|$|[;&|])")
+"""A placeholder that would become a program."""
+_PLACES = frozenset(("PWD", "OLDPWD"))
+_EVALUATING = frozenset(
+    "let test [ [[ printf read declare typeset local export readonly unset mapfile readarray wait getopts".split()
 )
-_BAD_MODULES = frozenset(
-    "http http.server smtpd smtplib ftplib telnetlib socketserver webbrowser twine socket ssl urllib "
-    "asyncio xmlrpc aiosmtpd pyftpdlib imaplib poplib nntplib awscli antigravity".split()
-)
-_WORLD = re.compile(r"0?[0-7]?[0-7]{0,2}[2367]|0?[4-7][0-7]{3}|(?:[ugoa,]*[oa]?[+=][rwxX]*)")
+"""Commands that evaluate the index of an array in their words once more."""
 _SUSPECT_GLOB = re.compile(r"[*?\[{]")
 
 
@@ -59,6 +48,10 @@ class Script(Report):
     def own_script(self, path: str, depth: int) -> None:
         """Judges the running of a file."""
         _own_script(path, self, depth)
+
+    def own_python(self, path: str, depth: int) -> None:
+        """Judges the running of a Python file."""
+        _own_script(path, self, depth, python=True)
 
     def fed(self, command: Command) -> str | None:
         """The text that a command reads; None, with a finding, where it cannot be told."""
@@ -107,24 +100,36 @@ def _command(command: Command, report: "Script", depth: int) -> None:
         _variable(name, value, report, depth)
     for operator, target in command.redirects:
         report.redirect(command, operator, target)
-    if command.inner or command.words[:1] not in (("echo",), ("printf",)):
-        report.touches(command.words)
-    if any(names_secret(name, particular.SOME_VALUE) for name in command.reads):
+    words = command.words
+    if command.inner or words[:1] not in (("echo",), ("printf",)):
+        report.touches(words)
+        if globs.may_name_secret(command.globs, words[:1]):
+            report.add(kinds.READS_SECRETS)
+        if command.text_in is not None and len(command.text_in) < 200:
+            report.touches(("", *command.text_in.split()[:20]))
+    if any(name not in _PLACES and names_secret(name, particular.SOME_VALUE) for name in command.reads):
         report.add(kinds.READS_SECRETS)
-    if "IFS" in command.reads:
+    if command.decodes or "@P" in command.reads or ("IFS" in command.reads and words):
         report.add(kinds.HIDDEN)
-    if command.words:
-        if command.in_function is not None and fold(command.words[0]) == command.in_function:
+    if words and words[0] in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in words[1:]):
+        report.add(kinds.HIDDEN)
+    if words and words[0] != "for":
+        if command.in_function is not None and fold(words[0]) == command.in_function:
             report.add(by(kinds.DESTROYS, "a function that calls itself"))
             return
-        _run(command, command.words, report, depth)
+        _run(command, words, report, depth)
 
 
 def _variable(name: str, value: str, report: "Script", depth: int) -> None:
-    if name in _DANGEROUS_VARIABLES:
-        report.add(kinds.HIDDEN)
-    elif _PROGRAM_VARIABLES.fullmatch(name):
+    raised, is_program = options.judge_variable(name, value)
+    if raised is not None:
+        report.add(raised)
+    if is_program and value.strip():
         _script(value, report, depth + 1)
+    if name == "IFS" and any(letter.isalnum() for letter in value):
+        report.add(kinds.HIDDEN)
+    if "[" in value and ("$(" in value or "`" in value):
+        report.add(kinds.HIDDEN)
     if paths.touches_secret(value):
         report.add(kinds.READS_SECRETS)
 
@@ -152,12 +157,32 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
             if name in programs.AS_ANOTHER:
                 report.add(by(kinds.ACCESS, name))
             words = _inside(name, words[1:], report, depth)
+            if name in ("xargs", "parallel"):
+                words = _with_what_feeds(name, words, command, report)
             continue
         break
     else:
         report.add(kinds.HIDDEN)
         return
     _program(name, standard, words, command, report, depth)
+
+
+def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: "Script") -> Sequence[str]:
+    """The words of a program with those that it is fed, as far as the script says them."""
+    fed = command.text_in if command.text_in is not None else said(command.fed_by) if command.fed_by else None
+    if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in shell.DECODERS:
+        report.add(kinds.HIDDEN)
+    if not words:
+        if name == "parallel" and fed is None:
+            report.add(kinds.HIDDEN)
+        elif name == "parallel" and fed is not None:
+            return ("sh", "-c", fed)
+        return ()
+    if _name_of(words[0])[0] in programs.SHELLS and len(words) == 1:
+        report.add(kinds.HIDDEN)
+    if _name_of(words[0])[0] in programs.SHELLS and any(_FILLED.search(word) for word in words[1:]):
+        report.add(kinds.HIDDEN)
+    return words if fed is None else (*words, *fed.split()[:50])
 
 
 def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
@@ -176,6 +201,9 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
             continue
         if word.startswith("-") and len(word) > 1:
             rest.pop(0)
+            report.add(*options.judge(name, (word, *rest[:1])))
+            if name == "flock" and word in ("-c", "--command") and rest:
+                _script(rest[0], report, depth + 1)
             if word == "--":
                 break
             if not word.startswith("--") and word[-1] in takes and len(word) == 2 and rest:
@@ -213,11 +241,17 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
 
 def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     args = words[1:]
+    report.add(*options.judge(name, args))
+    if report.written and recipes.concerns(name):
+        recipes.judge(name, report)
     if (special := particular.SPECIAL.get(name)) is not None:
         special(args, command, report, depth)
         return
     if (sure := programs.SURE.get(name)) is not None:
         if len(args) == 1 and args[0] in particular.ASKS:
+            return
+        if services.knows(name) and services.reads(name, args):
+            report.add(by(kinds.READS_ELSEWHERE, name))
             return
         report.add(by(sure, name))
     elif name in programs.SHELLS:
@@ -227,15 +261,18 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
     elif name in programs.SUBCOMMANDS:
         particular.subcommands(name, args, command, report, depth)
     elif name in programs.RUNS_TARGETS:
-        particular.targets(args, report)
+        particular.targets(name, args, report, depth)
     elif name in programs.HARMLESS:
         particular.harmless(name, args, command, report)
     elif words[0] in report.functions:
-        return
+        if any(paths.is_system(arg) for arg in args):
+            report.add(kinds.OUTSIDE_WORKSPACE)
     elif not standard:
         _own_script(words[0], report, depth)
     elif name.startswith(("mkfs.", "mount.", "systemd-")):
         report.add(kinds.DESTROYS)
+    elif services.asks_unknown(name, args):
+        report.add(kinds.ASKS_UNKNOWN)
     else:
         report.add(kinds.UNKNOWN_PROGRAM)
 
@@ -311,7 +348,7 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
     while rest and rest[0].startswith("-") and rest[0] != "-":
         option = rest.pop(0)
         if python and option.startswith("-m"):
-            _module(option[2:] or (rest.pop(0) if rest else ""), rest, command, report, depth)
+            recipes.module(option[2:] or (rest.pop(0) if rest else ""), rest, command, report, depth)
             return
         letters = option[1:] if not option.startswith("--") else ""
         if not python and (
@@ -349,13 +386,3 @@ def _code(python: bool, code: str) -> tuple[Raised, ...]:
     if python:
         return python_code.judge(code)
     return (kinds.HIDDEN,) if len(code) > 400 or _RISKY_CODE.search(code) else ()
-
-
-def _module(module: str, rest: Sequence[str], command: Command, report: "Script", depth: int) -> None:
-    name = module.lower()
-    if name == "pip":
-        particular.subcommands("pip", rest, command, report, depth)
-    elif name in _BAD_MODULES or name.partition(".")[0] in _BAD_MODULES:
-        report.add(kinds.LEAVES)
-    elif UNKNOWN in name or (report.away and name not in _MODULES):
-        report.add(kinds.HIDDEN)

@@ -22,7 +22,11 @@ _HARMLESS = LOCAL | frozenset(
     "update-index read-tree write-tree submodule lfs".split()
 )
 _BRINGS_IN = frozenset("fetch pull clone ls-remote".split())
-_RUNNING = ("--open-files-in-pager", "--exec=", "--upload-pack", "--receive-pack", "--ext-diff")
+_RUNNING = (
+    "--open-f", "--exec=", "--upload-p", "--receive-p", "--ext-d", "--templ", "--unsafe-p", "--textconv", "--tool=",
+)  # fmt: skip
+_QUIET_VALUES = frozenset(("cat", "less", "", "false", "true", "never", "/dev/null", "0", "1"))
+_FILE = re.compile(r"[\w./-]*\.[a-z][a-z0-9]{0,4}")
 _VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env".split())
 _RUNS = re.compile(
     r"^(?:core\.(?:sshcommand|pager|editor|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|alias\..*|pager\..*|"
@@ -39,19 +43,23 @@ def _options(rest: list[str]) -> list[Raised]:
         option = rest.pop(0)
         if option in ("--version", "--help", "-h", "--no-pager", "-p", "--paginate", "--bare", "--no-optional-locks"):
             continue
-        value = rest.pop(0) if option in _VALUED and rest else option.partition("=")[2]
-        if option in ("-c", "--config-env") or option.startswith("--exec-path="):
-            if _RUNS.match(value.partition("=")[0]) and value.partition("=")[2] not in (
-                "cat",
-                "less",
-                "",
-                "false",
-                "true",
-            ):
+        name, has_value, value = option.partition("=")
+        if not has_value:
+            value = rest.pop(0) if option in _VALUED and rest else ""
+        if name in ("-c", "--config-env"):
+            key, _, setting = value.partition("=")
+            if _RUNS.match(key) and (name != "-c" or setting not in _QUIET_VALUES):
                 found.append(kinds.HIDDEN)
-        elif option == "-C" and paths.is_outside(value):
-            found.append(kinds.OUTSIDE_WORKSPACE)
+        elif name == "--exec-path" and value:
+            found.append(kinds.HIDDEN)
+        elif name in ("-C", "--git-dir", "--work-tree") and (paths.is_outside(value) or _is_open(value)):
+            found.append(kinds.OUTSIDE_WORKSPACE if name != "--git-dir" else kinds.HIDDEN)
     return found
+
+
+def _is_open(path: str) -> bool:
+    """Whether anybody may have put a repository there, with programs in its settings."""
+    return paths.plain(path).startswith(("/tmp/", "/var/tmp/", "/dev/"))
 
 
 def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
@@ -64,8 +72,11 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
     command, rest = rest[0].lower(), rest[1:]
     if command in _BRINGS_IN:
         found.append(by(kinds.INSTALLS, "git"))
-        if any(arg.startswith(("ext::", "fd::", "--upload-pack", "-u", "--config")) for arg in rest):
+        if any(arg.startswith(("ext::", "fd::", "--upload-p", "-u", "--config", "-c", "--templ")) for arg in rest):
             found.append(kinds.HIDDEN)
+        if command == "clone":
+            targets = [arg for arg in rest if not arg.startswith("-")][1:]
+            found += [kinds.OUTSIDE_WORKSPACE for target in targets if paths.is_outside(target)]
         return found, runs
     if command not in _HARMLESS:
         known = command in (
@@ -85,10 +96,12 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
         command == "grep" and any(arg.startswith("-O") for arg in rest)
     ):
         found.append(kinds.HIDDEN)
-    if any(
-        arg.startswith(("--directory=", "--output=", "-o/")) and paths.is_outside(arg.partition("=")[2]) for arg in rest
-    ):
-        found.append(kinds.OUTSIDE_WORKSPACE)
+    for target in _written(command, rest):
+        if paths.is_outside(target):
+            found.append(kinds.OUTSIDE_WORKSPACE)
+        found += paths.written(target)
+    if command == "maintenance" and rest[:1] in (["start"], ["register"]):
+        found.append(by(kinds.ACCESS, "git"))
     if _loses(command, rest):
         found.append(by(kinds.DESTROYS, "git"))
     if command == "remote" and rest and rest[0] not in ("-v", "--verbose", "show", "get-url"):
@@ -102,6 +115,17 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
     if command in ("bisect", "rebase", "submodule", "difftool", "mergetool"):
         runs += _programs(command, rest)
     return found, runs
+
+
+def _written(command: str, rest: Sequence[str]) -> list[str]:
+    """Where a command writes by its options."""
+    out = [
+        arg.partition("=")[2] for arg in rest if arg.startswith(("--directory=", "--output=", "--output-directory="))
+    ]
+    out += [arg[2:] for arg in rest if command in ("format-patch", "archive") and arg.startswith("-o") and len(arg) > 2]
+    return out + [
+        b for a, b in itertools.pairwise(rest) if a in ("-o", "--directory", "--output", "--output-directory")
+    ]
 
 
 def _loses(command: str, rest: Sequence[str]) -> bool:
@@ -129,13 +153,20 @@ def _loses(command: str, rest: Sequence[str]) -> bool:
         return bool(rest) and rest[0] in ("expire", "delete")
     if command in ("checkout", "restore", "switch"):
         everything = "." in rest or "*" in rest or ":/" in rest
-        staged = command == "restore" and "--staged" in options and "--worktree" not in options
+        staged = command == "restore" and ("--staged" in options or "S" in short) and "--worktree" not in options
+        named = [arg for arg in rest if not arg.startswith("-")]
+        files = (
+            command == "checkout" and ("--" in rest or any(_FILE.fullmatch(arg) for arg in named))
+        ) or command == "restore"
+        everything |= bool(files and named and "b" not in short.lower())
         return "f" in short or "--force" in options or "--discard-changes" in options or (everything and not staged)
     if command == "worktree":
         return bool(rest) and rest[0] == "remove"
     if command == "rm":
         return "f" in short or "--force" in options
-    return command == "prune" or (command == "gc" and any(arg.startswith("--prune=") for arg in options))
+    return (command == "prune" and not {"-n", "--dry-run"} & options) or (
+        command == "gc" and any(arg.startswith("--prune=") for arg in options)
+    )
 
 
 def _config(rest: Sequence[str]) -> list[Raised]:

@@ -27,6 +27,8 @@ OUTSIDE_WORKSPACE = _red("outside-workspace", "it touches files outside the work
 BOOTSTRAP_FILE = _red("bootstrap-file", "it changes a file that instructs agents")
 STARTS_BY_ITSELF = _red("starts-by-itself", "it changes a file that runs or decides by itself")
 INSTALLS = _yellow("installs", "it fetches what others wrote")
+READS_ELSEWHERE = _yellow("reads-elsewhere", "it reads from a service elsewhere")
+ASKS_UNKNOWN = _yellow("asks-unknown", "it asks a program that is not known for something to read")
 GIT_LEAVES = _red("git-leaves", "it may leave the workspace")
 HTTP_WRITE = _red("http-write", "it writes to the outside")
 NOT_PUBLIC = _red("not-public", "its address is not a public page")
@@ -47,9 +49,9 @@ ACTS = _red("acts", "its arguments ask to send, pay, publish, share, book, delet
 
 KINDS: tuple[Raised, ...] = (
     UNREADABLE, HIDDEN, UNKNOWN_PROGRAM, LEAVES, DESTROYS, ACCESS, PAYS, READS_SECRETS, OUTSIDE_WORKSPACE,
-    BOOTSTRAP_FILE, STARTS_BY_ITSELF, INSTALLS, GIT_LEAVES, HTTP_WRITE, NOT_PUBLIC, CARRIES_OUT, BROWSER_ACTS,
-    DATABASE_WRITE, DATABASE_SCHEMA, DATABASE_DELETE, DATABASE_LEAVES, DATABASE_UNREADABLE, RECIPIENT, AMOUNT, BULK,
-    PRODUCTION, ACTS,
+    BOOTSTRAP_FILE, STARTS_BY_ITSELF, INSTALLS, READS_ELSEWHERE, ASKS_UNKNOWN, GIT_LEAVES, HTTP_WRITE, NOT_PUBLIC,
+    CARRIES_OUT, BROWSER_ACTS, DATABASE_WRITE, DATABASE_SCHEMA, DATABASE_DELETE, DATABASE_LEAVES, DATABASE_UNREADABLE,
+    RECIPIENT, AMOUNT, BULK, PRODUCTION, ACTS,
 )  # fmt: skip
 """Every kind, for the documentation."""
 

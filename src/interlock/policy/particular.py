@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import git, kinds, paths, programs, sql
+from interlock.policy import git, kinds, options, paths, programs, sed, services, sql
 from interlock.policy.kinds import by
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command
+from interlock.policy.starters import STARTERS
 from interlock.policy.verbs import asks_for_act
 
 if TYPE_CHECKING:
@@ -26,10 +27,21 @@ _RUNNING_OPTIONS = (
     "--to-command", "--checkpoint-action", "--use-compress", "--compress-prog", "--rsh", "-TT",
     "--unzip-command", "--pre",
 )  # fmt: skip
+_INSTALLERS = frozenset(("make", "gmake", "ninja", "meson"))
+_ODD = frozenset("m4 dc rename prename perl-rename file-rename split yq envsubst".split())
 SOME_VALUE = "a1b2" * 5
 """What a variable of a secret name might hold."""
-_AWK = re.compile(r"system\s*\(|getline|\|\s*&?\s*[\"'$a-z]|/inet|>\s*[\"$a-z]|@load|@include|ENVIRON", re.IGNORECASE)
-_SED = re.compile(r"(?:^|[;\n{}])\s*[0-9$,/~+]*\s*[erwRW]\b\s*\S|/[gpimI0-9]*[ew]\w*\s*(?:$|[;\n}]|\s\S)")
+_RENAMES = re.compile(
+    r"\b(?:unlink|system|exec|eval|open|require|use|qx|do)\b|`|;\s*\S|\(\?\??\{|@\{|^[^sy]*\(|[^\w\s][a-z]*e[a-z]*\s*$"
+)
+_AWK = re.compile(
+    r"system\s*\(|getline|(?<!\|)\|(?!\|)\s*&?\s*(?:\"\"|[$a-z(])|/inet|@load|@include|@\w+\s*\(|ENVIRON|"
+    r"\bprintf?\b[^;}\n]*>>?\s*(?!\"\")[$a-z(]",
+    re.IGNORECASE,
+)
+_AWK_TEXTS = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_AWK_PATTERNS = re.compile(r"(?<=[~({;,!&|\s])/(?:\\.|[^/\\\n])*/|^\s*/(?:\\.|[^/\\\n])*/")
+_AWK_WRITES = re.compile(r'\bprintf?\b[^;}\n]*>>?\s*"([^"\n]*)"')
 
 
 def harmless(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
@@ -43,19 +55,19 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
         and (not args or list(args) == ["-p"])
     ):
         script.add(by(kinds.READS_SECRETS, name))
+    elif name in _ODD:
+        _odd(name, args, command, script)
     elif name == "history" and any(arg.startswith(("-c", "-d")) for arg in args):
         script.add(by(kinds.DESTROYS, name))
     elif name in ("pg_dump", "mysqldump", "pg_dumpall") and any(arg.startswith(("-h", "--host")) for arg in args):
         script.add(by(kinds.LEAVES, name))
-    elif (
-        (name == "let" and any("$(" in arg or "`" in arg for arg in args))
-        or (name == "java" and any(REMOTE.match(arg) or arg.startswith(("/tmp", "-javaagent")) for arg in args))
-        or any(arg.startswith(_RUNNING_OPTIONS) for arg in args)
+    elif (name == "java" and any(arg.startswith("/tmp") for arg in args)) or any(
+        arg.startswith(_RUNNING_OPTIONS) for arg in args
     ):
         script.add(kinds.HIDDEN)
     elif name in programs.WRITERS:
         _file_writer(name, args, script)
-    elif (name == "hostname" and args and not args[0].startswith("-")) or (name == "date" and "-s" in args):
+    elif name == "hostname" and args and not args[0].startswith("-"):
         script.add(by(kinds.ACCESS, name))
     elif name in ("sort", "yq") or name in programs.HARMLESS:
         for number, arg in enumerate(args):
@@ -67,23 +79,47 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
                     script.add(kinds.HIDDEN)
 
 
-def _runs_more(name: str, args: Sequence[str]) -> bool:
-    """Whether the arguments of a harmless program make it run others."""
-    if name == "let":
-        return any("$(" in arg or "`" in arg for arg in args)
-    if name == "java" and any(REMOTE.match(arg) or arg.startswith(("/tmp", "-javaagent")) for arg in args):
-        return True
-    return any(arg.startswith(_RUNNING_OPTIONS) for arg in args)
+def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
+    """Judges what some arguments of a few programs would do."""
+    if name in ("m4", "dc"):
+        if command.fed_by is not None or command.text_in is not None:
+            text = script.fed(command)
+            script.add(*options.judge(name, (text,) if text is not None else ()))
+    elif name in ("rename", "prename", "perl-rename", "file-rename"):
+        expression = next((arg for arg in args if not arg.startswith("-")), "")
+        if _RENAMES.search(expression):
+            script.add(kinds.HIDDEN)
+        _file_writer(name, args, script)
+    elif name == "split":
+        _file_writer(name, args, script)
+        for before, arg in itertools.pairwise(("", *args)):
+            if arg.startswith("--fil") and "=" in arg:
+                script.script(arg.partition("=")[2], 2)
+            elif before.startswith("--fil") and "=" not in before:
+                script.script(arg, 2)
+    elif name == "yq":
+        for arg in args[1:] if any(re.match(r"-\w*i|--inplace", arg) for arg in args) else ():
+            script.writes(arg)
+    elif name == "envsubst" and any(names_secret(word, SOME_VALUE) for arg in args for word in re.findall(r"\w+", arg)):
+        script.add(kinds.READS_SECRETS)
 
 
 def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
     named = [arg for arg in args if not arg.startswith("-")]
     options = [arg for arg in args if arg.startswith("-")]
-    if name in ("tar", "unzip", "7z", "gzip", "patch"):
+    if name == "tar":
+        bundle = args[0] if args else ""
+        takes_out = "x" in bundle.partition("=")[0] or "--extract" in args
+        if takes_out and (re.fullmatch(r"-?[A-Za-z]*P[A-Za-z]*", bundle) or {"-P", "--absolute-names"} & set(args)):
+            script.add(kinds.OUTSIDE_WORKSPACE)
+        for arg in args:
+            if arg.startswith("--one-top-level="):
+                script.writes(arg.partition("=")[2])
+    if name in ("tar", "unzip", "7z", "gzip", "patch", "cpio"):
         for number, arg in enumerate(args):
-            if arg in ("-C", "-d", "--directory", "-I", "-F") and number + 1 < len(args):
-                script.add(kinds.HIDDEN) if arg in ("-I", "-F") and name == "tar" else script.writes(args[number + 1])
-            elif arg.startswith(("--directory=", "-C")):
+            if arg in ("-C", "-d", "-D", "--directory") and number + 1 < len(args):
+                script.writes(args[number + 1])
+            elif arg.startswith(("--directory=", "-C")) or (name == "7z" and arg.startswith("-o")):
                 script.writes(arg.partition("=")[2] or arg[2:])
         return
     if name == "rsync":
@@ -97,6 +133,8 @@ def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
     for number, arg in enumerate(args):
         if arg == "-t" and number + 1 < len(args):
             targets = [*targets, args[number + 1]]
+        elif arg.startswith("-t") and name in ("cp", "mv", "install", "ln"):
+            targets = [*targets, arg[2:]]
         elif arg.startswith("--target-directory="):
             targets = [*targets, arg.partition("=")[2]]
     for target in targets:
@@ -114,7 +152,12 @@ def _find(args: Sequence[str], command: Command, script: "Script", depth: int) -
         elif arg in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
             inner = list(args[number + 1 :])
             end = next((at for at, word in enumerate(inner) if word in (";", "+")), len(inner))
-            script.run(command, [word for word in inner[:end] if word != "{}"] or [UNKNOWN], depth + 1)
+            root = next((word for word in args[:1] if not word.startswith("-")), ".")
+            found = [UNKNOWN if "{}" in word and not at else word.replace("{}", f"{root}/found")
+                     for at, word in enumerate(inner[:end])]  # fmt: skip
+            if len(found) == 1 or "{}" not in inner[:end]:
+                found.append(f"{root}/found")
+            script.run(command, found, depth + 1)
             script.touches(args)
 
 
@@ -145,24 +188,66 @@ def _git(args: Sequence[str], command: Command, script: "Script", depth: int) ->
 
 
 def _awk(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    if any(_AWK.search(arg) for arg in args) or any(UNKNOWN in arg for arg in args[:1]):
+    for arg in args:
+        for target in _AWK_WRITES.findall(arg):
+            script.writes(target)
+            if target.startswith("|") or UNKNOWN in target:
+                script.add(kinds.HIDDEN)
+        plain = _AWK_PATTERNS.sub("", _AWK_TEXTS.sub('""', arg))
+        if _AWK.search(plain) or "/inet" in arg:
+            script.add(kinds.HIDDEN)
+    if any(UNKNOWN in arg for arg in args[:1]):
         script.add(kinds.HIDDEN)
+    for before, after in itertools.pairwise(args):
+        if before in ("-f", "--file"):
+            script.own_script(after, depth)
 
 
 def _sed(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    scripts = [arg for arg in args if not arg.startswith("-")]
-    if any(_SED.search(arg) for arg in scripts[:1]) or any(
-        _SED.search(b) for a, b in itertools.pairwise(args) if a == "-e"
-    ):
-        script.add(kinds.HIDDEN)
-    if any(arg.startswith(("-i", "--in-place")) or re.match(r"-[nErsuz]*i", arg) for arg in args):
-        for target in scripts[1:] or scripts:
-            if "/" in target and not target.startswith("s/"):
-                script.writes(target)
+    scripts, named, in_place, rest = [], [], False, list(args)
+    while rest:
+        arg = rest.pop(0)
+        if arg.startswith("--"):
+            name, _, value = arg.partition("=")
+            if name in ("--expression", "--file", "--line-length") and "=" not in arg and rest:
+                value = rest.pop(0)
+            if "--expression".startswith(name) and len(name) > 3:
+                scripts.append(value)
+            elif "--file".startswith(name) and name.startswith("--fi"):
+                script.own_script(value, depth)
+                scripts.append("")
+            in_place |= name.startswith("--i")
+        elif arg.startswith("-") and len(arg) > 1:
+            letters = re.match(r"-([nErszubl]*)([efil]?)(.*)", arg, re.DOTALL)
+            kind, value = (letters[2], letters[3]) if letters is not None else ("", "")
+            in_place |= kind == "i"
+            if kind in ("e", "f") and not value:
+                value = rest.pop(0) if rest else UNKNOWN
+            if kind == "e":
+                scripts.append(value)
+            elif kind == "f":
+                script.own_script(value, depth)
+                scripts.append("")
+        else:
+            named.append(arg)
+    if in_place and not scripts and len(named) > 1 and re.fullmatch(r"\.\w{1,6}", named[0]):
+        named.pop(0)
+    if not scripts and named:
+        scripts.append(named.pop(0))
+    for each in scripts:
+        done = sed.effects(each.replace(UNKNOWN, "x"))
+        if done.runs:
+            script.add(kinds.HIDDEN)
+        for target in done.writes:
+            script.writes(target)
+        script.touches(("sed", *done.reads))
+    if in_place:
+        for target in named:
+            script.writes(target)
 
 
 def _chmod(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    named = [arg for arg in args if not arg.startswith("-") or re.fullmatch(r"-[rwxst]+", arg)]
+    named = [arg for arg in args if not arg.startswith("-") or re.fullmatch(r"-[rwxXst][rwxXst+,=ugoa-]*", arg)]
     mode = named[0] if named else ""
     digits = mode.isdigit()
     if digits:
@@ -210,14 +295,6 @@ def _printenv(args: Sequence[str], command: Command, script: "Script", depth: in
         script.add(by(kinds.READS_SECRETS, "printenv"))
 
 
-def _editor(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    if any(arg.startswith(("-c", "+", "-s", "-S", "--cmd", "--eval", "--batch", "-e", "-l", "-f")) for arg in args):
-        script.add(kinds.HIDDEN)
-    for arg in args:
-        if not arg.startswith("-"):
-            script.writes(arg)
-
-
 def subcommands(name: str, args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
     """Judges a program of many commands by the one that it is given."""
     harmless, otherwise = programs.SUBCOMMANDS[name]
@@ -235,21 +312,34 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
     if first in programs.INNER.get(name, ()):
         at = args.index(rest[0]) + 1
         after = ["pip", *args[at:]] if first == "pip" else list(args[at:])
+        if any(arg in ("--with", "--spec", "--from") for arg in after):
+            script.add(by(kinds.INSTALLS, name))
         while after and after[0].startswith("-"):
-            after = after[2:] if after[0] in ("--with", "--python", "-p", "-n", "--extra", "--group") else after[1:]
+            after = (
+                after[2:]
+                if after[0] in ("--with", "--python", "-p", "-n", "--extra", "--group", "--spec", "--from")
+                else after[1:]
+            )
         script.run(command, after, depth + 1)
         return
+    if services.knows(name) and services.reads(name, args):
+        script.add(by(kinds.READS_ELSEWHERE, name))
+        return
     if first not in harmless or (
-        name in ("ip", "route") and any(a in ("add", "del", "set", "flush", "change") for a in rest)
+        name == "ip"
+        and rest[1:2] not in ([], ["show"], ["list"], ["ls"], ["get"], ["help"], ["s"], ["sh"], ["l"], ["g"])
     ):
         script.add(by(otherwise, name))
         return
     if name in programs.RUNS_TARGETS and first in ("run", "run-script", "run-task", "dev"):
-        targets(rest[1:], script)
+        targets(name, rest[1:], script, depth)
     if first in programs.FETCHES.get(name, ()):
         script.add(by(kinds.INSTALLS, name))
+        if any(arg in ("-g", "--global", "--location=global") for arg in args):
+            script.add(by(kinds.OUTSIDE_WORKSPACE, name))
         if any(
             REMOTE.match(arg.partition("=")[2] or arg)
+            or (arg == "-f" or arg.startswith("--find-l"))
             or arg.startswith(("-i", "--index", "--extra-index", "--registry", "git+"))
             for arg in args
         ):
@@ -258,7 +348,7 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
         script.add(by(otherwise, name))
 
 
-def targets(args: Sequence[str], script: "Script") -> None:
+def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
     """Names of a project's own recipes: `make test` is work, `make deploy` is what it says."""
     for number, arg in enumerate(args):
         if (
@@ -267,8 +357,18 @@ def targets(args: Sequence[str], script: "Script") -> None:
             and paths.is_outside(args[number + 1])
         ):
             script.add(kinds.OUTSIDE_WORKSPACE)
-        if arg.startswith(("--eval", "SHELL=")):
+        if arg.startswith(("--ev", "SHELL=")) or (arg == "-" and args[number - 1] in ("-f", "--file", "--makefile")):
             script.add(kinds.HIDDEN)
+        variable, has_value, value = arg.partition("=")
+        if has_value and not arg.startswith("-"):
+            raised, is_program = options.judge_variable(variable, value)
+            script.add(*(() if raised is None else (raised,)))
+            if is_program:
+                script.script(value, depth + 1)
+            elif re.search(r"[;`|&]|\$\(", value):
+                script.add(kinds.HIDDEN)
+        if name in _INSTALLERS and arg in ("install", "uninstall"):
+            script.add(kinds.OUTSIDE_WORKSPACE)
         if not arg.startswith("-") and (
             not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or asks_for_act(arg.partition("=")[0])
         ):
@@ -283,6 +383,6 @@ SPECIAL: Mapping[str, _Special] = {
     "psql": _database, "mysql": _database, "mariadb": _database, "sqlite3": _database, "duckdb": _database,
     "sqlite": _database,
     "crontab": _crontab, "printenv": _printenv,
-    **dict.fromkeys(("vi", "vim", "nvim", "emacs", "nano", "pico", "micro", "helix", "code", "subl"), _editor),
+    **STARTERS,
 }  # fmt: skip
 """Programs that are judged by a function of their own."""

@@ -19,23 +19,41 @@ HARMLESS = frozenset(
     csvstat csvjson mlr pandoc touch mkdir mktemp cp mv ln install tee split csplit rmdir rename tar gzip gunzip zcat
     zgrep zless bzip2 bunzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 zip unzip zipinfo 7z 7za ar cpio pr ptx
     tsort shuf numfmt nproc arch tty clear reset tput stty ps pgrep pidof pstree top htop jobs wait fg bg lscpu lsblk
-    lsmem lsof vmstat iostat mpstat sar dmesg locale localectl timedatectl getconf ulimit umask read mapfile readarray
+    lsmem lsof vmstat iostat mpstat sar dmesg locale   getconf ulimit umask read mapfile readarray
     shift return exit break continue local declare typeset readonly export unset set shopt unalias times caller
-    getopts getopt logout disown complete compgen history bind builtin pytest py.test tox nox coverage mypy ruff black
+    getopts getopt logout disown complete compgen history bind builtin pytest py.test tox nox  mypy ruff black
     isort flake8 pylint pyright bandit pre-commit autopep8 yapf pydocstyle vulture radon pyflakes pycodestyle
-    hypothesis sphinx-build mkdocs pdoc jupyter ipython gcc g++ cc c++ clang clang++ clang-format clang-tidy ld as nm
-    objdump readelf ldd size cmake ninja meson autoconf automake ctest cpack valgrind rustc rustfmt javac java jar
-    javap kotlinc kotlin scalac ghc stack gofmt golangci-lint tsc eslint prettier jest vitest mocha webpack vite
-    rollup esbuild babel parcel standard tslint stylelint ava nyc c8 next nuxt astro svelte-check ng vue-cli-service
-    turbo nx lerna swc biome shellcheck shfmt hadolint actionlint yamllint markdownlint codespell aspell hunspell vale
+    hypothesis sphinx-build  pdoc   gcc g++ cc c++ clang clang++ clang-format clang-tidy ld as nm
+    objdump readelf ldd size    autoconf automake ctest cpack  rustc rustfmt javac java jar
+    javap kotlinc kotlin scalac ghc  gofmt golangci-lint tsc eslint prettier jest vitest mocha webpack vite
+    rollup esbuild babel parcel standard tslint stylelint ava nyc c8    svelte-check  vue-cli-service
+       swc biome shellcheck shfmt hadolint actionlint yamllint markdownlint codespell aspell hunspell vale
     proselint awk-lint dot graphviz plantuml mmdc gnuplot convert identify magick mogrify ffmpeg ffprobe sox exiftool
     optipng pngquant pdftotext pdfinfo pdftoppm qpdf ghostscript gs pdflatex latex xelatex lualatex bibtex latexmk
-    tesseract wkhtmltopdf phpunit phpstan rspec rubocop mix dart swift swiftc msbuild cloc
-    tokei scc sloccount wdiff dwdiff delta bat exa eza lsd ncdu dust duf hyperfine entr watch tig ctags etags cscope
+    tesseract wkhtmltopdf phpunit phpstan rspec rubocop    swiftc msbuild cloc
+    tokei scc sloccount wdiff dwdiff delta bat exa eza lsd ncdu dust duf   watch  ctags etags cscope
     indent uncrustify protoc thrift flatc buf sqlformat sqlfluff jsonlint ajv xq tomlq envsubst cowsay figlet fortune
-    lolcat banner neofetch screenfetch sqlite3_analyzer pg_dump mysqldump interlock msgfmt xgettext gperf flex bison
+    lolcat banner neofetch screenfetch sqlite3_analyzer pg_dump mysqldump  msgfmt xgettext gperf flex bison
     yacc lex m4 findmnt blkid lspci lsusb lshw getent last lastlog uuidgen cksfv pathchk sync nice get-childitem gci
     get-content gc get-location select-string where-object select-object measure-object get-date get-process
+    for select lsb_release namei lslocks lsns lsipc ipcs lsattr getfacl getfattr dmidecode sensors acpi nvidia-smi
+    rocm-smi
+    fc-list fc-match fc-scan pdfgrep bzgrep xzgrep zegrep zfgrep ugrep ast-grep  bfs ipcalc sipcalc jps jdeps jstat look
+    errno procs cppcheck exiv2 mediainfo ogrinfo gdalinfo ncdump h5ls h5dump parquet-tools dpkg-query apt-file
+    pactree pkgfile
+    lsinitrd lslogins lscgroup lsscsi lsdvd hwinfo inxi upower xwininfo xdpyinfo xlsclients fdupes jdupes compseq primes
+    ascii units numgrep tsv-filter csvtool xml xmlstarlet xidel htmlq pup dasel fx gron miller visidata readpe pefile
+    rabin2 wasm-objdump olevba vmtouch pmap pidstat uname26 zcmp zdiff bzcmp bzdiff xzcmp xzdiff diffstat diffoscope
+    colordiff lsar unrar-free zipdetails texcount detex wordcount typos ansible-lint parallel-lint psalm phan phpcs
+    phpmd
+    html5validator htmlhint tidy gofumpt staticcheck gocyclo errcheck ineffassign misspell revive tflint checkov
+    terrascan
+    kubeval kubeconform kube-score conftest opa dircolors fastfetch screenfetch macchina onefetch lstopo hostid nstat
+    rtstat
+    tac-g gtac gsed ghead gtail gwc gsort gls gcat gfind pwdx w.procps pidwait slabtop chronyc loc cargo-tree whence
+    systemd-analyze systemd-delta systemd-cgls systemd-cgtop systemd-path systemd-detect-virt systemd-escape journalctl
+    netstat ss sysctl service
+    timedatectl localectl hostnamectl resolvectl loginctl tig hledger ledger task-list calcurse dict aspell-list
     write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
     """.split()
 )
@@ -77,9 +95,9 @@ SURE: Mapping[str, Raised] = {
         "chown chgrp useradd userdel usermod adduser deluser addgroup delgroup groupadd groupdel groupmod "
         "passwd chpasswd chsh chfn chage gpasswd newgrp newusers vipw vigr visudo crontab at batch atrm "
         "anacron iptables ip6tables nft ufw firewall-cmd ebtables setfacl chattr setcap capsh setenforce "
-        "semanage chcon restorecon setsebool insmod modprobe rmmod depmod sysctl mount umount losetup "
+        "semanage chcon restorecon setsebool insmod modprobe rmmod depmod mount umount losetup "
         "swapon chroot nsenter unshare runuser su pkexec runas machinectl update-rc.d chkconfig rc-update "
-        "launchctl loginctl hostnamectl update-alternatives alternatives ldconfig visudoers ssh-keygen "
+        "launchctl update-alternatives alternatives ldconfig visudoers ssh-keygen "
         "ssh-copy-id ssh-add ssh-agent createuser dropuser htpasswd dscl ntfsfix auditctl icacls cacls "
         "takeown net netsh reg regedit schtasks sc wmic set-executionpolicy new-localuser "
         "add-localgroupmember set-acl set-service new-service enable-psremoting gpedit dseditgroup kadmin "
@@ -110,8 +128,9 @@ WRAPPERS: Mapping[str, str] = {
     "nice": "n", "ionice": "cnp", "chrt": "", "taskset": "", "env": "uCS", "timeout": "ks", "xargs": "aEdILnPs",
     "parallel": "jNaI", "watch": "n", "strace": "oeps", "ltrace": "oep", "busybox": "", "toybox": "", "unbuffer": "",
     "flock": "wE", "then": "", "do": "", "else": "", "!": "", "doas": "uC", "sudo": "ughpCrtUD", "npx": "p", "bunx": "",
-    "pnpx": "", "uvx": "", "dotenv": "f", "fakeroot": "", "faketime": "", "perf": "", "catchsegv": "", "rlwrap": "",
+    "pnpx": "", "uvx": "", "dotenv": "f", "fakeroot": "", "faketime": "", "catchsegv": "", "rlwrap": "",
     "chronic": "", "ts": "", "firejail": "", "bwrap": "", "direnv": "", "caffeinate": "", "xvfb-run": "",
+    "entr": "", "dbus-run-session": "", "setarch": "", "linux64": "", "linux32": "", "i386": "", "x86_64": "",
 }  # fmt: skip
 """Programs that start the program among their arguments, with the letters of their options that take a value."""
 SKIPS = frozenset(("timeout", "chrt", "taskset", "flock", "faketime"))
@@ -121,7 +140,7 @@ AS_ANOTHER = frozenset(("sudo", "doas"))
 SHELLS = frozenset("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split())
 INTERPRETERS: Mapping[str, str] = {
     "python": "c", "pypy": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
-    "php": "rBRE", "lua": "e", "luajit": "e", "rscript": "e", "r": "e", "julia": "eE", "octave": "e",
+    "php": "rBRE", "lua": "e", "luajit": "e", "rscript": "e", "r": "e", "julia": "eE", "octave": "e", "ipython": "c",
 }  # fmt: skip
 """Interpreters, with the letters of the options that take code."""
 
@@ -174,12 +193,27 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "apt": (frozenset("list show search policy".split()), ACCESS),
     "apt-get": (frozenset(), ACCESS),
     "apt-cache": (frozenset("policy show search".split()), ACCESS),
-    "dpkg": (frozenset("-l -L -s --list --listfiles --status -S".split()), ACCESS),
-    "rpm": (frozenset("-q -qa -ql -qi".split()), ACCESS),
+    "dpkg": (
+        frozenset(
+            "-l -L -s -S -p -I -c -C -V -W --list --listfiles --status --search --print-avail --info --contents "
+            "--audit --verify --print-architecture --get-selections --compare-versions".split()
+        ),
+        ACCESS,
+    ),
+    "rpm": (
+        frozenset(
+            "-q -qa -ql -qi -qf -qp -qpl -qpi -qlp -qip -qR -qc -qd -qal -V -Va -Vf -K --query --verify "
+            "--checksig".split()
+        ),
+        ACCESS,
+    ),
     "yum": (frozenset("list info search".split()), ACCESS),
     "dnf": (frozenset("list info search".split()), ACCESS),
     "apk": (frozenset("info list search".split()), ACCESS),
-    "pacman": (frozenset(), ACCESS),
+    "pacman": (
+        frozenset("-Q -Qe -Qq -Qeq -Qi -Ql -Qo -Qm -Qn -Qu -Qs -Qdt -Qdtq -Qet -Qk -Ss -Si -Sg -F -Fl -Fy -V".split()),
+        ACCESS,
+    ),
     "zypper": (frozenset(), ACCESS),
     "snap": (frozenset("list info".split()), ACCESS),
     "flatpak": (frozenset("list info".split()), ACCESS),
@@ -199,16 +233,21 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
         frozenset("status list-units list-unit-files is-active is-enabled is-failed show cat --version".split()),
         ACCESS,
     ),
-    "service": (frozenset("--status-all".split()), ACCESS),
-    "journalctl": (frozenset("-u -n -f -xe -b --no-pager --since -k -p".split()), DESTROYS),
-    "ip": (frozenset("a addr address link l r route neigh -br -4 -6 -s -c".split()), ACCESS),
+    "ip": (
+        frozenset(
+            "a addr address link l r route rule neigh neighbour neighbor n maddr mroute monitor netconf ntable "
+            "tunnel".split()
+        ),
+        ACCESS,
+    ),
     "ifconfig": (frozenset("-a".split()), ACCESS),
-    "netstat": (frozenset("-tulpn -an -a -t -u -l -n -p -tln -tlnp -r".split()), LEAVES),
-    "ss": (frozenset("-tulpn -an -a -t -u -l -n -p -tln -tlnp -s".split()), LEAVES),
     "svn": (frozenset("status diff log info update up checkout co cat list blame add".split()), LEAVES),
     "hg": (frozenset("status diff log add commit update id summary cat annotate branch".split()), LEAVES),
     "openssl": (
-        frozenset("version dgst enc rand x509 verify sha256 md5 base64 passwd genrsa req asn1parse".split()),
+        frozenset(
+            "speed ciphers list errstr prime crl ts version dgst enc rand x509 verify sha256 md5 base64 passwd "
+            "genrsa req asn1parse".split()
+        ),
         LEAVES,
     ),
     "rustup": (frozenset("show toolchain".split()), LEAVES),
@@ -244,10 +283,12 @@ INNER: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 """Commands that start the program that follows."""
 RUNS_TARGETS = frozenset(
-    "make gmake just task rake invoke inv gradle gradlew ant bazel npm yarn pnpm nox mage mvn".split()
+    "make gmake just task rake invoke inv gradle gradlew ant bazel npm yarn pnpm nox mage mvn ninja meson lerna nx "
+    "turbo ng "
+    "mkdocs next nuxt astro dart swift mix stack jupyter".split()
 )
 """Programs whose arguments name pieces of the project's own recipes: the names are read as words."""
 WRITERS = frozenset(
-    "cp mv ln tee touch mkdir install rmdir split csplit patch tar unzip 7z rsync rename mktemp gzip".split()
+    "cp mv ln tee touch mkdir install rmdir split csplit patch tar unzip 7z rsync mktemp gzip cpio".split()
 )
 """Programs that write where their arguments say."""

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 
 from interlock.policy import kinds, paths
 from interlock.policy.calls import Raised
+from interlock.policy.printing import printed
 from interlock.policy.shell import UNKNOWN, Command
+
+_STARTS = frozenset(
+    "-exec -execdir -ok -okdir -x -X --exec --exec-batch -fprint -fls -files0-from --files0-from".split()
+)
 
 
 @dataclass(slots=True)
@@ -41,6 +46,8 @@ class Report:
         if paths.touches_secret(target):
             self.add(kinds.READS_SECRETS)
         if operator.startswith("<"):
+            if paths.reads_system(target):
+                self.add(kinds.OUTSIDE_WORKSPACE)
             return
         self.writes(target)
         self.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else said(command)
@@ -52,7 +59,8 @@ class Report:
         self.add(*paths.written(target))
 
     def touches(self, words: Sequence[str]) -> None:
-        """Notes what the words of a command point at."""
+        """Notes what the words of a command point at; what `find` only lists does not count as the system's."""
+        lists = words[:1] in (("find",), ["find"]) and not _STARTS.intersection(words)
         for word in words[1:]:
             if len(word) > 512 or "\n" in word or word.count(" ") > 3:
                 continue
@@ -62,7 +70,7 @@ class Report:
                 if part and paths.touches_secret(part.lstrip("@")):
                     self.add(kinds.READS_SECRETS)
                     return
-                if part and paths.reads_system(part):
+                if part and not lists and paths.reads_system(part):
                     self.add(kinds.OUTSIDE_WORKSPACE)
 
 
@@ -71,4 +79,4 @@ def said(command: Command) -> str | None:
     words = command.words
     if words[:1] not in (("echo",), ("printf",)) or any(UNKNOWN in word for word in words):
         return None
-    return " ".join(word for word in words[1:] if word not in ("-n", "-e", "-ne"))
+    return None if (text := printed(words)) == UNKNOWN else text

@@ -9,20 +9,28 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from interlock.policy import printing
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 LONGEST = 16_384
 MOST_NODES = 20_000
-UNKNOWN = "\ufffd"
+UNKNOWN = printing.UNKNOWN
 """Stands in a word for what only shows when the script runs."""
 
-_ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
-_ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LINENO": "0", "SECONDS": "0"}
 _PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
 
 
+DECODERS = frozenset("base64 base32 basenc xxd rev uudecode openssl".split())
+"""Programs that make other text of what they are given."""
+_SPLITS = re.compile(r"[ \t\n]")
+_INDEXED = re.compile(r"\w\[[^\]\n]*(?:\$\(|`)")
+_RUNS = re.compile(rb"(?<!\\)(?:`|\$\()")
+_GLOB = re.compile(r"[*?\[{]")
+_PLAIN = frozenset("comment word string_content raw_string number heredoc_content variable_name".split())
+_LEAVES = frozenset(("word", "regex", "string_content", "extglob_pattern"))
 _REDIRECTED = frozenset(("redirected_statement", "heredoc_redirect", "command"))
 
 
@@ -51,6 +59,10 @@ class Command:
     reads: tuple[str, ...] = ()
     """Names of the variables that its words are made of."""
     in_function: str | None = None
+    globs: tuple[str, ...] = ()
+    """Those of its words that the shell fills in from what files there are, or writes out."""
+    decodes: bool = False
+    """Whether one of its words is made by decoding what the script says."""
 
 
 @dataclass(slots=True)
@@ -96,25 +108,21 @@ class _Reader:
     nodes: int = 0
     substitutes: bool = False
     names: list[str] = field(default_factory=list)
+    decodes: bool = False
 
     def read(self, root: "Node") -> Iterator[Command]:
         rest: list[tuple[Node, _Place]] = [(root, _Place())]
         last: dict[int, Command] = {}
+        runs = _RUNS.search(self.source) is not None
         while rest:
             node, place = rest.pop()
             self.nodes += 1
             if self.nodes > MOST_NODES:
                 raise Unreadable("too large")
             kind = node.type
-            if kind in (
-                "comment",
-                "word",
-                "string_content",
-                "raw_string",
-                "number",
-                "heredoc_content",
-                "variable_name",
-            ):
+            if runs and kind in _LEAVES and _RUNS.search(self.source, node.start_byte, node.end_byte):
+                raise Unreadable("a substitution where none is read")
+            if kind in _PLAIN:
                 continue
             children = node.named_children
             if kind in ("command", "declaration_command", "unset_command", "test_command"):
@@ -152,6 +160,7 @@ class _Reader:
                 variable = node.child_by_field_name("variable")
                 if variable is not None:
                     self.variables[self.slice(variable)] = UNKNOWN
+                yield self._loop(node, place)
             rest.extend((child, place) for child in reversed(children))
 
     def _parts(self, children: "list[Node]", place: _Place) -> "list[tuple[Node, _Place]]":
@@ -227,20 +236,50 @@ class _Reader:
             elif child.type not in ("heredoc_start", "heredoc_end", "file_redirect"):
                 yield child, _Place(in_function=place.in_function)
 
+    def _loop(self, node: "Node", place: _Place) -> Command:
+        """The values of a loop, as words that are only looked at."""
+        self.substitutes, self.names, self.decodes = False, [], False
+        values = node.children_by_field_name("value")
+        found = ("for", *(self.word(value) for value in values))
+        globs = tuple(self.slice(value) for value in values if self._is_glob(value))
+        return Command(
+            found, inner=True, reads=tuple(self.names), in_function=place.in_function, globs=globs, decodes=self.decodes
+        )
+
+    def _is_glob(self, node: "Node") -> bool:
+        if node.type not in ("word", "concatenation", "brace_expression", "extglob_pattern"):
+            return False
+        if _GLOB.search(self.slice(node)) is None:
+            return False
+        return node.type != "concatenation" or any(
+            child.type in ("word", "brace_expression", "extglob_pattern") or not child.is_named
+            for child in node.children
+            if _GLOB.search(self.slice(child))
+        )
+
     def _command(self, node: "Node", place: _Place) -> Command:
-        self.substitutes, self.names = False, []
+        self.substitutes, self.names, self.decodes = False, [], False
         found: list[str] = []
+        globs: list[str] = []
         assigned: list[tuple[str, str]] = []
         redirects = place.redirects
         if node.type != "command" and node.children:
             found.append(self.slice(node.children[0]))
+            if node.type == "test_command" and _INDEXED.search(self.slice(node)):
+                self.names.append("@P")
         for child in node.named_children:
             if child.type == "variable_assignment":
                 assigned.append(self._pair(child))
             elif child.type == "file_redirect":
                 redirects += (self._redirect(child),)
             elif child.type not in ("herestring_redirect", "heredoc_redirect", "comment"):
-                found.append(self.word(child))
+                word = self.word(child)
+                if self._is_glob(child):
+                    globs.append(word)
+                if child.type in ("simple_expansion", "expansion") and _SPLITS.search(word):
+                    found.extend(word.split())
+                else:
+                    found.append(word)
         if node.type == "declaration_command":
             for name, value in assigned:
                 self._set(name, value)
@@ -249,14 +288,16 @@ class _Reader:
                 self.variables[name] = UNKNOWN
         return Command(
             tuple(found), tuple(assigned), place.fed_by, place.text_in, redirects, self.substitutes, place.inner,
-            tuple(self.names), place.in_function,
+            tuple(self.names), place.in_function, tuple(globs), self.decodes,
         )  # fmt: skip
 
     def _assigned(self, node: "Node", place: _Place) -> Command:
-        self.names = []
+        self.names, self.decodes = [], False
         pair = self._pair(node)
         self._set(*pair)
-        return Command((), (pair,), inner=place.inner, reads=tuple(self.names), in_function=place.in_function)
+        return Command(
+            (), (pair,), inner=place.inner, reads=tuple(self.names), in_function=place.in_function, decodes=self.decodes
+        )
 
     def _pair(self, node: "Node") -> tuple[str, str]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -284,7 +325,7 @@ class _Reader:
         if kind == "raw_string":
             return self.slice(node)[1:-1]
         if kind == "ansi_c_string":
-            return _ANSI.sub(_unescaped, self.slice(node)[2:-1])
+            return printing.unescaped(self.slice(node)[2:-1])
         if kind in ("string", "translated_string"):
             return self._quoted(node, depth)
         if kind in ("concatenation", "command_name", "heredoc_body"):
@@ -295,7 +336,27 @@ class _Reader:
             return self.slice(node)
         if kind in ("command_substitution", "process_substitution"):
             self.substitutes = True
+            return self._substituted(node, depth) if kind == "command_substitution" else UNKNOWN
         return UNKNOWN
+
+    def _substituted(self, node: "Node", depth: int) -> str:
+        """What a substitution surely prints, as `echo` and `printf` do; one that decodes what is said is noted."""
+        inner = [child for child in node.named_children if child.type != "comment"]
+        if len(inner) != 1 or depth > 10:
+            return UNKNOWN
+        parts = inner[0].named_children if inner[0].type == "pipeline" else inner
+        names = [self.slice(part.named_children[0]) for part in parts if part.type == "command" and part.named_children]
+        plain = names[:1] in (["echo"], ["printf"])
+        fed = any(child.type == "herestring_redirect" for part in parts for child in (part, *part.named_children))
+        said = plain and not any("$" in self.slice(child) for child in parts[0].named_children[1:])
+        if (said or fed) and DECODERS.intersection(names):
+            self.decodes = True
+        if len(parts) != 1 or not plain or inner[0].type != "command":
+            return UNKNOWN
+        kept = self.substitutes, self.names, self.decodes
+        words = [self.word(child, depth + 1) for child in inner[0].named_children[1:]]
+        self.substitutes, self.names, self.decodes = True, kept[1] + self.names, kept[2] or self.decodes
+        return printing.printed((names[0], *words))
 
     def _joined(self, node: "Node", depth: int) -> str:
         out, at = [], node.start_byte
@@ -321,6 +382,8 @@ class _Reader:
 
     def _expanded(self, node: "Node") -> str:
         text = self.slice(node)
+        if text.endswith("@P}") or "`" in text:
+            self.names.append("@P")
         name = text.strip("${}")
         bare = re.match(r"!?[A-Za-z_][A-Za-z0-9_]*", name)
         if bare is not None:
@@ -332,13 +395,3 @@ class _Reader:
 
 def _is_quiet(kind: str) -> bool:
     return kind in ("word", "number", "string_content", "comment")
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if (digits := match[1] or match[2] or match[3]) is not None:
-        code = int(digits, 16)
-    elif match[4] is not None:
-        code = int(match[4], 8)
-    else:
-        return _ANSI_NAMED.get(match[5], match[5])
-    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else UNKNOWN

@@ -18,7 +18,7 @@ def words_of(text: str) -> list[tuple[str, ...]]:
         ("'r'\"m\" r\\m $'\\x72m'", [("rm", "rm", "rm")]),
         ("X=rm; $X ${X}", [("rm", "rm")]),
         ("X=a; X=b; $X", [(UNKNOWN,)]),
-        ("for x in a b; do $x; done", [(UNKNOWN,)]),
+        ("for x in a b; do $x; done", [("for", "a", "b"), (UNKNOWN,)]),
         ("echo \"a $(rm b)\" `c`", [("echo", f"a {UNKNOWN}", UNKNOWN), ("rm", "b"), ("c",)]),
         ("diff <(a) >(b)", [("diff", UNKNOWN, UNKNOWN), ("a",), ("b",)]),
         ("f() { rm x; }; if f; then g; fi", [("rm", "x"), ("f",), ("g",)]),

@@ -1,0 +1,177 @@
+"""Command lines of services that only read: `kubectl get`, `gh pr view`, `aws ec2 describe-instances`, `docker ps`.
+
+What a service's options may do besides is `options`'; a line that is not plainly reading is none of these.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from interlock.policy.verbs import asks_for_act
+from interlock.policy.words import words
+
+_LOOKS = (
+    "list ls show get describe view status info version help search inspect history diff logs log tree top events"
+).split()
+_READS: Mapping[str, frozenset[str]] = {
+    names: frozenset(verb if verb != "ls" else "list" for verb in verbs.replace("~ls ", "~list ").split())
+    for names, verbs in {
+        "docker podman nerdctl": "container~list container~ps container~logs container~inspect container~top "
+        "container~stats "
+        "container~port container~diff image~list image~inspect image~history network~list network~inspect volume~list "
+        "volume~inspect system~df system~info system~events context~list context~show context~inspect diff events "
+        "search "
+        "manifest~inspect buildx~list buildx~inspect buildx~du plugin~list service~list service~ps service~logs "
+        "node~list "
+        "stack~list stack~ps secret~list config~list machine~list pod~ps pod~inspect pod~list",
+        "npm pnpm yarn bun": "view v show info outdated list ll la query search find s stars pkg~get cache~list "
+        "config~get "
+        "config~list get whoami ping explain why fund help help-search bin prefix root doctor diff owner~list "
+        "dist-tag~list "
+        "team~list profile~get org~list licenses~list store~path store~status workspaces~list pm~list pm~bin pm~hash "
+        "pm~cache",
+        "pip pip3 uv poetry conda mamba micromamba pdm": "config~get config~list config~debug index~versions "
+        "env~list env~info "
+        "source~show python~list tool~list pip~list pip~show pip~freeze pip~check pip~tree list info search about "
+        "repoquery",
+        "cargo rustup": "package~-l search info locate-project read-manifest pkgid audit deny outdated toolchain~list "
+        "target~list component~list check which show",
+        "brew": "list info search outdated deps uses leaves config doctor desc log cat options formulae casks commands "
+        "services~list tap-info bundle~list bundle~check home~- missing",
+        "dnf yum dnf5 dnf4 tdnf": "list info search repolist repoinfo repoquery provides check-update deplist "
+        "grouplist "
+        "group~list group~info module~list alias~list updateinfo whatprovides history~list history~info check",
+        "zypper": "search se info if list-updates lu repos lr packages pa patches what-provides services locks ll "
+        "patterns",
+        "apt apt-get apt-cache apt-mark aptitude": "list show search policy depends rdepends changelog showsrc "
+        "pkgnames stats "
+        "madison showpkg unmet showhold showmanual showauto why versions",
+        "flatpak snap choco winget": "list info search remotes remote-list remote-info history find connections "
+        "services version "
+        "outdated show source~list",
+        "vagrant": "status port global-status box~list plugin~list ssh-config version validate list-commands "
+        "snapshot~list",
+        "svn hg": "status diff log info list cat blame annotate id identify tip heads branches tags summary parents "
+        "manifest",
+        "systemctl": "list status show cat get-default is-active is-enabled is-failed is-system-running help",
+        "kubectl oc": "get describe logs top version api-resources api-versions explain cluster-info diff events "
+        "rollout~status rollout~history auth~can-i auth~whoami config~get-contexts config~current-context "
+        "config~get-clusters "
+        "kustomize wait completion options",
+        "helm": "list ls status get history show search template lint version env verify repo~list dependency~list "
+        "plugin~list completion",
+        "gh": "pr~view pr~list pr~status pr~diff pr~checks issue~view issue~list issue~status repo~view repo~list "
+        "run~view run~list run~watch workflow~view workflow~list release~view release~list search~issues search~prs "
+        "search~repos search~code search~commits gist~view gist~list label~list api status auth~status cache~list "
+        "ruleset~list ruleset~view ruleset~check org~list project~list project~view codespace~list cs~list rs~list "
+        "help reference extension~list "
+        "extension~search alias~list config~get config~list completion version milestone~list attestation~verify",
+        "glab": "mr~view mr~list mr~diff mr~issues mr~approvers issue~view issue~list repo~view repo~list "
+        "repo~search ci~view "
+        "ci~list ci~status ci~get ci~trace ci~lint release~view release~list label~list user~events api~- auth~status "
+        "pipeline~list pipeline~status job~list alias~list config~get completion version cluster~list",
+        "hub": "pr~list pr~show issue issue~show ci-status release release~show",
+        "terraform tofu terragrunt": "plan show providers graph validate version output state~list state~show "
+        "workspace~list "
+        "workspace~show metadata~functions get modules",
+        "pulumi": "preview stack~ls stack~output stack~history stack~graph whoami about version config~get logs "
+        "plugin~ls org~get-default",
+        "cdk": "diff list ls synth doctor docs notices metadata",
+        "flux": "get logs check events tree version stats trace diff",
+        "argocd": "app~list app~get app~diff app~history app~logs app~manifests app~resources cluster~list proj~list "
+        "repo~list version",
+        "heroku": "apps logs ps releases status addons domains pipelines regions stack version info",
+        "fly flyctl": "status logs list info version releases services checks regions platform~regions apps~list "
+        "machine~list",
+        "vercel": "ls list inspect logs whoami teams~ls domains~ls",
+        "netlify": "status sites:list logs api:list",
+        "crane": "manifest digest ls catalog config blob validate version",
+        "skopeo": "inspect list-tags",
+        "nomad": "status version node~status job~status job~history job~inspect alloc~status alloc~logs "
+        "deployment~status server~members",
+        "consul": "members info version catalog~nodes catalog~services operator~raft",
+        "istioctl": "analyze version proxy-status ps describe",
+        "minikube kind k9s": "status ip version get profile~list node~list addons~list service~list logs",
+        "doctl linode-cli ibmcloud openstack az gcloud aliyun exo oci scw hcloud": "",
+    }.items()
+}  # fmt: skip
+_BY_NAME = {name: verbs for names, verbs in _READS.items() for name in names.split()}
+_CLOUDS = frozenset("doctl linode-cli ibmcloud openstack az gcloud aliyun exo oci scw hcloud".split())
+_AWS = re.compile(
+    r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|wait)(?:-[a-z0-9-]+)?$"
+)
+_WRITES = re.compile(r"-X|--method|-f$|-F$|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file")
+_UNKNOWN_READS = frozenset(
+    (*_LOOKS, "ps", "stat", "check", "verify", "validate", "lint", "whoami", "about", "doctor", "images")
+)
+_WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
+_PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
+_SECRET = frozenset(
+    "secret secrets token tokens password passwords credential credentials key keys env config auth login".split()
+)
+
+
+def reads(name: str, args: Sequence[str]) -> bool:
+    """Whether a service's command line only reads from it."""
+    named = [arg for arg in args if not arg.startswith("-")]
+    if (
+        not named
+        or any(_WRITES.match(arg) for arg in args if name in ("gh", "glab", "hub"))
+        or "\ufffd" in "".join(named[:2])
+    ):
+        return not named and bool(args) and args[0] in ("--version", "-v", "version", "--help", "-h")
+    if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
+        return True
+    if name == "aws":
+        if named[0] == "s3":
+            return named[1:2] == ["ls"]
+        return (
+            len(named) > 1
+            and _AWS.match(named[1]) is not None
+            and not (named[0] == "s3api" and named[1] == "get-object")
+        )
+    if name in _CLOUDS:
+        verbs = [arg for arg in named[:5] if _WORDS.fullmatch(arg)]
+        return any(verb in _LOOKS for verb in verbs[1:4]) and not any(asks_for_act(verb) for verb in verbs)
+    if (verbs_of := _BY_NAME.get(name)) is None:
+        return False
+    first, two = named[0].lower(), "~".join("list" if arg == "ls" else arg for arg in named[:2]).lower()
+    if name == "systemctl" and re.fullmatch(r"list-[a-z-]+", first):
+        return True
+    first = "list" if first == "ls" else first
+    if name == "gh" and first == "api":
+        return not any(arg == "graphql" for arg in named)
+    return first in verbs_of or two in verbs_of
+
+
+@lru_cache(maxsize=512)
+def knows(name: str) -> bool:
+    """Whether a program is a service whose command lines are told apart."""
+    return name == "aws" or name in _BY_NAME
+
+
+def asks_unknown(name: str, args: Sequence[str]) -> bool:
+    """Whether a program that nobody knows is plainly asked to tell something: `x list`, `x --version`."""
+    if not _PLAIN_NAME.fullmatch(name) or len(args) > 8 or asks_for_act(name):
+        return False
+    if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):
+        return True
+    named = [arg for arg in args if not arg.startswith("-")]
+    if not any(arg in _UNKNOWN_READS for arg in named[:2]):
+        return False
+    for arg in args:
+        if (
+            len(arg) > 80
+            or not re.fullmatch(r"[\w@.,:=+/%-]*", arg)
+            or "://" in arg
+            or arg.startswith(("/", "~", "..", "@"))
+        ):
+            return False
+        plain = arg.lstrip("-").partition("=")[0]
+        if (
+            asks_for_act(plain)
+            or _SECRET & set(words(plain))
+            or (arg.startswith("-") and arg[:2] in ("-o", "-f", "-c", "-e", "-x"))
+        ):
+            return False
+    return True

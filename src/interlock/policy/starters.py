@@ -1,0 +1,89 @@
+"""Programs of which an argument is a script, or that start another: `cmake -E`, `valgrind`, editors; our own too.
+
+Wrappers that take nothing but a program are in `programs`; how a script is walked through is not known here.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from interlock.policy import kinds
+from interlock.policy.kinds import by
+from interlock.policy.shell import Command
+
+if TYPE_CHECKING:
+    from interlock.policy.commands import Script
+
+
+def _editor(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    if any(
+        arg.startswith(
+            ("-c", "+", "-s", "-S", "-es", "--cmd", "--eval", "--batch", "-e", "-l", "-f", "--script", "--headless")
+        )
+        for arg in args
+    ):
+        script.add(kinds.HIDDEN)
+    for arg in args:
+        if not arg.startswith("-"):
+            script.writes(arg)
+
+
+def _cmake(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    if args[:1] == ["-E"] or args[:1] == ("-E",):
+        what, rest = (args[1] if len(args) > 1 else ""), args[2:]
+        if what in ("env", "time", "chdir"):
+            rest = rest[1:] if what == "chdir" else [arg for arg in rest if "=" not in arg and not arg.startswith("-")]
+            script.run(command, rest, depth + 1)
+        elif what in ("rm", "remove", "remove_directory"):
+            script.add(by(kinds.DESTROYS, "cmake"))
+        else:
+            for arg in rest:
+                script.writes(arg)
+    if "--install" in args or ("--target" in args and "install" in args):
+        script.add(by(kinds.OUTSIDE_WORKSPACE, "cmake"))
+    for before, after in itertools.pairwise(args):
+        if before == "-P":
+            script.own_script(after, depth)
+
+
+def _scripts(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    for arg in args:
+        if not arg.startswith("-") and not re.fullmatch(r"[\d.,]+", arg):
+            script.script(arg, depth + 1)
+        elif "=" in arg:
+            script.script(arg.partition("=")[2], depth + 1)
+
+
+def _coverage(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    if args[:1] in (["run"], ("run",)):
+        rest = [
+            arg
+            for arg in args[1:]
+            if not re.match(r"--?(?:p|a|branch|source|omit|include|parallel|append|rcfile)", arg)
+        ]
+        script.run(command, ["python", *rest], depth + 1)
+
+
+def _interlock(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    """Of our own program an agent may look at what only tells; who signs off, or stops, is a person."""
+    first = next((arg for arg in args if not arg.startswith("-")), "")
+    if first and first not in ("version", "missions", "tasks", "task", "deliverable", "doctor", "demo"):
+        script.add(by(kinds.ACCESS, "interlock"))
+
+
+def _valgrind(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    rest = list(args)
+    while rest and (rest[0].startswith("-") or rest[0] in ("stat", "record", "trace", "sched", "mem", "c2c", "lock")):
+        if rest.pop(0) in ("-e", "-o", "-p", "-F", "-C") and rest:
+            rest.pop(0)
+    if rest and rest[0] not in ("report", "list", "annotate", "script", "top", "diff", "version", "help"):
+        script.run(command, rest, depth + 1)
+
+
+STARTERS: Mapping[str, Callable[[Sequence[str], Command, "Script", int], None]] = {
+    "cmake": _cmake, "hyperfine": _scripts, "coverage": _coverage, "interlock": _interlock,
+    "valgrind": _valgrind, "perf": _valgrind,
+    **dict.fromkeys(("vi", "vim", "nvim", "emacs", "nano", "pico", "micro", "helix", "code", "subl"), _editor),
+}  # fmt: skip
+"""The programs that are judged here."""
