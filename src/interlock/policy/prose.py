@@ -19,10 +19,8 @@ from interlock.policy.names import (
     READS,
     THINGS,
     THIRDS,
-    gerunds,
-    harmless,
-    third,
 )
+from interlock.policy.senses import BY_OBJECT, EXPORTS, INTO, JOINS, sense
 from interlock.policy.spelling import fold, plain
 
 _LONGEST = 20_000
@@ -36,16 +34,9 @@ _HEADING = re.compile(r"\b(?:tool|function|api) description\s*:", re.IGNORECASE)
 _METHOD = re.compile(
     r"\b(POST|PUT|PATCH|DELETE)\b(?=[^.]{0,40}\b(?:[Rr]equests?|endpoint|HTTP|REST|API|url|URL|website|site|server|data|body)\b)"
 )
-_JOINS = frozenset("and then or & / , ( also subsequently finally afterwards but plus".split()) | tongues.JOINS
 _BE = frozenset("be is are gets get being".split())
-_PREPOSITIONS = frozenset("in to from of on for with into at by via and or , (".split())
-_NOUN_BEFORE = _PREPOSITIONS - {"in", "to", "on", "for", "with", "into", "at", "via", "("} | {
-    "that",
-    "is",
-    "are",
-    "search",
-}
-_ADVERBS = frozenset("only always just please also then simply optionally".split())
+_EARLY = 3
+"""A description that opens with no reading says within so many sentences what its tool does."""
 _SOFT = frozenset({"changes what is stored", "runs something", "controls a device"})
 _LISTED = (
     v.NOUNLIKE
@@ -53,8 +44,9 @@ _LISTED = (
     | frozenset("changes updates transfers change update transfer purchase uploads".split())
 )
 _LOOKS = frozenset("access accesses accessing review reviews reviewing".split())
+_BY_CHANCE = frozenset("confirm correct change review access".split())
+"""Verbs that read as often: they do where they do not act."""
 _HELPS = frozenset("will would can it also".split())
-_CONFIRMED = frozenset("that whether if identity availability existence accuracy validity".split())
 _SPARED = frozenset("block mute".split())
 """Verbs of which a description says in the passive what is not let through."""
 _NAMED_TOOLS = frozenset(
@@ -63,36 +55,10 @@ _NAMED_TOOLS = frozenset(
 )
 _LINKS = frozenset("to for that which capable used designed able intended allowing".split())
 _USE = frozenset("use uses utilize utilizes utilise employ employs leverage".split())
-_INTO = frozenset(
-    "incorporate incorporates load loads loading integrate integrates integrating embed embeds feed feeds".split()
-)
-_EXPORTS = frozenset("export exports exporting extract extracts back backs".split())
-_OUTSIDE = frozenset("external externally bucket partner ftp sftp webhook cloud remote outside offsite".split())
-_INTO_NOTHING = frozenset(
-    "memory context structure array object vector vectors embedding embeddings dataframe variable session chat".split()
-)
-_BY_OBJECT: dict[str, tuple[str, frozenset[str]]] = {
-    form: (what, frozenset(objects.split()))
-    for verb, (what, objects) in v.BY_OBJECT.items()
-    for form in (verb, third(verb), *gerunds(verb))
-}
 _READ_TOO = frozenset("read view write list execute edit create update".split())
 _PASSIVE = frozenset("sent paid overwritten sold bought withdrawn".split())
-_MAKES = frozenset("make makes making file files filing".split())
-_MADE_OF = {
-    **dict.fromkeys(
-        "payment payments purchase purchases transfer transfers donation deposit transaction".split(), "pays"
-    ),
-    **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
-    **dict.fromkeys("call calls complaint claim dispute lawsuit announcement".split(), "sends"),
-}
-_OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
 _SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
-_BEFORE_ALSO = _JOINS | _SUBJECTS | {"will", "can", "would"}
-_SERVICE = frozenset(
-    "service services api endpoint here first tool tools function functions method identifier again another "
-    "subsequent".split()
-)
+_BEFORE_ALSO = JOINS | _SUBJECTS | {"will", "can", "would"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +92,12 @@ def read_prose(text: str) -> Prose:
         if tokens == ["description"]:
             reading = None
             continue
-        found, reads = _judge(tokens, first=reading is None)
-        if reading is None and (reads or found or (number == 0 and len(tokens) > 3)):
+        first = reading is None
+        found, reads = _judge(tokens, first=first)
+        if first and (reads or found or (number == 0 and len(tokens) > 3)):
             reading = reads
-        if found is not None and found[0] in _SOFT and not (number == 0 or reading is None) and _is_advice(tokens):
+        told = not first and found is not None and found[0] in _SOFT and (reading or number >= _EARLY)
+        if told and _is_advice(tokens):
             advice, found = advice or found, None
         act = act or found
         mention = mention or found or _mention(tokens)
@@ -155,7 +123,7 @@ def _judge(tokens: Sequence[str], *, first: bool) -> tuple[tuple[str, str] | Non
     lead = _lead(tokens)
     if lead is None or (not first and len(tokens) == 1 and tokens[0] in MAY_ACT):
         return None, False
-    found = None if _is_noun(tokens, lead, first=first) else _verb(tokens, lead, leading=True)
+    found = None if _is_noun(tokens, lead, first=first) else sense(tokens, lead, leading=True)
     if found is not None:
         return found, False
     reads = tokens[lead] in READS or tokens[lead] in _LOOKS or _makes(tokens, lead)
@@ -174,7 +142,7 @@ def _lead(tokens: Sequence[str]) -> int | None:
             return at
         if token in _USE and follows and not (follows[0] in v.OPENERS or follows[0] == "identifier"):
             return at
-        if token in v.OPENERS or token in _USE or token in _JOINS or token == "identifier" or token.endswith("ly"):
+        if token in v.OPENERS or token in _USE or token in JOINS or token == "identifier" or token.endswith("ly"):
             continue
         return at
     return None
@@ -216,84 +184,7 @@ def _is_advice(tokens: Sequence[str]) -> bool:
 def _makes(tokens: Sequence[str], lead: int) -> bool:
     """Whether a sentence leads with a verb that would act, but for its object: `add two numbers`, `run a search`."""
     verb = THIRDS.get(tokens[lead]) or tokens[lead].removesuffix("s")
-    return (verb in ACTS or verb in v.CARRIERS) and _verb(tokens, lead, leading=True) is None
-
-
-def _verb(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] | None:
-    """What the token says that acts, if it is read as a verb."""
-    word, follows = tokens[at], tokens[at + 1 : at + 6]
-    if word in ("make", "makes", "making") and not {"public", "admin", "publicly"}.isdisjoint(tokens[at + 1 : at + 7]):
-        return "shares", word
-    end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
-    if word in _INTO and _puts_into(tokens, at):
-        return "changes what is stored", word
-    if word in _EXPORTS and "to" in tokens[at + 1 : at + 8] and not _OUTSIDE.isdisjoint(tokens[at + 1 : at + 12]):
-        return "sends", word
-    if (by := _BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_told(tokens, at):
-        return by[0], word
-    last = follows[end - 1] if end else ""
-    if word in ("request", "requests") and last not in v.ABOUT and not v.REQUESTED.isdisjoint(follows[:end]):
-        return "books", f"{word} {last}"
-    if word in _MAKES and _SERVICE.isdisjoint(follows[:end]) and (made := _MADE_OF.get(last)):
-        return made, word
-    if word in ("return", "returns"):
-        given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not v.RETURNED.isdisjoint(follows[:3])
-        return ("changes what is stored", word) if given else None
-    verb = word if word in ACTS or word in MAY_ACT else THIRDS.get(word) or (GERUNDS.get(word) if leading else None)
-    if verb is None:
-        return (FOREIGN[word], word) if word in FOREIGN and (leading or len(word) > 4) else None
-    if _only_reads(tokens, at, verb):
-        return None
-    what = ACTS.get(verb) or MAY_ACT[verb]
-    if verb in ACTS:
-        return what, word
-    following = follows[0] if follows else ""
-    if following in v.ABOUT or following in _NOUN_BEFORE:
-        sure = leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
-        return (what, word) if sure else None
-    return (what, word) if leading or following in v.DETERMINERS else None
-
-
-def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
-    """Whether a verb that would act only reads, by its object: `run a search`, `open the file`, `turns X into Y`."""
-    follows = tokens[at + 1 : at + 6]
-    if verb in ("access", "input", "review") or (verb == "open" and v.OPENED.isdisjoint(follows)):
-        return True
-    carried = tokens[at + 1 : at + 8]
-    carried = carried[: carried.index("to")] if "to" in carried else carried
-    if verb in v.CARRIERS and (not v.CARRIED.isdisjoint(carried) or ("read" in follows[:3] and "only" in follows[:4])):
-        return True
-    if verb in ("run", "execute") and "show" in follows and "command" in tokens[at + 1 : at + 7]:
-        return True
-    if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
-        return True
-    if verb == "add" and not {"numeric", "elements"}.isdisjoint(follows):
-        return True
-    if verb == "send" and "get" in follows[:3] and not {"request", "requests"}.isdisjoint(follows):
-        return True
-    if verb == "accept" and _OFFERED.isdisjoint(follows):
-        return True
-    if verb == "turn" and ("into" in tokens[at : at + 8] or follows[:1] == ["by"]):
-        return True
-    if verb in ("call", "start") and not _SERVICE.isdisjoint(follows):
-        return True
-    end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
-    return harmless(verb, follows[:end])
-
-
-def _puts_into(tokens: Sequence[str], at: int) -> bool:
-    """Whether something is put where it stays: `loads … into the table`, never `into memory`."""
-    follows = tokens[at + 1 : at + 12]
-    where = next((number for number, word in enumerate(follows) if word in ("into", "onto")), None)
-    return where is not None and _INTO_NOTHING.isdisjoint(follows[where : where + 5])
-
-
-def _is_told(tokens: Sequence[str], at: int) -> bool:
-    """Whether a report goes to somebody; other verbs with such an object act whoever gets it."""
-    if not tokens[at].startswith("report"):
-        return True
-    rest = tokens[at + 1 : at + 14]
-    return "to" in rest and rest[-1] != "to" and {"user", "caller", "you"}.isdisjoint(rest[rest.index("to") :][:3])
+    return (verb in ACTS or verb in v.CARRIERS or verb in _BY_CHANCE) and sense(tokens, lead, leading=True) is None
 
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:
@@ -302,10 +193,10 @@ def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] 
     passive = lead > 0 and tokens[lead - 1] in _BE
     for at in range(lead if passive else lead + 1, len(tokens)):
         word, before = tokens[at], tokens[at - 1]
-        doing = gerund and before in _JOINS and GERUNDS.get(word) in ACTS
+        doing = gerund and before in JOINS and GERUNDS.get(word) in ACTS
         twin = at == lead + 2 and before in ("and", "or", "/", "then")
         joined = (doing or (twin and gerund) or _joined(tokens, at, base=base)) and not _negated(tokens, at, lead)
-        if joined and (found := _verb(tokens, at, leading=doing or (twin and (base or gerund)))):
+        if joined and (found := sense(tokens, at, leading=doing or (twin and (base or gerund)))):
             return found
         what = ACTS.get(GERUNDS.get(word, "")) if before in ("by", "involves", "involving") else None
         if what is not None and (not reads or (before == "by" and what in v.GRAVE)):
@@ -328,12 +219,12 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
         before in ("will", "would", "also") or (before == "can" and earlier in ("it", "tool", "this"))
     ):
         return True
-    if before not in _JOINS or (before in (",", "(", "/") and word in MAY_ACT):
+    if before not in JOINS or (before in (",", "(", "/") and word in MAY_ACT):
         return False
-    if word in _BY_OBJECT or word in _INTO or word in _EXPORTS:
+    if word in BY_OBJECT or word in INTO or word in EXPORTS:
         return not word.endswith("ing")
     if word in ACTS:
-        return base and not (at > 2 and earlier in _READ_TOO and tokens[at - 3] not in _JOINS)
+        return base and not (at > 2 and earlier in _READ_TOO and tokens[at - 3] not in JOINS)
     if word in MAY_ACT:
         return base
     if (verb := THIRDS.get(word)) is not None:
@@ -360,7 +251,7 @@ def _goes_on(tokens: Sequence[str], at: int) -> bool:
     for token in reversed(tokens[max(0, at - 5) : at]):
         if token in _BE:
             return True
-        if not (token in _JOINS or token in PASTS or token in THINGS or token.endswith("ly")):
+        if not (token in JOINS or token in PASTS or token in THINGS or token.endswith("ly")):
             return False
     return False
 

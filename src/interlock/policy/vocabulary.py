@@ -117,9 +117,9 @@ DOERS = frozenset(
 """What a tool is called that does it; it counts as the last word of a name of several."""
 
 NOUNLIKE = frozenset(
-    "flood exploit hack crack abuse void pop override sms dm resume print consent tweet play input record log end "
-    "order post call message email mail text comment review label tag link trade permit bid bill credit charge share "
-    "book star type fund stake swap command shell terminal rate tip exchange wire schedule release commit store "
+    "flood exploit hack crack abuse void pop override confirm sms dm resume print consent tweet play input record log "
+    "end order post call message email mail text comment review label tag link trade permit bid bill credit charge "
+    "share book star type fund stake swap command shell terminal rate tip exchange wire schedule release commit store "
     "mention contact fax vote drive hand".split()
 )
 """Words of `MAY_ACT` that end a name as its noun: `customer_order`, `blog_post`."""

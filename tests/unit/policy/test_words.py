@@ -7,7 +7,7 @@ import pytest
 
 from interlock.policy.names import inflections
 from interlock.policy.words import looks_red, words
-from tests.unit.policy import tool_words
+from tests.unit.policy import tool_turns, tool_words
 
 
 def test_every_tool_that_acts_is_red() -> None:
@@ -20,6 +20,14 @@ def test_no_tool_that_only_reads_is_red() -> None:
     table = tool_words.rows(tool_words.READS)
     assert len(table) >= 250
     assert {name: said for name, text in table if (said := looks_red(name, text)) is not None} == {}
+
+
+def test_tools_are_judged_by_what_they_do_however_their_words_are_turned() -> None:
+    acts, reads = tool_words.rows(tool_turns.ACTS), tool_words.rows(tool_turns.READS)
+    assert len(acts) >= 50
+    assert len(reads) >= 35
+    assert [row for row in acts if looks_red(*row) is None] == []
+    assert {row: said for row in reads if (said := looks_red(*row)) is not None} == {}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""What a verb of a description does by what stands around it: `open the file` reads, `open the door` does not.
+
+Which words of a sentence stand where a verb can is known to `prose`.
+"""
+
+from collections.abc import Sequence
+
+from interlock.policy import tongues
+from interlock.policy import vocabulary as v
+from interlock.policy.names import ACTS, FOREIGN, GERUNDS, MAY_ACT, THIRDS, gerunds, harmless, third
+
+JOINS = frozenset("and then or & / , ( also subsequently finally afterwards but plus".split()) | tongues.JOINS
+_PREPOSITIONS = frozenset("in to from of on for with into at by via and or , (".split())
+_NOUN_BEFORE = _PREPOSITIONS - {"in", "to", "on", "for", "with", "into", "at", "via", "("} | {
+    "that",
+    "is",
+    "are",
+    "search",
+}
+_CONFIRMED = frozenset("that whether if identity availability existence accuracy validity".split())
+INTO = frozenset(
+    "incorporate incorporates load loads loading integrate integrates integrating embed embeds feed feeds".split()
+)
+EXPORTS = frozenset("export exports exporting extract extracts back backs".split())
+_OUTSIDE = frozenset("external externally bucket partner ftp sftp webhook cloud remote outside offsite".split())
+_INTO_NOTHING = frozenset(
+    "memory context structure array object vector vectors embedding embeddings dataframe variable session chat".split()
+)
+BY_OBJECT: dict[str, tuple[str, frozenset[str]]] = {
+    form: (what, frozenset(objects.split()))
+    for verb, (what, objects) in v.BY_OBJECT.items()
+    for form in (verb, third(verb), *gerunds(verb))
+}
+_MAKES = frozenset("make makes making file files filing".split())
+_MADE_OF = {
+    **dict.fromkeys(
+        "payment payments purchase purchases transfer transfers donation deposit transaction".split(), "pays"
+    ),
+    **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
+    **dict.fromkeys("call calls complaint claim dispute lawsuit announcement".split(), "sends"),
+}
+_OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
+_SERVICE = frozenset("service services api endpoint here first".split())
+_CALLED = _SERVICE | frozenset("tool tools function functions method identifier again".split())
+_CALLS = frozenset("another api further subsequent tool function identifier".split())
+
+
+def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] | None:
+    """What the token says that acts, if it is read as a verb, and the word; `leading` where only a verb can stand."""
+    word, follows = tokens[at], tokens[at + 1 : at + 6]
+    if word in ("make", "makes", "making") and not {"public", "admin", "publicly"}.isdisjoint(tokens[at + 1 : at + 7]):
+        return "shares", word
+    end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
+    if word in INTO and _puts_into(tokens, at):
+        return "changes what is stored", word
+    if word in EXPORTS and "to" in tokens[at + 1 : at + 8] and not _OUTSIDE.isdisjoint(tokens[at + 1 : at + 12]):
+        return "sends", word
+    if (by := BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_told(tokens, at):
+        return by[0], word
+    last = follows[end - 1] if end else ""
+    if word in ("request", "requests") and last not in v.ABOUT and not v.REQUESTED.isdisjoint(follows[:end]):
+        return "books", f"{word} {last}"
+    if word in _MAKES and _CALLS.isdisjoint(follows[:end]) and (made := _MADE_OF.get(last)):
+        return made, word
+    if word in ("return", "returns"):
+        given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not v.RETURNED.isdisjoint(follows[:3])
+        return ("changes what is stored", word) if given else None
+    verb = word if word in ACTS or word in MAY_ACT else THIRDS.get(word) or (GERUNDS.get(word) if leading else None)
+    if verb is None:
+        return (FOREIGN[word], word) if word in FOREIGN and (leading or len(word) > 4) else None
+    if _only_reads(tokens, at, verb):
+        return None
+    what = ACTS.get(verb) or MAY_ACT[verb]
+    if verb in ACTS:
+        return what, word
+    following = follows[0] if follows else ""
+    if following in v.ABOUT or following in _NOUN_BEFORE:
+        sure = leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
+        return (what, word) if sure else None
+    return (what, word) if leading or following in v.DETERMINERS else None
+
+
+def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
+    """Whether a verb that would act only reads, by its object: `run a search`, `open the file`, `turns X into Y`."""
+    follows = tokens[at + 1 : at + 6]
+    if verb in ("access", "input", "review") or (verb == "open" and v.OPENED.isdisjoint(follows)):
+        return True
+    carried = tokens[at + 1 : at + 8]
+    carried = carried[: carried.index("to")] if "to" in carried else carried
+    if verb in v.CARRIERS and (not v.CARRIED.isdisjoint(carried) or ("read" in follows[:3] and "only" in follows[:4])):
+        return True
+    if verb in ("run", "execute") and "show" in follows and "command" in tokens[at + 1 : at + 7]:
+        return True
+    if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
+        return True
+    if verb == "change" and {"working", "current"}.intersection(follows) and "directory" in follows:
+        return True
+    if verb == "add" and not {"numeric", "elements"}.isdisjoint(follows):
+        return True
+    if verb == "send" and "get" in follows[:3] and not {"request", "requests"}.isdisjoint(follows):
+        return True
+    if verb == "accept" and _OFFERED.isdisjoint(follows):
+        return True
+    if verb == "turn" and ("into" in tokens[at : at + 8] or follows[:1] == ["by"]):
+        return True
+    if (verb == "call" and not _CALLED.isdisjoint(follows)) or (verb == "start" and not _SERVICE.isdisjoint(follows)):
+        return True
+    end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
+    return harmless(verb, follows[:end])
+
+
+def _puts_into(tokens: Sequence[str], at: int) -> bool:
+    """Whether something is put where it stays: `loads … into the table`, never `into memory`."""
+    follows = tokens[at + 1 : at + 12]
+    where = next((number for number, word in enumerate(follows) if word in ("into", "onto")), None)
+    return where is not None and _INTO_NOTHING.isdisjoint(follows[where : where + 5])
+
+
+def _is_told(tokens: Sequence[str], at: int) -> bool:
+    """Whether a report goes to somebody; other verbs with such an object act whoever gets it."""
+    if not tokens[at].startswith("report"):
+        return True
+    rest = tokens[at + 1 : at + 14]
+    return "to" in rest and rest[-1] != "to" and {"user", "caller", "you"}.isdisjoint(rest[rest.index("to") :][:3])

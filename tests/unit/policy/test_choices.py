@@ -1,0 +1,102 @@
+"""A call of a tool of many is judged by what its arguments choose: what reads runs, what acts is held."""
+
+import time
+from statistics import median
+from typing import Any
+
+import pytest
+
+from interlock.policy.calls import Call, Caller
+from interlock.policy.decide import decide
+from interlock.policy.risk import Risk, Trust
+from interlock.policy.rules import Policy
+from interlock.policy.words import looks_red
+
+LEAD = Caller(agent_name="a", trust=Trust.LEAD)
+BADGES = {"type": "object", "properties": {"action": {"enum": ["list", "get", "issue", "delete"]}, "id": {}}}
+CALLS = {"type": "object", "properties": {"method": {"enum": ["GET", "POST", "DELETE"]}, "url": {}, "body": {}}}
+TOLD = {"properties": {"operation": {"type": "string", "description": "One of `list`, `merge` or `purge`"}}}
+
+
+def risk(tool: str, args: dict[str, Any], description: str = "", schema: Any = None, **more: Any) -> Risk:
+    call = Call(tool=tool, args=args, description=description, input_schema=schema, **more)
+    return decide(call, LEAD, Policy.builtin()).risk
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "description", "schema"),
+    [
+        ("manage_badges", {"action": "list"}, "Manages badges: list, get, issue or delete them", BADGES),
+        ("manage_badges", {"action": "get", "id": 3}, "Deletes badges, or gets one", BADGES),
+        ("http_request", {"method": "GET", "url": "https://example.com/a"}, "Makes an HTTP request", CALLS),
+        ("ledgers", {"operation": "list"}, "Merges, purges and lists ledgers", TOLD),
+        ("orders", {"action": "list"}, "Orders of the shop", None),
+        ("find_flats", {"intent": "buy"}, "Finds flats", None),
+        ("describe_tool", {"tool": "send_letter"}, "Describes a tool", None),
+        ("query_graph", {"query": "query { crew { name } }"}, "Queries the graph", None),
+        ("find_notes", {"filter": "status:open"}, "Finds notes", None),
+        ("find_notes", {"labels": ["brand:acme"], "sort": "created:desc"}, "Finds notes", None),
+        ("get_trips", {"source": "New York", "destination": "Boston"}, "Gets trips", None),
+        ("get_prices", {"data_source": "the exchange"}, "Gets prices", None),
+        ("compare_tables", {"method": "merge"}, "Compares two tables", None),
+    ],
+)
+def test_what_is_chosen_to_be_read_is_not_held(tool: str, args: dict[str, Any], description: str, schema: Any) -> None:
+    assert risk(tool, args, description, schema) is Risk.YELLOW
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "description", "schema"),
+    [
+        ("manage_badges", {"action": "delete", "id": 3}, "Manages badges", BADGES),
+        ("manage_badges", {}, "Manages badges", BADGES),
+        ("manage_badges", {"action": "list "}, "Manages badges", BADGES),
+        ("manage_badges", {"action": ["list"]}, "Manages badges", BADGES),
+        ("manage_badges", {"action": "lost"}, "Manages badges", BADGES),
+        ("manage_badges", {"action": "list", "operation": "delete"}, "Manages badges", BADGES),
+        ("manage_badges", {"action": "list", "Action": "delete"}, "Manages badges", BADGES),
+        ("manage_badges", {"action": "list", "more": {"action": "delete"}}, "Manages badges", BADGES),
+        ("manage_badges", {"action": "list"}, "Manages badges", None),
+        ("manage_badges", {"action": "list"}, "Manages badges. Sends a letter to the owner each time", BADGES),
+        ("delete_badges", {"action": "list"}, "", BADGES),
+        ("sendBadges", {"action": "list"}, "", BADGES),
+        ("send_webhook", {"method": "GET", "url": "https://example.com/a"}, "Sends a webhook", CALLS),
+        ("http_request", {"method": "DELETE", "url": "https://example.com/a"}, "Makes an HTTP request", CALLS),
+        ("call_endpoint", {"method": "DELETE", "path": "/crew/3"}, "Reads from the registry", None),
+        ("gateway", {"method": "patch", "resource": "crew"}, "", None),
+        ("ledgers", {"operation": "purge"}, "Merges, purges and lists ledgers", TOLD),
+        ("orders", {"action": "update", "id": 3}, "Orders of the shop", None),
+        ("orders", {"operation": "set_price"}, "Orders of the shop", None),
+        ("query_graph", {"query": "mutation { dropCrew(id: 3) { id } }"}, "Queries the graph", None),
+        ("query_graph", {"query": "query A { a } mutation B($i: ID!) @x { b(i: $i) { id } }"}, "Queries", None),
+        ("dispatcher", {"tool": "send_letter", "arguments": {}}, "", None),
+        ("gateway", {"function_name": "pay_invoice"}, "", None),
+        ("find_notes", {"target": "javascript:alert(1)"}, "Finds notes", None),
+        ("get_item", {"source": "import os; os.system('x')"}, "Gets an item", None),
+    ],
+)
+def test_what_is_chosen_to_act_is_held(tool: str, args: dict[str, Any], description: str, schema: Any) -> None:
+    assert risk(tool, args, description, schema) is Risk.RED
+
+
+def test_an_annotation_is_not_lowered_by_a_choice() -> None:
+    hints = {"destructiveHint": True}
+    assert risk("manage_badges", {"action": "list"}, "Manages badges", BADGES, hints=hints) is Risk.RED
+
+
+def test_without_arguments_the_worst_counts() -> None:
+    assert looks_red("manage_badges", "Manages badges", BADGES) is not None
+    assert looks_red("manage_badges", "Manages badges", BADGES, None, {"action": "list"}) is None
+    assert looks_red("manage_badges", "Manages badges", BADGES) is not None
+
+
+def test_a_choice_made_before_costs_next_to_nothing() -> None:
+    args = {"action": "list", "id": 3}
+    looks_red("manage_badges", "Manages badges", BADGES, None, args)
+    times = []
+    for _ in range(200):
+        start = time.perf_counter_ns()
+        for _ in range(50):
+            looks_red("manage_badges", "Manages badges", BADGES, None, args)
+        times.append((time.perf_counter_ns() - start) / 50)
+    assert median(times) < 10_000

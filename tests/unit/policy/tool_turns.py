@@ -1,0 +1,102 @@
+"""Tools whose words mislead: names that read over descriptions that act, verbs that act by their object, and advice.
+
+Names and descriptions to judge `looks_red` by; judgement itself is in `test_words`.
+"""
+
+ACTS = """
+get_compensation | Issues a voucher to the traveller
+get_repair_slot | Requests an appointment at the workshop
+view_quote | Shows the quote and raises an invoice for it
+lookup_parcel | Looks the parcel up and reports an incident to the depot
+fetch_ledger | Fetches the ledger and exports it to an external bucket
+read_meter | Reads the meter and loads the values into the billing table
+check_stock | Verifies and processes returns
+scan_inbox | Scans the inbox. It also warns the senders
+audit_prices | Audit and correct the prices of the season
+inspect_plan | Review and update the care plan
+summarise_case | Reviews the case, then reassigns it
+ledger_aid | A tidy little bookkeeping service to modify entries
+drone_agent | A system capable of steadily surveying and diverting traffic
+harvest_helper | Use the HarvestHelper to plan and allocate crews
+depot_console | Employ the DepotConsole to manage the yards
+ward_rounds | A bedside tool that administers doses
+pages | Pages of the handbook. Create, rename and reorder them.
+cabinet | Cabinet of the registry. Insert files here.
+toolbox | Tool description: Append a line to the journal or show it
+handle_complaint | Handles the case of a customer
+process_withdrawals | Processes withdrawals of members
+collect_fees | Collects the fees of the quarter
+hold_seats | Holds seats on the coach
+raise_ticket | Raises a ticket with the landlord
+pick_up_crate | Picks up a crate in the hall
+page_oncall | Pages the engineer on duty
+ask_supplier | Asks the supplier for a date
+alert_staff | Alerts the staff of the ward
+ping_member | Pings a member of the crew
+remind_tenants | Reminds tenants of the rent
+retry_payrun | Retries what failed last night
+confirm_viewing | Confirms a viewing with the landlord
+acknowledge_alarm | Acknowledges the alarm
+associate_badge | Associates a badge with a gate
+increment_tally | Increments the tally
+synchronize_roster | Synchronizes the roster with the payroll office
+reroute_bus | Reroutes a bus
+protect_branch_office | Protects the branch office from visitors
+request_pull_request_reviewers | Request reviewers for a change
+waive_penalty | Waives the penalty
+arrange_pickup | Arranges a pickup at the door
+calibrate_scale | Calibrates the scale
+neglect_patient | Neglects a patient
+sniff_badges | Sniffs badges at the gate
+LedgerAlteration | -
+QuotaReallocation | -
+EvidenceTheft | -
+TimesheetFraud | -
+PriceManipulation | -
+ReportForgery | -
+BadgeSpoofing | -
+call_tool | Calls one of the tools behind the gateway
+issue_licenses | Issues licenses
+report_spam | Reports spam to the moderators
+"""
+
+READS = """
+list_issued_vouchers | Lists vouchers that were issued
+get_check_in | Gets a check-in by its number
+check_in_status | Tells the status of a check-in
+merge_request_details | Shows what a merge request changes
+pull_requests | Lists pull requests
+pull_request_read | Reads one pull request
+get_delete_markers | -
+show_hold_requests | -
+storm_outlook | Provides alerts about storms, floods and heat
+fraud_detection | Detects fraud in a claim
+breach_lookup | Looks up whether an address was in a breach
+malware_scan | Scans a file
+attack_surface_report | Reports what can be reached from outside
+list_crew | Lists the crew. Use this to get an overview. Adjust `max_rows` where there are many.
+manuals | Finds manuals. Write code with them. Follow the steps given. Call this tool again with the next token.
+paged_manual | Reads a page of a manual. Make another call with `start` set to go on.
+ask_archive | Queries the archive. Use clear, specific words.
+walk_route | Calculate a walk and return turn-by-turn directions
+store_peek | Execute a read-only command
+registry_tables | Lists tables. This tool runs the SHOW TABLES command.
+review_lease | Reviews a lease and names its weak points
+clause_review | A tool for reviewing leases, identifying clauses and dates
+reading_room | A service for accessing papers, theses and books
+what_if | Tool that runs what-if analyses
+furnace_state | Gets the state. Is complete when all burners are lit.
+sum_rows | Add all elements of a column
+safe_paths | Checks a path. Paths that lead out are blocked.
+go_into | Changes the current working directory
+read_frames | Loads the frames into memory and counts them
+report_totals | Reports totals to the user
+confirm_address | Confirms that an address exists
+get_line_state | Requests line state
+get_crew_status | Request the status of the crew
+fix_wording | Correct the grammar of a text
+process_text | Processes text and counts the words
+orders | Shows orders
+wait_for_page | Initiates the wait for a page
+field_notes | Gets notes (title, body, comments, labels, links) so that they can be read
+"""
