@@ -13,7 +13,7 @@ from interlock.desk.views import View, view
 from interlock.memory import erasure
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
-from interlock.store import audit, personal, seals
+from interlock.store import audit, personal, personal_verdicts, seals
 from interlock.store import people as store
 from interlock.store.chain import Keyring
 from interlock.store.personal import Known
@@ -52,7 +52,8 @@ def _export(tx: Tx, who: str) -> View:
     found = _known(tx, who)
     subject = Known(found["id"], found["name"], tuple(found["identities"]))
     sections = personal.gathered(tx, subject) | erasure.gathered(tx, subject)
-    return {"person": found, **{name: [row._asdict() for row in rows] for name, rows in sections.items()}}
+    written = {name: [row._asdict() for row in rows] for name, rows in sections.items()}
+    return {"person": found, **written, "waivers": personal_verdicts.waivers(tx, subject)}
 
 
 def _exported(tx: Tx, actor: Person, ident: str, project: str, now: datetime) -> None:
@@ -79,6 +80,8 @@ async def erase(office: Office, person: Person, who: str) -> View:
     erased, still_open = await _erase_chats(office, subject)
     await office.store.write(personal.erase_words, subject)
     await _erase_memories(office, subject)
+    for kind, ident in await office.store.read(personal_verdicts.mentions, subject):
+        await office.store.write(personal_verdicts.redact, subject, kind, ident)
     changed = await _redact(office, subject, person.actor, keys)
     await office.store.write(_finish, person, subject, project, office.clock.now())
     return {

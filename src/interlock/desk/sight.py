@@ -16,6 +16,8 @@ from interlock.store.tx import Tx
 
 _KEPT = frozenset({"kind", "risk", "tool", "verdict", "surface", "name", "edited"})
 """What of an activity's data says nothing of what was said, or where."""
+_RUNS = frozenset({"run", "event"})
+"""Causes that may be runs: those of votes on what a run wants to do."""
 CHANNEL = "chn_"
 """Before the ids of channels."""
 
@@ -41,8 +43,8 @@ def unseen(tx: Tx, person: Person, run_ids: Iterable[str]) -> frozenset[str]:
                 continue
             if _is_closed(tx, person, row, known):
                 hidden.add(run_id)
-            elif row.parent_run_id is not None:
-                ahead[run_id] = row.parent_run_id
+            elif (source := row.parent_run_id or (row.cause_id if row.cause_kind in _RUNS else None)) is not None:
+                ahead[run_id] = source
         if not ahead:
             return frozenset(hidden)
         at = ahead

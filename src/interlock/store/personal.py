@@ -43,6 +43,8 @@ ERASED = "[erased]"
 REDACTED = "ACTIVITIES_REDACTED"
 SPOKEN = frozenset({"reason", "note", "text", "words", "comment", "goal", "title", "args"})
 """What in an activity of somebody's own may be in their own words."""
+JUDGED = ("COORDINATOR_DECISION", "APPROVAL_ANSWERED", "APPROVAL_RELEASED", "CHECKS_RUN", "CHECK_WAIVED")
+"""Activities with words of models, of programs and of others that may name anybody."""
 MISSIONS, TASKS, RUNS, SCHEDULES = table(Mission), table(Task), table(Run), table(Schedule)
 ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
     table(ApprovalAnswer),
@@ -94,22 +96,39 @@ _CAME_OF_THEM = _r.id.in_(
     sa.select(
         _FROM_THEM.union(
             sa.select(_LATER.c.id).where(
-                _LATER.c.parent_run_id == _FROM_THEM.c.id,
-                _LATER.c.kind.in_(("chat", "subagent", "child_end", "letter")),
+                sa.or_(
+                    sa.and_(
+                        _LATER.c.parent_run_id == _FROM_THEM.c.id,
+                        _LATER.c.kind.in_(("chat", "subagent", "child_end", "letter")),
+                    ),
+                    sa.and_(_LATER.c.cause_id == _FROM_THEM.c.id, _LATER.c.kind == "vote"),
+                )
             )
         ).c.id
     )
 )
-"""Their chats, and what agents have passed on of them to each other."""
+"""Their chats, what agents have passed on of them to each other, and votes of models on what was wished there."""
 _CHATS = sa.select(_r.id, _r.status, _r.payload).where(sa.or_(_CAME_OF_THEM, _HEARD_THEM)).order_by(_r.id)
 _PURPOSE = sa.update(SUBAGENTS).where(_su.run_id == b("run_")).values(purpose=ERASED)
+_OF_A_CALL = frozenset({"tool", "tool_digest", "call_id", "persona", "simulated"})
+"""What of a question from a conversation says nothing of what was said there."""
+_ASKED = sa.select(_ap.id, _ap.request).where(_ap.run_id == b("run_"))
+_UNASK = (
+    sa.update(APPROVALS)
+    .where(_ap.id == b("approval"))
+    .values(request=b("what", type_=_ap.request.type), edited_args=sa.null())
+)
 _CHAT = sa.select(_r.id, _r.status, _r.payload).where(_r.id == b("run_"))
+_DATA, _NAME = sa.cast(_a.data, sa.Text), b("name", type_=sa.Text())
 _ABOUT = (
     sa.select(_a.id)
     .where(
         _a.id > b("after"),
         sa.or_(
-            _a.actor_id == _WHO, _a.subject == _WHO, sa.cast(_a.data, sa.Text).contains(b("identity", type_=sa.Text()))
+            _a.actor_id == _WHO,
+            _a.subject == _WHO,
+            sa.cast(_a.data, sa.Text).contains(b("identity", type_=sa.Text())),
+            sa.and_(_a.action.in_(JUDGED), sa.func.replace(_DATA, _NAME, "") != _DATA),
         ),
     )
     .order_by(_a.id)
@@ -129,6 +148,10 @@ _FEEDBACK = (
 _WORDS: tuple[sa.Executable, ...] = (
     _FEEDBACK,
     sa.update(ANSWERS).where(_an.person_id == _WHO, _an.note.is_not(None)).values(note=ERASED),
+    sa.update(ANSWERS).where(_an.person_id == _WHO, _an.args.is_not(None)).values(args=sa.null()),
+    sa.update(APPROVALS)
+    .where(_ap.decided_by == _WHO, _ap.edited.is_(sa.true()), _ap.status.in_(("used", "denied", "expired", "void")))
+    .values(edited_args=sa.null()),
     sa.update(APPROVALS).where(_ap.decided_by == _WHO, _ap.note.is_not(None)).values(note=ERASED),
     sa.update(COMMENTS).where(_THEIR_COMMENTS).values(text=ERASED),
     sa.update(TRANSITIONS).where(_THEIR_MOVES).values(reason=ERASED),
@@ -166,6 +189,12 @@ class Known:
         """What they are called from then on."""
         return f"erased {self.id[-6:]}"
 
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Their name and identities, as they stand in texts and in JSON."""
+        plain = (self.name, *self.identities)
+        return tuple(dict.fromkeys([*plain, *(json.dumps(each)[1:-1] for each in plain)]))
+
 
 def gathered(tx: Tx, known: Known) -> dict[str, list[Any]]:
     """What somebody said and decided, and what was said to them, by kind, oldest first within each."""
@@ -196,6 +225,9 @@ def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
     if row is None or row.status not in retention.ENDED:
         return None
     tx.run(_PURPOSE, {"run_": run_id})
+    for asked in tx.rows(_ASKED, {"run_": run_id}):
+        kept = {name: value for name, value in asked.request.items() if name in _OF_A_CALL}
+        tx.run(_UNASK, {"approval": asked.id, "what": {**kept, "summary": ERASED}})
     markers.forget(tx, run_id)
     return retention.let_go(tx, row, most, now) and retention.empty(tx, run_id, most) < most
 
@@ -204,7 +236,7 @@ def erase_words(tx: Tx, known: Known) -> None:
     """Replaces what they wrote beside their decisions and in channels, and drops their requests and the replies."""
     for statement in (*_WORDS, *_OUT_OF_ROOMS):
         tx.run(statement, {"who": known.id})
-    for part in {json.dumps(each)[1:-1] for each in (known.id, known.name, *known.identities)} | {known.name}:
+    for part in (known.id, *known.spellings):
         feed.forget(tx, part)
     for each in known.identities:
         tx.run(_DROP_REQUESTS, {"identity": each})
@@ -216,9 +248,10 @@ def erase_words(tx: Tx, known: Known) -> None:
 def about(tx: Tx, known: Known, after: int, most: int) -> list[int]:
     """Ids of activities that are of this person or name them, in order, after an id."""
     found = set()
-    for each in known.identities or (known.id,):
-        rows = tx.rows(_ABOUT, {"who": known.id, "identity": each, "after": after, "most": most})
-        found |= {row.id for row in rows}
+    for identity in known.identities or (known.id,):
+        for name in dict.fromkeys((known.name, json.dumps(known.name)[1:-1])):
+            given = {"who": known.id, "identity": identity, "name": name, "after": after, "most": most}
+            found |= {row.id for row in tx.rows(_ABOUT, given)}
     return sorted(found)[:most]
 
 

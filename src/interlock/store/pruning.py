@@ -24,12 +24,24 @@ from interlock.store.memory_versions import VERSIONS
 from interlock.store.missions import EVENTS
 from interlock.store.outbox import OUTBOX
 from interlock.store.retention import OVER, mission_is_over
-from interlock.store.schema import Alert, Approval, ChatMessage, ChatRound, Deliverable, Lane, Run, Task, table
+from interlock.store.schema import (
+    Alert,
+    Approval,
+    ChatMessage,
+    ChatRound,
+    CheckResult,
+    Deliverable,
+    Lane,
+    Run,
+    Task,
+    table,
+)
 from interlock.store.tx import Tx
 
 LANES, RUNS, TASKS, DELIVERABLES = table(Lane), table(Run), table(Task), table(Deliverable)
 ALERTS, APPROVALS, SAID = table(Alert), table(Approval), table(ChatMessage)
-_sd = SAID.c
+RESULTS = table(CheckResult)
+_sd, _cr = SAID.c, RESULTS.c
 _TIME = UTCDateTime()
 _BEFORE = b("before", type_=_TIME)
 _o, _c, _i, _w, _bl, _f, _t = OUTBOX.c, CONVERSATIONS.c, INBOX.c, WORKERS.c, BLOBS.c, FILES.c, TASKS.c
@@ -93,7 +105,7 @@ _kept, _newer, _later = OUTBOX.alias("kept"), INCIDENTS.alias("newer"), USES.ali
 _next_file, _next_point, _point = FILES.alias("next_file"), CHECKPOINTS.alias("next_point"), CHECKPOINTS.alias("point")
 _letter = OUTBOX.alias("letter")
 _reply, _round = SAID.alias("reply"), table(ChatRound).alias("round")
-_open_task = TASKS.alias("open_task")
+_open_task, _checked = TASKS.alias("open_task"), TASKS.alias("checked")
 
 
 def _is_of_ended(mission: Any) -> sa.ColumnElement[bool]:
@@ -219,6 +231,24 @@ FILE_VERSIONS = _kind(
     ),
 )  # fmt: skip
 """Those in whose place another stood before any mission began that is still open."""
+
+
+_of_ended = sa.and_(
+    _cr.created_at < _BEFORE,
+    sa.exists().where(_checked.c.id == _cr.task_id, mission_is_over(_checked.c.mission_id, _BEFORE)),
+)
+_is_last = sa.exists().where(
+    _checked.c.id == _cr.task_id, _checked.c.deliverable_id == _cr.deliverable_id, _cr.kind != "gate"
+)  # fmt: skip
+EARLIER_CHECKS = _kind("results of checks", RESULTS, ("id",), sa.and_(_of_ended, ~_is_last))
+"""Of versions in whose place another was handed in, and what the gate found: how the last one came out is evidence."""
+_has_words = sa.and_(_of_ended, _cr.detail != "")
+WORDS_OF_CHECKS = Kind(
+    "words of checks",
+    sa.select(_cr.id).where(_has_words).order_by(_cr.id).limit(b("most")),
+    (sa.update(RESULTS).where(_cr.id == b("key_id"), _has_words).values(detail=""),),
+)
+"""What programs said about work that was handed in. Which check passed for which digest stays."""
 
 
 def _memories(what: str, may_go: sa.ColumnElement[bool]) -> Kind:
