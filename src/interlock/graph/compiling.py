@@ -55,7 +55,8 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
         prompt = compile_message(goal_with_notes(view.goal, notes), results, _missing(view)).text
         prompt += _listed("It counts as done only once these checks of it pass", view.root.demands)
         prompt += _listed("Your last text was not taken", [f"{each.name}: {each.detail}" for each in found])
-        return [effects.think(view, f"{about}:{len(tries) + 1}", prompt, _taint(done))]
+        labels = [*_taint(done), *view.checked.get(view.id, ())]
+        return [effects.think(view, f"{about}:{len(tries) + 1}", prompt, labels)]
     reason = f"the results were put together without a model: {len(tries)} tries to compile them failed"
     inputs = {"runs": [run.id for run in tries], "why": [run.trouble for run in tries]}
     return [effects.decide("resolution", reason, inputs), *_handed_in(view, done, _mechanical(view, done), None)]

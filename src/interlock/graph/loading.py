@@ -1,6 +1,6 @@
 """Reading a mission for the coordinator, whole and from one snapshot; nothing is judged here."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -58,6 +58,7 @@ def load(
         deadline_at=mission.deadline_at,
         tasks=tuple(others),
         runs=seen.runs,
+        checked=seen.checked,
         thinks=seen.thinks,
         questions=seen.questions,
         blocks=tuple(coordination.block_keys(tx, mission_id)),
@@ -76,12 +77,15 @@ class _Tables:
 
     def __init__(self, tx: Tx, mission_id: str, *, consensus: bool) -> None:
         self._tx, self._consensus = tx, consensus
+        rows = coordination.task_runs(tx, mission_id)
+        self.checked = _labels_of_checks(rows)
         self.runs = {
             row.idempotency_key: RunView(
                 id=row.id, key=row.idempotency_key, status=row.status, task_id=row.task_id,
                 stop_reason=row.stop_reason, error=row.error, labels=tuple(row.labels),
             )
-            for row in coordination.task_runs(tx, mission_id)
+            for row in rows
+            if row.kind != evidence.RUN_KIND
         }  # fmt: skip
         self.thinks = tuple(
             RunView(
@@ -138,6 +142,15 @@ class _Tables:
             proof=_proof(self._tx, row) if row.checks and row.status in PROVING else None,
             ballots=_ballots(self._tx, row) if self._consensus and row.status == "REVIEW" else (),
         )
+
+
+def _labels_of_checks(rows: Iterable[Any]) -> dict[str, frozenset[str]]:
+    """The labels of what checks have printed, by task."""
+    found: dict[str, frozenset[str]] = {}
+    for row in rows:
+        if row.kind == evidence.RUN_KIND and row.labels:
+            found[row.task_id] = found.get(row.task_id, frozenset()).union(row.labels)
+    return found
 
 
 def _ballots(tx: Tx, row: Any) -> tuple[Vote, ...]:

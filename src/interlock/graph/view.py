@@ -185,6 +185,8 @@ class MissionView:
     deadline_at: datetime | None = None
     tasks: tuple[TaskView, ...] = ()
     runs: Mapping[str, RunView] = field(default_factory=dict)
+    checked: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By task: the labels of what its checks have looked at, and so of what they say. Source: row C11."""
     thinks: tuple[RunView, ...] = ()
     questions: tuple[Question, ...] = ()
     blocks: tuple[str, ...] = ()
@@ -233,11 +235,12 @@ class MissionView:
     def taint(self, task: TaskView) -> tuple[str, ...]:
         """The labels of what a task's next run is told beside the results of others: its plan, what came of it before.
 
-        That is what earlier runs for it left, and what its reviewers said. Source: row C11.
+        That is what earlier runs for it left, what its reviewers said and what its checks printed. Source: row C11.
         """
         reviewers = {other.id for other in self.tasks if other.reviews == task.id}
         told = [run for run in self.runs.values() if run.task_id == task.id or run.task_id in reviewers]
-        return tuple(sorted({label for run in (*told, *self.thoughts("plan")) for label in run.labels}))
+        labels = {label for run in (*told, *self.thoughts("plan")) for label in run.labels}
+        return tuple(sorted(labels.union(self.checked.get(task.id, ()))))
 
     def busy(self, task: TaskView) -> bool:
         """Whether any run of a task has not ended."""

@@ -74,7 +74,7 @@ class _Asked:
 
 async def _worked(runtime: Runtime, claim: Claim) -> None:
     asked = await runtime.store.read(_asked, claim.run.payload["deliverable"])
-    found = []
+    found, seen = [], frozenset[str]()
     if asked is not None:
         subject = await _subject(runtime, claim, asked)
         for place, check in enumerate(asked.checks):
@@ -83,7 +83,8 @@ async def _worked(runtime: Runtime, claim: Claim) -> None:
                 outcome = await judged(check, subject)
                 told = runtime.vault.scrub(outcome.detail)
                 found.append(Finding(position=place, name=check.name, passed=outcome.passed, detail=told))
-    await runtime.store.write(_commit, claim, asked, found, runtime.clock.now())
+        seen = subject.workspace.taken.union(asked.deliverable.labels) if found else seen
+    await runtime.store.write(_commit, claim, asked, found, seen, runtime.clock.now())
 
 
 def _asked(tx: Tx, deliverable_id: str) -> _Asked | None:
@@ -130,8 +131,12 @@ async def _subject(runtime: Runtime, claim: Claim, asked: _Asked) -> Subject:
     return Subject(content=asked.content, path=asked.deliverable.path, workspace=workspace, start=start)
 
 
-def _commit(tx: Tx, claim: Claim, asked: _Asked | None, found: list[Finding], now: datetime) -> None:
+def _commit(
+    tx: Tx, claim: Claim, asked: _Asked | None, found: list[Finding], seen: frozenset[str], now: datetime
+) -> None:  # fmt: skip
+    """INVARIANT: what checks say has the labels of all that they looked at, as it is told to agents."""
     run = claim.run
+    evidence.taint(tx, run.id, seen)
     if asked is not None and found:
         deliverable = asked.deliverable
         evidence.record(

@@ -118,6 +118,7 @@ def _why(ended: Ended, otherwise: str) -> str:
 
 
 async def _succeeds(check: Check, subject: Subject) -> Outcome:
+    subject.workspace.take()
     env = {"HOME": str(subject.workspace.root), "PYTHONDONTWRITEBYTECODE": "1"}
     if subject.path is not None:
         env["INTERLOCK_DELIVERABLE"] = subject.path

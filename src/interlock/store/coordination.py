@@ -11,6 +11,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict
+from interlock.store.evidence import RUN_KIND
 from interlock.store.schema import (
     Agent,
     Approval,
@@ -34,8 +35,8 @@ EXECUTED = ("started", "done", "failed", "unknown")
 """What became of tool calls that had, or may have had, an effect."""
 _ROOT_BY_KEY = sa.select(_t.id).where(_t.idempotency_key == b("key"))
 _TASK_RUNS = (
-    sa.select(_r.id, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.labels)
-    .where(_r.mission_id == b("mission"), _r.kind == "task")
+    sa.select(_r.id, _r.kind, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.labels)
+    .where(_r.mission_id == b("mission"), _r.kind.in_(("task", RUN_KIND)))
     .order_by(_r.created_at, _r.id)
 )
 _THINKS = (

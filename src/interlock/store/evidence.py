@@ -65,6 +65,8 @@ _VERSIONS = (
     .where(_de.task_id == b("task"))
     .order_by(_de.created_at, _de.id)
 )  # fmt: skip
+_LABELS = sa.select(_r.labels).where(_r.id == b("run"))
+_TAINT = sa.update(RUNS).where(_r.id == b("run")).values(labels=b("taint", type_=_r.labels.type))
 _FAILED = sa.select(_cr.deliverable_id).where(
     _cr.task_id == b("task"), _cr.kind == sa.text(f"'{EVIDENCE}'"), _cr.passed.is_(False)
 )
@@ -155,6 +157,13 @@ def record(
             position=each.position, name=each.name, passed=each.passed, detail=each.detail, run_id=run_id,
             created_at=now,
         )  # fmt: skip
+
+
+def taint(tx: Tx, run_id: str, labels: Iterable[str]) -> None:
+    """Has a run of checks carry the labels of what it looked at, beside those that it has. Source: row C11."""
+    row = tx.one(_LABELS, {"run": run_id})
+    if row is not None and (found := {*row.labels, *labels}) != set(row.labels):
+        tx.run(_TAINT, {"run": run_id, "taint": sorted(found)})
 
 
 def missing(tx: Tx, task: Any) -> tuple[str, ...]:

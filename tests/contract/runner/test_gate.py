@@ -1,9 +1,10 @@
 """What the output gate turns back goes to the agent within its run: it mends it, and nobody is asked."""
 
 from pathlib import Path
+from typing import Any
 
-from interlock.store import evidence
-from interlock.testing.scripted import ScriptedModel
+from interlock.store import blobs, evidence, tasks
+from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import CountingStore, hand_in, staged, told
 
 SECRET = "sk-ant-REDACTED0"
@@ -28,6 +29,19 @@ async def test_agent_mends_what_was_turned_back_and_nobody_is_asked(store: Count
     assert task.status == "REVIEW"
     turned_back = [row.name for row in await store.read(evidence.results, task.id)]
     assert turned_back == ["not a placeholder", "format"]
+
+
+async def test_what_the_gate_says_of_a_file_has_the_labels_of_that_file(store: CountingStore, tmp_path: Path) -> None:
+    stranger = calls("submit_deliverable", title="R", summary="s", path="page.json")
+    stage = await staged(store, tmp_path, ScriptedModel(stranger, hand_in("the result"), "done"))
+    file = ("default", "page.json", b"{no json", stage.clock.now())
+    await store.write(blobs.write_file, *file, base_version=0, run_id=None, labels=["untrusted"])
+    run = await stage.task()
+    await stage.work()
+    assert "JSON" in str(told(stage.model, 1))
+    assert list((await stage.run(run)).labels) == ["private", "untrusted"]
+    row: Any = await store.read(tasks.deliverable, (await stage.task_of(run)).deliverable_id)
+    assert row.labels == ["private", "untrusted"], "what is written after it is tainted by it"
 
 
 async def test_run_that_never_hands_in_anything_else_ends_without_a_deliverable(

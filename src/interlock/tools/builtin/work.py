@@ -12,7 +12,7 @@ from interlock.store import blobs, evidence, squad, tasks, traces
 from interlock.store.evidence import GATE, Finding
 from interlock.store.tx import Tx
 from interlock.tools.builtin.shapes import arguments, choice, many, text
-from interlock.tools.contract import Outcome, Tool, ToolContext, Write, write
+from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext, Write, write
 from interlock.tools.errors import ToolError
 from interlock.tools.paths import LONGEST_PATH
 
@@ -54,7 +54,8 @@ async def _submit(
     if pinned is not None and digest(pinned) != row["sha256"]:
         raise ToolError(f"`{path}` was changed while it was handed in: hand it in again")
     if found := await _faults(ctx, task, row, pinned):
-        return _turned_back(ctx, row, found)
+        seen = frozenset[str]() if path is None else of_file | {PRIVATE}
+        return _turned_back(ctx, row, found, seen & {UNTRUSTED, PRIVATE})
     writes = (*await ctx.changed_files(), write(hand_in, row, pinned, ctx))
     return Outcome(f"handed in `{title}` as {row['id']}, sha256 {row['sha256']}", writes=writes)
 
@@ -94,8 +95,8 @@ async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes 
     return gate.faults(handed, rejected)
 
 
-def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault]) -> Outcome:
-    """Nothing is handed in: the agent is told why, and it is on record."""
+def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault], seen: frozenset[str]) -> Outcome:
+    """Nothing is handed in: the agent is told why, with the labels of what was looked at, and it is on record."""
     told = [f"- {fault.name}: {fault.detail}" for fault in found]
     why = [
         Finding(position=place, name=fault.name, passed=False, detail=fault.detail)
@@ -104,7 +105,7 @@ def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault]) -> O
     kept = write(
         evidence.record, row["task_id"], row["id"], row["sha256"], GATE, why, ctx.now, run_id=ctx.run_id
     )  # fmt: skip
-    return Outcome("\n".join([_NOT_TAKEN, *told]), is_error=True, writes=(kept,))
+    return Outcome("\n".join([_NOT_TAKEN, *told]), is_error=True, writes=(kept,), labels=seen)
 
 
 def _check_verdict(task: Any, verdict: str | None, reasons: object) -> None:
