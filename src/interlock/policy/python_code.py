@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.policy import kinds, paths, sql
+from interlock.policy import kinds, options, paths, python_files, python_texts, sql
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
@@ -89,6 +89,8 @@ class _Reader:
                 self._remember(node)
         for node in nodes:
             if isinstance(node, ast.Call):
+                if isinstance(node.func, ast.Name):
+                    self.settled.add(id(node.func))
                 self._call(node)
             elif isinstance(node, (ast.Attribute, ast.Name)):
                 self._named(node)
@@ -96,6 +98,8 @@ class _Reader:
                 self._subscript(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self._text(node.value)
+            elif isinstance(node, ast.Assign):
+                self._set(node)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -132,8 +136,24 @@ class _Reader:
                 if (dotted := self._dotted(node.value)) is not None and dotted != target.id:
                     self.names.setdefault(target.id, dotted)
 
+    def _set(self, node: ast.Assign) -> None:
+        """What becomes of a variable for programs that is set."""
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and self._dotted(target.value) in t.ENVIRONMENT:
+                self._variable(self._constant(target.slice), self._constant(node.value))
+
+    def _variable(self, name: str | None, value: str | None) -> None:
+        raised, is_program = options.judge_variable(name or "", value or "")
+        if raised is not None or is_program:
+            self.add(raised or kinds.HIDDEN)
+
     def _dotted(self, node: ast.AST) -> str | None:
         parts: list[str] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            if len(node.args) > 1 and (name := self._constant(node.args[1])) is not None:
+                owner = self._dotted(node.args[0])
+                return None if owner is None else _from_its_module(f"{owner}.{name}")
+            return None
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
@@ -149,33 +169,9 @@ class _Reader:
         parts.append(self.names.get(node.id, node.id))
         return _from_its_module(".".join(reversed(parts)))
 
-    def _constant(self, node: ast.AST | None, depth: int = 0) -> str | None:
+    def _constant(self, node: ast.AST | None) -> str | None:
         """The text that an expression surely is."""
-        if depth > 20 or node is None:
-            return None
-        if isinstance(node, ast.Constant):
-            return node.value if isinstance(node.value, str) else None
-        if isinstance(node, ast.Name):
-            return self.texts.get(node.id)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            left, right = self._constant(node.left, depth + 1), self._constant(node.right, depth + 1)
-            return None if left is None or right is None else left + right
-        if isinstance(node, ast.JoinedStr):
-            parts = [
-                self._constant(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values
-            ]
-            return None if None in parts else "".join(part for part in parts if part is not None)
-        if isinstance(node, ast.Call) and self._dotted(node.func) in (
-            "os.path.expanduser",
-            "pathlib.Path",
-            "Path",
-            "str",
-        ):
-            return self._constant(node.args[0], depth + 1) if node.args else None
-        if isinstance(node, ast.Call) and (self._dotted(node.func) or "").endswith("path.join"):
-            joined = [self._constant(each, depth + 1) for each in node.args]
-            return "/".join(each if each is not None else "x" for each in joined)
-        return None
+        return python_texts.text_of(node, self.texts, self._dotted)
 
     def _call(self, node: ast.Call) -> None:
         name = self._dotted(node.func)
@@ -193,6 +189,20 @@ class _Reader:
             self._known(name, kind, node)
         elif name is None and last in t.RISKY:
             self.add(kinds.HIDDEN)
+        if name in t.EVALUATES:
+            self._evaluated(node)
+        if last in ("push", "force_push") and "git" in self.names:
+            self.add(kinds.LEAVES)
+        if last in ("terminate", "suspend", "send_signal") and "psutil" in self.names:
+            self.add(kinds.DESTROYS)
+        if last == "enable_load_extension" or (name == "open" and any(k.arg == "opener" for k in node.keywords)):
+            self.add(kinds.HIDDEN)
+        if name in ("sys.path.insert", "sys.path.append", "site.addsitedir") and any(
+            paths.plain(text).startswith(("/tmp", "/var/tmp", "/dev")) for text in self._texts_of(node)
+        ):
+            self.add(kinds.HIDDEN)
+        if name == "os.putenv" and node.args:
+            self._variable(self._constant(node.args[0]), self._constant(node.args[-1]))
         if name in t.ASKS_ENVIRONMENT:
             if isinstance(node.func, ast.Attribute):
                 self.settled.add(id(node.func.value))
@@ -203,9 +213,21 @@ class _Reader:
             self.add(kinds.DESTROYS)
         if last in t.SENDING:
             self.add(kinds.LEAVES)
-        if last in ("extractall",) and any(paths.is_outside(text) for text in self._texts_of(node)):
+        if last in ("extractall", "extract") and any(paths.is_outside(text) for text in self._texts_of(node)):
             self.add(kinds.OUTSIDE_WORKSPACE)
-        self._files(name, last, node)
+        self.add(*python_files.judge(name, last, node, self._constant))
+
+    def _evaluated(self, node: ast.Call) -> None:
+        """A call that runs what its texts say."""
+        for each in (
+            *node.args[:2],
+            *(k.value for k in node.keywords if k.arg in ("stmt", "setup", "expr", "statement")),
+        ):
+            text = self._constant(each)
+            if text is not None:
+                self.add(*judge(text))
+            elif isinstance(each, ast.Name) and each.id in self.texts:
+                self.add(kinds.HIDDEN)
 
     def _odd(self, name: str | None, node: ast.Call) -> None:
         """What only some arguments of a call make harmful."""
@@ -217,7 +239,7 @@ class _Reader:
         if name == "yaml.load" and not (self._dotted(keywords.get("Loader", node)) or "").endswith("SafeLoader"):
             self.add(kinds.HIDDEN)
         if last in ("attrgetter", "methodcaller") and node.args:
-            self._attribute(self._constant(node.args[0]), None)
+            self._attribute(self._constant(node.args[0]), "os")
         if last in ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", "SysLogHandler"):
             self.add(kinds.LEAVES)
         if name == "vars" and node.args and self._dotted(node.args[0]) in t.REACHED:
@@ -254,7 +276,7 @@ class _Reader:
                 "__builtins__",
             ):
                 self.add(kinds.HIDDEN)
-        elif name in t.INNARDS or name in t.RISKY:
+        elif name in t.INNARDS or name in t.RISKY or (owner is not None and f"{owner}.{name}" in t.CALLS):
             self.add(kinds.HIDDEN)
 
     def _program(self, node: ast.Call) -> None:
@@ -262,6 +284,18 @@ class _Reader:
 
         if not node.args and not node.keywords:
             return
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        if "preexec_fn" in keywords:
+            self.add(kinds.HIDDEN)
+        if (program := keywords.get("executable")) is not None:
+            self.add(*commands.judge_words([self._constant(program) or "\ufffd"]))
+        if isinstance(variables := keywords.get("env"), ast.Dict):
+            for key, value in zip(variables.keys, variables.values, strict=True):
+                self._variable(self._constant(key), self._constant(value))
+        if (place := self._constant(keywords.get("cwd"))) is not None and (
+            paths.is_system(place) or paths.plain(place).startswith(("/tmp", "/var/tmp"))
+        ):
+            self.add(kinds.OUTSIDE_WORKSPACE)
         first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("args", "cmd")), None)
         if isinstance(first, (ast.List, ast.Tuple)):
             given = [self._constant(each) for each in first.elts]
@@ -281,47 +315,6 @@ class _Reader:
         given = [self._constant(each) for each in (*node.args, *(keyword.value for keyword in node.keywords))]
         return [each for each in given if each is not None]
 
-    def _files(self, name: str | None, last: str, node: ast.Call) -> None:
-        texts = self._texts_of(node)
-        if name in t.PATH_CALLS or last in (
-            "open",
-            "Path",
-            "to_csv",
-            "to_json",
-            "to_excel",
-            "to_pickle",
-            "savefig",
-            "save",
-            "write_text",
-        ):
-            for text in texts:
-                if paths.touches_secret(text):
-                    self.add(kinds.READS_SECRETS)
-                if "\n" not in text and paths.reads_system(text):
-                    self.add(kinds.OUTSIDE_WORKSPACE)
-        writes = name in t.WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
-        targets = texts[:2] if name in t.WRITING else texts[:1]
-        if last == "open" and name != "os.open":
-            mode = self._mode(node, 0 if isinstance(node.func, ast.Attribute) and name not in t.PATH_CALLS else 1)
-            writes = mode is None or t.WRITE_MODE.search(mode) is not None
-        elif last in ("write_text", "write_bytes", "touch", "mkdir", "symlink_to", "rename", "replace") and isinstance(
-            node.func, ast.Attribute
-        ):
-            writes = True
-            owner = self._constant(node.func.value)
-            targets = [owner] if owner is not None else []
-        if writes:
-            for target in targets:
-                if "\n" not in target and paths.is_outside(target):
-                    self.add(kinds.OUTSIDE_WORKSPACE)
-                if "\n" not in target:
-                    self.add(*paths.written(target))
-
-    def _mode(self, node: ast.Call, position: int) -> str | None:
-        given = node.args[position] if len(node.args) > position else None
-        given = next((keyword.value for keyword in node.keywords if keyword.arg == "mode"), given)
-        return "r" if given is None else self._constant(given)
-
     def _named(self, node: ast.Attribute | ast.Name) -> None:
         name = node.attr if isinstance(node, ast.Attribute) else node.id
         if name in t.INNARDS:
@@ -329,6 +322,8 @@ class _Reader:
             return
         if id(node) in self.settled:
             return
+        if isinstance(node, ast.Name) and name in t.EXECUTED and isinstance(node.ctx, ast.Load):
+            self.add(kinds.HIDDEN)
         dotted = self._dotted(node)
         if dotted in t.ENVIRONMENT:
             self.add(kinds.READS_SECRETS)
@@ -362,6 +357,10 @@ class _Reader:
             self.add(kinds.HIDDEN)
 
     def _text(self, text: str) -> None:
+        if t.INSIDE.search(text) or (text == "()" and "logging" in self.names):
+            self.add(kinds.HIDDEN)
+        if t.SERVER.match(text):
+            self.add(kinds.LEAVES)
         if len(text) < 300 and "\n" not in text:
             if t.URL.match(text.strip()) and self.found.get(kinds.LEAVES.rule) is None and self._fetches_anyway(text):
                 self.add(kinds.LEAVES)
@@ -370,4 +369,20 @@ class _Reader:
 
     def _fetches_anyway(self, text: str) -> bool:
         """Whether an address is given to a library that opens addresses like files."""
-        return bool({"pandas", "pd", "polars", "dask", "cv2", "fsspec", "xarray", "pyarrow"} & set(self.names))
+        return bool(
+            {
+                "pandas",
+                "pd",
+                "polars",
+                "pl",
+                "dask",
+                "cv2",
+                "fsspec",
+                "xarray",
+                "pyarrow",
+                "matplotlib",
+                "plt",
+                "imageio",
+            }
+            & set(self.names)
+        )

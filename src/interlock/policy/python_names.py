@@ -17,6 +17,7 @@ NETWORK = frozenset(
     "asyncpg cassandra elasticsearch webbrowser selenium playwright mechanize scapy impacket nmap shodan "
     "dns ldap3 paho pysftp scp web3 ccxt kubernetes docker github gitlab jira notion_client pyftpdlib "
     "flask_mail yagmail exchangelib praw facebook instagrapi pycurl tornado twisted gevent grpc zmq "
+    "pysnmp snmp antigravity turtledemo httplib2 urllib2 asyncssh2 websocket_client pyzmq nats stomp ftputil smbclient "
     "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
 )
 PURE_PARTS = frozenset(
@@ -25,7 +26,9 @@ PURE_PARTS = frozenset(
 HIDING = frozenset(
     "jsonpickle posix nt ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb "
     "gc winreg _winreg win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb "
-    "builtins zipimport pkgutil crypt".split()
+    "builtins zipimport pkgutil crypt pip ensurepip sh plumbum invoke sarge delegator js2py execjs _io "
+    "_posixsubprocess "
+    "_ctypes _pickle commands popen2 rpyc Pyro4".split()
 )
 ACCESS = frozenset("crontab spwd pam ptrace".split())
 CALLS: Mapping[str, Raised] = {
@@ -43,12 +46,13 @@ CALLS: Mapping[str, Raised] = {
         "os.execv os.execve os.execvp os.execvpe os.execl os.execle os.execlp os.execlpe os.spawnv "
         "os.spawnl os.spawnvp os.spawnlp os.spawnve os.spawnle os.posix_spawn os.posix_spawnp "
         "os.startfile pty.spawn sys.settrace sys.setprofile types.CodeType types.FunctionType "
-        "pandas.read_pickle pd.read_pickle torch.load joblib.load yaml.unsafe_load sys._getframe".split(),
+        "pandas.read_pickle pd.read_pickle torch.load joblib.load yaml.unsafe_load sys._getframe distutils.spawn.spawn "
+        "doctest.run_docstring_examples trace.Trace yaml.full_load site.main os.mkfifo os.dup2".split(),
         kinds.HIDDEN,
     ),
     **dict.fromkeys(
         "pandas.read_html pd.read_html torch.hub.load nltk.download asyncio.open_connection "
-        "asyncio.start_server asyncio.create_connection asyncio.open_unix_connection".split(),
+        "logging.config.listen asyncio.start_server asyncio.create_connection asyncio.open_unix_connection".split(),
         kinds.LEAVES,
     ),
 }
@@ -67,13 +71,34 @@ RISKY = frozenset(
 EXECUTES = frozenset(("eval", "exec", "compile", "__import__", "execfile", "globals", "vars", "breakpoint"))
 INNARDS = frozenset(
     "__subclasses__ __globals__ __builtins__ __bases__ __base__ __mro__ __code__ __closure__ "
-    "__getattribute__ __loader__ __import__ __reduce__ __reduce_ex__ f_globals f_locals f_builtins "
+    "__self__ __getattribute__ __loader__ __import__ __reduce__ __reduce_ex__ f_globals f_locals f_builtins "
     "gi_frame tb_frame func_globals".split()
 )
 DESTROYING = frozenset("unlink rmdir rmtree remove_file delete_file kill".split())
 SENDING = frozenset(
     "urlopen urlretrieve sendmail send_message create_connection getaddrinfo gethostbyname sendto".split()
 )
+EVALUATES = frozenset(
+    "timeit.timeit timeit.repeat timeit.Timer cProfile.run cProfile.runctx profile.run profile.runctx pandas.eval "
+    "pd.eval "
+    "numexpr.evaluate pdb.run".split()
+)
+"""Calls that run the text that they are given."""
+EXECUTED = frozenset(("eval", "exec", "__import__", "execfile"))
+"""Functions that run text, wherever they are handed to."""
+INSIDE = re.compile(r"[.@]__(?:class|globals|subclasses|builtins|init|mro|base|import)__|@(?:pd|pandas|np)\.")
+"""Text that reaches into objects when it is filled in, or evaluated."""
+SERVER = re.compile(
+    r"(?:postgres\w*|mysql|mariadb|mssql|oracle|mongodb|redis|rediss|amqps?|snowflake|bigquery|clickhouse|cassandra)"
+    r"(?:\+\w+)*://",
+    re.IGNORECASE,
+)
+OPENS_ADDRESSES = frozenset(
+    "pandas pd polars pl dask cv2 fsspec xarray pyarrow matplotlib plt imageio skimage geopandas".split()
+)
+"""Libraries that open an address as they open a file."""
+PATH_WRITES = frozenset("write_text write_bytes touch mkdir symlink_to hardlink_to link_to rename replace".split())
+PATH_READS = frozenset("read_text read_bytes open iterdir glob rglob".split())
 SOME_VALUE = "a1b2" * 5
 WRITE_MODE = re.compile(r"[wax+]")
 PATH_CALLS = frozenset(

@@ -3,7 +3,10 @@
 Prose about production (`production-ready`, "used in production by many") names no system.
 """
 
+import ast
 import re
+import warnings
+from collections.abc import Iterator
 from functools import lru_cache
 
 from interlock.policy.words import words
@@ -23,6 +26,9 @@ _PROSE = frozenset(
     "content contents body text markdown html description summary title subject message comment note notes query "
     "question prompt reason details caption abstract report instructions goal brief feedback rule lesson".split()
 )
+_CODE = re.compile(r"^\s*(?:def|class|import|from|for|while|if|return|print|assert)\b.*[:)\w]\s*$", re.MULTILINE)
+"""Lines that only code has; whether it is some is for its parser to say."""
+LONGEST_CODE = 40_000
 _KEY_WORDS = frozenset("is use in on to for target env environment stage tier prod production".split())
 
 
@@ -36,7 +42,37 @@ def names_production(text: str, *, prose: bool = False) -> bool:
         return False
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
+    if "\n" in text and (said := _said_by_code(text)) is not None:
+        return any(names_production(each, prose=prose) for each in said if "prod" in each.lower())
     return any(_token_names(match.group().strip(_EDGES), prose) for match in _TOKEN.finditer(text))
+
+
+@lru_cache(maxsize=256)
+def _said_by_code(text: str) -> tuple[str, ...] | None:
+    """The texts in Python code, where a variable `prod` is a product; None where it is not such code."""
+    if len(text) > LONGEST_CODE or _CODE.search(text) is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tuple(_texts(tree))
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and _is_target_key(node.arg or ""):
+            yield node.value.id
+        elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            named = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+            if any(isinstance(each, ast.Name) and set(words(each.id)) & _KEY_WORDS for each in node.targets):
+                yield named
 
 
 @lru_cache(maxsize=4096)
