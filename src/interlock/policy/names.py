@@ -82,6 +82,8 @@ READS = frozenset(
 ) | tongues.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(v.PAIRS).items()}
+_LAST = frozenset("set update put close upload import mark move".split())
+"""Verbs that end a name whose thing comes first: `time_estimate_set`."""
 _LONGEST = 256
 _OBJECTS = (
     "email|emails|mail|mails|message|messages|msg|sms|file|files|user|users|money|bill|bills|invoice|record|records|"
@@ -154,13 +156,15 @@ def _reads(word: str) -> bool:
 def _is_act(words: Sequence[str], at: int) -> bool:
     """Whether a word of reading acts by its object, `return_order`, or is none: `pull_request`."""
     if words[at] == "pull":
-        return words[at + 1 : at + 2] in (("request",), ("requests",))
+        return words[at : at + 2] in v.COMPOUNDS
     return words[at] == "return" and not v.RETURNED.isdisjoint(words[at + 1 :])
 
 
 def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str, str, bool]]) -> Name:
     """A name with a verb of reading: what stands before it and what is joined after it."""
     reads = words[read_at]
+    if (late := _ends(words, read_at)) is not None:
+        return late
     for at, what, word, sure in acts:
         joined = at > 0 and (words[at - 1] in _JOINS or (word in ACTS and at == read_at + 1))
         if at > read_at:
@@ -176,6 +180,16 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
     if words[-1] in v.CREDENTIALS and reads in v.REVEALS:
         return Name(Says.ACTS, "reveals credentials", words[-1])
     return Name(Says.READS)
+
+
+def _ends(words: Sequence[str], read_at: int) -> Name | None:
+    """What the last word of a name says whose thing comes first: `price_list_delete`, `time_estimate_set`."""
+    last, at = words[-1], len(words) - 1
+    if not v.SHOWS.isdisjoint(set(words[:-1]) - v.SHOWN) or _is_object(words, at) or last in v.NOUNLIKE | v.NOUNS:
+        return None
+    if last in ACTS and at > read_at + 1 and _act(words, at) is not None:
+        return Name(Says.ACTS if v.SHOWN.isdisjoint(words[:2]) else Says.UNCLEAR, ACTS[last], last)
+    return Name(Says.UNCLEAR, MAY_ACT[last], last) if last in _LAST and at > read_at + 1 else None
 
 
 def harmless(verb: str, objects: Sequence[str]) -> bool:
@@ -196,7 +210,7 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     """What a word says that the tool does, the word, and whether it can only be a verb here."""
     word = words[at]
     follows = words[at + 1 :]
-    if _is_request(words, at):
+    if _is_thing(words, at):
         return None
     if word in ACTS:
         if harmless(word, follows[-1:]):
@@ -229,11 +243,11 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     return None
 
 
-def _is_request(words: Sequence[str], at: int) -> bool:
-    """Whether a word is part of `merge request` or `pull request`, which are things."""
-    if words[at] == "merge":
-        return words[at + 1 : at + 2] in (("request",), ("requests",))
-    return words[at] in ("request", "requests") and at > 0 and words[at - 1] in ("pull", "merge")
+def _is_thing(words: Sequence[str], at: int) -> bool:
+    """Whether a word is part of what names one thing, `merge request`, or is looked up: `resolve_host`."""
+    if words[at] == "resolve":
+        return bool(words[at + 1 :]) and v.RESOLVED.isdisjoint(words[at + 1 :])
+    return words[at : at + 2] in v.COMPOUNDS or (at > 0 and words[at - 1 : at + 1] in v.COMPOUNDS)
 
 
 def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:

@@ -41,13 +41,15 @@ _SOFT = frozenset({"changes what is stored", "runs something", "controls a devic
 _LISTED = (
     v.NOUNLIKE
     | {form for form, verb in THIRDS.items() if verb in v.NOUNLIKE}
-    | frozenset("changes updates transfers change update transfer purchase uploads".split())
+    | frozenset("changes updates transfers change update transfer purchase uploads archive".split())
 )
+_THIRD_READS = frozenset("returns lists has exists is are".split())
 _LOOKS = frozenset("access accesses accessing review reviews reviewing".split())
-_BY_CHANCE = frozenset("confirm correct change review access".split())
+_BY_CHANCE = frozenset("confirm correct change review access resolve".split())
 """Verbs that read as often: they do where they do not act."""
 _HELPS = frozenset("will would can it also".split())
-_SPARED = frozenset("block mute".split())
+_MODALS = frozenset("can could may might".split())
+_SPARED = frozenset("block mute archive".split())
 """Verbs of which a description says in the passive what is not let through."""
 _NAMED_TOOLS = frozenset(
     "tool tools utility service api function system module program server connector plugin helper assistant agent "
@@ -88,9 +90,11 @@ def read_prose(text: str) -> Prose:
     mention: tuple[str, str] | None = None
     advice: tuple[str, str] | None = None
     reading: bool | None = None
+    negated = False
     for number, tokens in enumerate(_sentences(_BELONGS.sub("", text[:_LONGEST], count=1))):
-        if tokens == ["description"]:
-            reading = None
+        negated, before = tokens[-1] in v.NEGATIONS, negated
+        if before or tokens == ["description"]:
+            reading = reading if before else None
             continue
         first = reading is None
         found, reads = _judge(tokens, first=first)
@@ -136,7 +140,9 @@ def _lead(tokens: Sequence[str]) -> int | None:
     start = _start(tokens)
     for at in range(start, min(len(tokens), start + 14)):
         token, follows = tokens[at], tokens[at + 1 : at + 4]
-        if token in ("enables", "enable", "requests", "request") and "to" in follows:
+        if (token in ("enables", "enable") and "to" in follows) or (
+            token in ("requests", "request") and follows[:1] == ["to"]
+        ):
             continue
         if token == "use" and follows[:1] in (["with"], ["only"], ["case"]):
             return at
@@ -150,7 +156,8 @@ def _lead(tokens: Sequence[str]) -> int | None:
 
 def _start(tokens: Sequence[str]) -> int:
     """Where to look for the verb of a sentence that opens with what the tool is called: `a correction tool to …`."""
-    if tokens[0] not in ("a", "an", "the", "this", "our", "your") and tokens[0] not in _USE:
+    named = ("a", "an", "the", "this", "our", "your", "identifier")
+    if tokens[0] not in named and not (tokens[0] in _USE and tokens[1:2] and tokens[1] in named):
         return 0
     for at, token in enumerate(tokens[1:10], 1):
         if token in _NAMED_TOOLS and tokens[at + 1 : at + 2] and tokens[at + 1] in _LINKS:
@@ -167,9 +174,19 @@ def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
         return True
     if before in ("is", "are") and word not in GERUNDS and word not in PASTS:
         return True
+    if not first and tokens[0] in ("to", "for", "if", "when") and _points_elsewhere(tokens[lead + 1 : lead + 14]):
+        return True
+    if not first and word in ("add", "adds") and "to" not in tokens[lead : lead + 8]:
+        return True
     if not first and after in ([","], [")"]) and (word in MAY_ACT or THIRDS.get(word) in MAY_ACT):
         return True
     return not first and tokens[lead] in _LISTED and v.DETERMINERS.isdisjoint(tokens[lead + 1 : lead + 2])
+
+
+def _points_elsewhere(tokens: Sequence[str]) -> bool:
+    """Whether a sentence goes on to name another tool: `to cancel it, use …`."""
+    at = next((at for at, word in enumerate(tokens) if word in ("use", "call", "see", "try")), None)
+    return at is not None and tokens[at + 1 : at + 2] not in ([], ["this"], ["it"])
 
 
 def _is_advice(tokens: Sequence[str]) -> bool:
@@ -189,7 +206,10 @@ def _makes(tokens: Sequence[str], lead: int) -> bool:
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:
     """A verb that acts after the leading one: joined to it, or passive."""
-    base, gerund = tokens[lead] in v.READS or tokens[lead] in ("review", "access"), tokens[lead].endswith("ing")
+    base, gerund = (
+        tokens[lead] in v.READS - _THIRD_READS or tokens[lead] in ("review", "access"),
+        tokens[lead].endswith("ing"),
+    )
     passive = lead > 0 and tokens[lead - 1] in _BE
     for at in range(lead if passive else lead + 1, len(tokens)):
         word, before = tokens[at], tokens[at - 1]
@@ -220,6 +240,8 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
     ):
         return True
     if before not in JOINS or (before in (",", "(", "/") and word in MAY_ACT):
+        return False
+    if before == "(" and tokens[at + 1 : at + 2] in (["/"], [","], [")"]):
         return False
     if word in BY_OBJECT or word in INTO or word in EXPORTS:
         return not word.endswith("ing")
@@ -267,6 +289,10 @@ def _is_passive(tokens: Sequence[str], at: int) -> bool:
         and verb != "access"
     )
     if not grave:
+        return False
+    if tokens[at + 1 :] in (["to"], ["from"], ["in"], ["by"], ["with"]) or not _MODALS.isdisjoint(
+        tokens[max(0, at - 6) : at]
+    ):
         return False
     return not any(token in v.SUBORDINATE or token in v.NEGATIONS for token in tokens[max(0, at - 9) : at])
 

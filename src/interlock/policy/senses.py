@@ -31,6 +31,7 @@ BY_OBJECT: dict[str, tuple[str, frozenset[str]]] = {
     for verb, (what, objects) in v.BY_OBJECT.items()
     for form in (verb, third(verb), *gerunds(verb))
 }
+_PERFORMS = frozenset("perform performs performing conduct conducts conducting".split())
 _MAKES = frozenset("make makes making file files filing".split())
 _MADE_OF = {
     **dict.fromkeys(
@@ -48,9 +49,13 @@ _CALLS = frozenset("another api further subsequent tool function identifier".spl
 def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] | None:
     """What the token says that acts, if it is read as a verb, and the word; `leading` where only a verb can stand."""
     word, follows = tokens[at], tokens[at + 1 : at + 6]
+    if tuple(tokens[at : at + 2]) in v.COMPOUNDS:
+        return None
     if word in ("make", "makes", "making") and not {"public", "admin", "publicly"}.isdisjoint(tokens[at + 1 : at + 7]):
         return "shares", word
     end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
+    if word in _PERFORMS and not v.DONE.isdisjoint(follows[:end]):
+        return "changes what is stored", word
     if word in INTO and _puts_into(tokens, at):
         return "changes what is stored", word
     if word in EXPORTS and "to" in tokens[at + 1 : at + 8] and not _OUTSIDE.isdisjoint(tokens[at + 1 : at + 12]):
@@ -92,6 +97,12 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     if verb in ("run", "execute") and "show" in follows and "command" in tokens[at + 1 : at + 7]:
         return True
     if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
+        return True
+    if verb == "resolve" and v.RESOLVED.isdisjoint(follows):
+        return True
+    if verb == "replace" and not {"deprecated", "legacy", "former"}.isdisjoint(follows):
+        return True
+    if verb == "send" and "progress" in follows[:3]:
         return True
     if verb == "change" and {"working", "current"}.intersection(follows) and "directory" in follows:
         return True

@@ -35,8 +35,8 @@ ACTS: Mapping[str, str] = {
         "migrate ingest manipulate consult mv cp unstar reorder adjust decline accept deactivate activate enable "
         "disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind unbind unpair "
         "reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat finalize finalise "
-        "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate reroute "
-        "acknowledge unacknowledge ack rearrange renumber reclassify recategorize calibrate recalibrate"
+        "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate repair "
+        "reroute acknowledge unacknowledge ack rearrange renumber reclassify recategorize calibrate recalibrate"
     ),
     "runs something": (
         "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch "
@@ -46,7 +46,7 @@ ACTS: Mapping[str, str] = {
         "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert deface "
         "infect overload ddos phish spoof counterfeit launder extort blackmail misconfigure degrade impair poison "
         "eavesdrop wiretap deceive mislead defraud embezzle deauthenticate jailbreak bypass brick cripple undermine "
-        "neglect conceal sniff bribe harass dox coerce plagiarize misrepresent evade contaminate detonate weaponize"
+        "neglect conceal sniff bribe harass dox plagiarize misrepresent evade contaminate detonate weaponize"
     ),
     "controls a device": (
         "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
@@ -160,7 +160,7 @@ ABOUT = frozenset(
 
 MADE = frozenset(
     "chart plot graph diagram summary summaries uuid guid embedding embeddings thought thoughts numbers integers "
-    "ints digits matrix vector vectors outline translation visualization visualisation estimate forecast "
+    "ints digits matrix vector vectors outline translation visualization visualisation forecast "
     "transcript thumbnail mindmap flowchart histogram heatmap wordcloud palette".split()
 )
 """What may be made without touching anything: the tool's own answer."""
@@ -232,7 +232,7 @@ PAIRS: Mapping[str, str] = {
     "books": "check+in make+reservation make+booking make+appointment",
     "changes what is stored": (
         "set+up find+replace search+replace handle+request generate+deepfake raise+ticket raise+case raise+dispute "
-        "raise+claim"
+        "raise+claim cherry+pick"
     ),
     "shares": "make+public",
     "runs something": "kick+off call+tool",
@@ -245,9 +245,9 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "issue": (
         "pays",
         (
-            "refund refunds credit credits invoice invoices voucher vouchers coupon card cards payment payments cheque "
-            "certificate certificates license permit prescription prescriptions medication medications token tokens "
-            "fine command commands order orders visa diagnosis diagnoses badge"
+            "refund refunds credit credits invoice invoices voucher vouchers coupon card cards payment payments "
+            "cheque certificate certificates license permit prescription prescriptions medication medications token "
+            "tokens fine command commands order orders visa diagnosis diagnoses badge"
         ),
     ),
     "raise": (
@@ -274,8 +274,8 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "report": (
         "sends",
         (
-            "incident incidents abuse abusive spam crime violation fraud phishing bug problem emergency outage content "
-            "suspicious"
+            "incident incidents abuse abusive spam crime violation fraud phishing bug problem emergency outage "
+            "content suspicious"
         ),
     ),
 }
@@ -293,8 +293,38 @@ LOOSE = frozenset("generate make process handle issue raise collect capture repo
 REVEALS = frozenset("get read reveal search show fetch export retrieve view".split())
 """Verbs that show what is asked for."""
 
+COMPOUNDS = frozenset(
+    tuple(pair.split("+"))
+    for pair in (
+        "deploy+key deploy+keys deploy+token deploy+tokens merge+request merge+requests merge+base merge+train "
+        "merge+trains merge+access pull+request pull+requests reserve+price assign+rules approve+rules login+name "
+        "login+names login+page login+url login+history login+attempts login+details"
+    ).split()
+)
+"""Two words that name one thing, whatever the first of them does as a verb."""
+
+RESOLVED = frozenset(
+    "issue issues ticket tickets thread threads conflict conflicts incident incidents alert alerts comment comments "
+    "dispute disputes case cases discussion discussions task tasks finding findings bug bugs complaint claim "
+    "conversation merge problem problems vulnerability vulnerabilities".split()
+)
+"""What is closed when it is resolved; a name or an address is looked up."""
+
+DONE = frozenset(
+    "update updates change changes deletion deletions transfer transfers edit edits insert inserts write writes "
+    "modification modifications removal removals payment payments purchase purchases maintenance procedure procedures "
+    "cleanup migration rollback deployment installation reset reboot restart upgrade attack injection".split()
+)
+"""Nouns for what changes something, where a tool performs it."""
+
 SHOWS = frozenset("get list show view search find fetch count retrieve lookup describe".split())
 """Verbs that do nothing but show what is named after them."""
+
+SHOWN = frozenset("list view search count".split())
+"""Those of them that name a thing as often."""
+
+NOUNS = frozenset("whitelist blacklist allowlist denylist register reserve checkout login logout".split())
+"""Verbs that act and end a name as its noun."""
 
 RETURNED = frozenset("item items order orders product products package shipment purchase device delivered book".split())
 """What is returned to a shop, not to the caller."""

@@ -138,7 +138,7 @@ def _whether(text: str) -> tuple[str, str] | None:
 def _field(name: str, *, reads: bool) -> tuple[str, str] | None:
     """What the name of a field says that acts: `delete_after`, never `deleted_at`, `sort_order` or `payment_id`."""
     found = parts(name)
-    if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by"):
+    if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by") or found[:2] in v.COMPOUNDS:
         return None
     what = ACTS.get(found[0])
     if what in v.GRAVE and (len(found) > 1 or not reads or what in ("deletes", "sends")):

@@ -58,6 +58,17 @@ BadgeSpoofing | -
 call_tool | Calls one of the tools behind the gateway
 issue_licenses | Issues licenses
 report_spam | Reports spam to the moderators
+price_list_delete | -
+menu_item_remove | -
+seating_plan_create | -
+shelf_index_delete | -
+yard_bulk | Performs several transfers in one go
+key_ring | Perform write operations on keys
+commit_cherry_pick | Cherry-pick a commit
+repair_gate | Repairs the sign-in of a gate
+resolve_dispute | Resolves the dispute
+access_group | Request access to a group
+get_tally | Gets the tally. To delete it, use this tool.
 """
 
 READS = """
@@ -98,5 +109,21 @@ fix_wording | Correct the grammar of a text
 process_text | Processes text and counts the words
 orders | Shows orders
 wait_for_page | Initiates the wait for a page
+deploy_key_list | Lists deploy keys
+merge_base_get | Finds the merge base of two branches
+guarded_branches | Lists guarded branches with their push and merge access levels
+branch_tags | Gets the tags that a commit is pushed to
+get_gate | Gets a gate. Experimental: may change or be removed.
+get_berth | Gets a berth. Read-only. Adds depth, width and owner.
+get_host | Resolves a name to its address
+resolve_host | Looks a host up
+wait_for_job | Waits for a job and sends progress notifications
+crew_search | Finds crew | Does not: modify members; use the roster for that
+get_voyage | Gets a voyage. To cancel it, use `cancel_voyage`.
+get_otp | Gets the code (logout / exit)
+find_guest | Finds a guest by name, login name or room
+closed_lots | Lists lots. Each is archived by definition.
+old_search | Finds notes. Replaces the deprecated one.
+get_paid_orders | Gets orders that can be refunded
 field_notes | Gets notes (title, body, comments, labels, links) so that they can be read
 """
