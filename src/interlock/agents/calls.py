@@ -25,8 +25,8 @@ from interlock.policy.taint import PRIVATE, UNTRUSTED, way_out
 from interlock.store import approvals, traces
 from interlock.store.consulting import CONSENSUS
 from interlock.store.errors import LeaseLost
-from interlock.tools.definitions import call_of, definition_of
-from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, brought, execute
+from interlock.tools.definitions import brought, call_of, definition_of
+from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
 
 GRACE_S = 3.0
@@ -41,18 +41,17 @@ async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
     A call is decided as if those before it in the turn had brought in what they can bring in. Source: row C11.
     """
     proposals: list[Proposal] = []
-    labels = session.labels
+    labels, where = session.labels, context(session, "", "")
     for position, use in enumerate(uses):
-        where = context(session, use.id, "", labels)
-        proposals.append(await session.gate.propose(use, position, where))
+        proposals.append(await session.gate.propose(use, position, where, labels))
         tool = proposals[-1].tool
         if tool is not None and proposals[-1].status in (CallStatus.READY, CallStatus.HELD):
-            labels |= brought(tool, use.args)
+            labels |= brought(tool)
     return proposals
 
 
-def context(session: Session, call_id: str, token: str, labels: frozenset[str] | None = None) -> ToolContext:
-    """What a tool is told of its caller; `labels` where the run's are not all that count."""
+def context(session: Session, call_id: str, token: str) -> ToolContext:
+    """What a tool is told of its caller."""
     run, runtime = session.claim.run, session.runtime
     return ToolContext(
         run_id=run.id,
@@ -69,7 +68,7 @@ def context(session: Session, call_id: str, token: str, labels: frozenset[str] |
         settings=runtime.settings,
         workspace=runtime.workspaces.of(run.project_id, run.id),
         actor=session.actor,
-        labels=session.labels if labels is None else labels,
+        labels=session.labels,
         cast=partial(subagents.cast, runtime),
     )
 
@@ -252,12 +251,14 @@ def _failure(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> BaseException |
 
 def _may_run_at_once(session: Session, work: Sequence[CallState]) -> bool:
     """Whether nothing in these calls depends on their order: neither their effects nor what they bring in."""
+    if len(work) < 2:
+        return True
     if any(call.risk != Risk.GREEN or call.approval_id is not None for call in work):
         return False
     labels, goes_out = session.labels, False
     for call in work:
         if (tool := session.gate.toolbox.get(call.tool)) is not None:
-            labels |= brought(tool, call.args)
+            labels |= brought(tool)
             goes_out = goes_out or way_out(call_of(tool, call.args)) is not None
     return not (goes_out and {UNTRUSTED, PRIVATE} <= labels)
 
@@ -379,7 +380,7 @@ async def _unknown(session: Session, call: CallState, what: str) -> Hold:
     assert tool is not None
     row = await session.runtime.store.read(traces.call, call.id)
     assert row is not None
-    decision = session.gate.decide(tool, row.args, labels=session.labels)
+    decision = session.gate.decide(session.gate.call(tool, row.args), labels=session.labels)
     why = f"{tool.name} may or may not have had its effect ({what}): approve to do it again, deny to go on without"
     asked = question(session, "UNKNOWN_OUTCOME", decision, tool, row.args, call.call_id, {}, why)
     call.status, call.approval_id, call.args = CallStatus.UNKNOWN, asked["id"], row.args

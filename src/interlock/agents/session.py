@@ -166,11 +166,12 @@ class Session:
     budget_denied: str | None = None
     """Why no more money came, where a person was asked for it."""
 
-    @property
-    def actor(self) -> Actor:
-        """The agent, for transitions."""
+    actor: Actor = field(init=False)
+    """The agent, for transitions."""
+
+    def __post_init__(self) -> None:
         agent = self.brief.agent
-        return Actor(ActorKind.AGENT, agent.id, agent.persona)
+        self.actor = Actor(ActorKind.AGENT, agent.id, agent.persona)
 
     @property
     def is_chat(self) -> bool:
@@ -274,8 +275,9 @@ class Session:
         """About how long the next prompt is; what was counted before is not counted again."""
         if not self.counted:
             self.tokens = estimate_prompt_tokens(replace(self.request(1), messages=()))
-        self.tokens += sum(message_tokens(m) for m in self.messages[self.counted :])
-        self.counted = len(self.messages)
+        while self.counted < len(self.messages):
+            self.tokens += message_tokens(self.messages[self.counted])
+            self.counted += 1
         return self.tokens
 
     def context_tokens(self) -> int:
@@ -284,8 +286,9 @@ class Session:
 
     def quote(self) -> tuple[Reservation, int]:
         """The reservation for the next call at its worst, and its longest answer."""
-        room = max(LEAST_ANSWER, self.info.context_tokens - self.context_tokens())
-        wanted = min(self.persona.max_tokens, self.info.max_output_tokens, room)
+        info = self.info
+        room = max(LEAST_ANSWER, info.context_tokens - self.context_tokens())
+        wanted = min(self.persona.max_tokens, info.max_output_tokens, room)
         worst = self.runtime.prices.worst_case(self.ref, self.prompt_tokens(), wanted)
         return self.reservation_of(worst), wanted
 
@@ -357,8 +360,9 @@ class Session:
     def results(self, results: Results, message: Message | None = None) -> Results:
         """Transaction B with what the session knows filled in; `message` is what the model is told next."""
         names = {c.call_id: c.tool for c in self.calls}
-        return replace(
-            results,
+        return Results(
+            done=results.done,
+            holds=results.holds,
             lines=lines_of(message, names) if message is not None else (),
             position=self.position,
             labels=sorted(self.labels),

@@ -150,9 +150,9 @@ async def _stream(session: Session, request: ModelRequest, words: live.Words | N
             words.end()
     if reply is None:
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
-    vault = session.runtime.vault
-    blocks = tuple(_storable(block, vault) for block in reply.message.blocks)
-    return replace(reply, message=Message(reply.message.role, blocks))
+    vault, said = session.runtime.vault, reply.message.blocks
+    blocks = tuple([_storable(block, vault) for block in said])
+    return reply if blocks == said else replace(reply, message=Message(reply.message.role, blocks))
 
 
 def _storable(block: Block, vault: Vault) -> Block:

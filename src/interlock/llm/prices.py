@@ -22,6 +22,7 @@ ANY_MODEL = "*"
 _PERMILLE = 1000
 _DATED = re.compile(r"-20\d\d-?\d\d-?\d\d$")
 _A_DAY = timedelta(days=1)
+_MOST_FOUND = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class PriceTable:
     ) -> None:
         self._rates = {ref: tuple(entries) for ref, entries in rates.items()}
         self._unknown, self._day = unknown, day
+        self._found: dict[ModelRef, tuple[Rate, ...]] = {}
 
     @classmethod
     def load(cls, overrides: Mapping[str, Any] | None = None, *, source: str = "prices") -> Self:
@@ -118,15 +120,25 @@ class PriceTable:
 
     def rate(self, ref: ModelRef, day: date | None = None) -> Rate | None:
         """A model's prices on a day, today's without one; None where it has none."""
-        names = (ref.model, _DATED.sub("", ref.model), ANY_MODEL)
-        entries = next((found for name in names if (found := self._rates.get(ModelRef(ref.provider, name)))), None)
-        if entries is None:
+        entries = self._entries(ref)
+        if not entries:
             return None
         if len(entries) == 1:
             return entries[0]
         when = self._day() if day is None else day
         held = [rate for rate in entries if rate.effective is None or rate.effective <= when]
         return held[-1] if held else entries[0]
+
+    def _entries(self, ref: ModelRef) -> tuple[Rate, ...]:
+        """All prices of a model, whatever name they are under; looked for once, as long as there are not too many."""
+        found = self._found.get(ref)
+        if found is None:
+            if len(self._found) >= _MOST_FOUND:
+                self._found.clear()
+            names = (ref.model, _DATED.sub("", ref.model), ANY_MODEL)
+            there = (self._rates.get(ModelRef(ref.provider, name)) for name in names)
+            found = self._found[ref] = next(filter(None, there), ())
+        return found
 
     def cost(self, ref: ModelRef, usage: Usage) -> Cost:
         """What a call cost."""
@@ -139,7 +151,7 @@ class PriceTable:
         INVARIANT: no usage within these numbers costs more, today or tomorrow.
         """
         now = self.rate(ref) or self._unknown
-        day = self._day() + _A_DAY if len(self._rates.get(ref, ())) != 1 else None
+        day = self._day() + _A_DAY if len(self._entries(ref)) > 1 else None
         soon = now if day is None else self.rate(ref, day) or self._unknown
         most = worst(now, prompt_tokens, max_tokens)
         return most if soon is now else max(most, worst(soon, prompt_tokens, max_tokens))

@@ -137,6 +137,10 @@ class Store:
         """
         if self._closed:
             raise StoreClosed
+        if not self.telemetry.listens and (outcome := self._writer.at_once((unit, args, kwargs))) is not None:
+            if outcome[1] is not None:
+                raise outcome[1]
+            return outcome[0]  # type: ignore[no-any-return]
         await self._room.acquire()
         if self._closed:
             self._room.release()

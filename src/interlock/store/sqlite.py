@@ -4,6 +4,7 @@ Nothing here knows a table.
 """
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,8 +26,12 @@ BUSY_S = 10.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.05
 """Between looks whether another process has let go of the database."""
 CACHE_KIB = 32 * 1024
-UNITS_A_LOG = 256
+UNITS_A_LOG, BYTES_A_LOG = 1024, 32 << 20
 """After so many, the log is copied into the file; pages that are written again and again, once."""
+UNITS_A_LOOK = 64
+"""Between looks how long the log has become."""
+SHARE_S = 0.01
+"""How long units of a group are begun while the event loop waits; the rest is the next group."""
 QUICK_S = 0.02
 """A disk that takes longer for a commit is waited for by a thread."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
@@ -51,7 +56,7 @@ class SqliteDriver:
         self._slow_until = 0.0
         self._pause_s = FIRST_PAUSE_S
         self._careful = 0
-        self._logged = 0
+        self._logged, self._look_at, self._is_long = 0, UNITS_A_LOOK, False
 
     def _connect(self, *, patience_s: float = BUSY_S) -> sqlite3.Connection:
         try:
@@ -64,6 +69,7 @@ class SqliteDriver:
                 connection.execute("PRAGMA foreign_keys=ON")
                 connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
                 connection.execute("PRAGMA wal_autocheckpoint=0")
+                connection.execute(f"PRAGMA journal_size_limit={BYTES_A_LOG}")
                 connection.execute(f"PRAGMA busy_timeout={patience_s * 1000:.0f}")
             except BaseException:
                 connection.close()
@@ -128,12 +134,15 @@ class SqliteDriver:
     @property
     def wants_tidying(self) -> bool:
         """Whether the log is to be copied into the file, which takes longer than a commit."""
-        return self._logged >= UNITS_A_LOG
+        return self._is_long
 
     def commit_at_once(self, batch: Sequence[Work]) -> Committed | None:
-        """As `commit`, but without waiting: None where another process writes to the database."""
+        """As `commit`, but without waiting: None where another process writes to the database.
+
+        It gives the outcomes of the first units where all of them would take long.
+        """
         self._commit_s = 0.0
-        done = self._commit(batch, patience_s=0.0)
+        done = self._commit(batch, patience_s=0.0, until_s=monotonic() + SHARE_S)
         if self._commit_s > QUICK_S:
             self._slow_until = monotonic() + self._pause_s
             self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
@@ -154,7 +163,7 @@ class SqliteDriver:
             self._tidy()
         return done
 
-    def _commit(self, batch: Sequence[Work], patience_s: float) -> Committed | None:
+    def _commit(self, batch: Sequence[Work], patience_s: float, until_s: float = math.inf) -> Committed | None:
         writer = self._writer
         if writer is None:
             raise StoreUnavailable("the store is closed")
@@ -162,8 +171,9 @@ class SqliteDriver:
             self._relax(writer, all(is_relaxed(unit) for unit, _, _ in batch))
             if not self._begin(writer, patience_s):
                 return None
-            self._logged += len(batch)
-            return self._together(writer, batch, patience_s)
+            done = self._together(writer, batch, patience_s, until_s)
+            self._grew(len(done[0]) if done is not None else 0)
+            return done
         except sqlite3.Error as error:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
@@ -186,7 +196,9 @@ class SqliteDriver:
             sleep(wait_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
-    def _together(self, writer: sqlite3.Connection, batch: Sequence[Work], patience_s: float) -> Committed | None:
+    def _together(
+        self, writer: sqlite3.Connection, batch: Sequence[Work], patience_s: float, until_s: float
+    ) -> Committed | None:
         """Tries without savepoints first, since units hardly ever fail; they bear to be run twice."""
         tx = SqliteTx(writer, self.statements)
         if self._careful or len(batch) == 1:
@@ -196,6 +208,8 @@ class SqliteDriver:
         try:
             for unit, args, kwargs in batch:
                 outcomes.append((unit(tx, *args, **kwargs), None))
+                if monotonic() > until_s:
+                    break
         except Exception:  # noqa: BLE001 (whose fault it was is found out below)
             self._careful = CAREFUL_BATCHES
             if writer.in_transaction:
@@ -242,9 +256,21 @@ class SqliteDriver:
         writer.execute("COMMIT")
         self._commit_s = monotonic() - begun
 
+    def _grew(self, units: int) -> None:
+        self._logged += units
+        if self._logged >= self._look_at:
+            self._look_at += UNITS_A_LOOK
+            self._is_long = self._logged >= UNITS_A_LOG or self._log_bytes() > BYTES_A_LOG
+
+    def _log_bytes(self) -> int:
+        try:
+            return self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        except OSError:
+            return 0
+
     def _tidy(self) -> None:
         """Copies the log into the file as far as readers let it; from its start again where it is done with."""
-        self._logged = 0
+        self._logged, self._look_at, self._is_long = 0, UNITS_A_LOOK, False
         if self._writer is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

@@ -16,7 +16,11 @@ from interlock.store.tx import Tx
 Driver = SqliteDriver | PostgresDriver
 Waiting = tuple[Work, "asyncio.Future[Any]"]
 AT_ONCE = 32
-"""Units that are committed at most while the event loop waits; about ten milliseconds of it."""
+"""Units that are committed at most while the event loop waits; fewer where they take long."""
+ALONE = 8
+"""Rounds in a row with one unit, after which the next is not kept waiting for others."""
+IN_A_ROW = 4
+"""Units that one task has committed at most before others have their turn."""
 
 
 class Writer:
@@ -24,6 +28,7 @@ class Writer:
 
     On an embedded database whose disk answers quickly the loop commits by itself: two changes of thread would cost more
     than the commit. A slow disk, a database that another process has locked, and any server are waited for by a thread.
+    Where one unit comes at a time, it is committed as it comes: the end of the round is a tenth of what it takes.
     INVARIANT: the loop commits only while the thread has nothing in hand.
     """
 
@@ -31,6 +36,8 @@ class Writer:
         self.driver, self.wake = driver, wake
         self._gathered: list[Waiting] = []
         self._in_hand = 0
+        self._alone = self._turns = 0
+        self._whose: object = None
         self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
 
     async def open(self) -> None:
@@ -67,8 +74,34 @@ class Writer:
         fn, args, kwargs = work
         return self.driver.read(self.driver.nearest(), fn, args, kwargs)
 
+    def at_once(self, work: Work) -> Outcome | None:
+        """What came of a unit that is committed here and now, where no other task writes in this round of the loop.
+
+        None where others may come, or somebody else has the connection: then it is to be submitted.
+        """
+        if self._alone < ALONE or self._gathered or self._in_hand:
+            return None
+        driver, task = self.driver, asyncio.current_task()
+        if not isinstance(driver, SqliteDriver) or not driver.is_quick or driver.wants_tidying:
+            return None
+        if not self._turns:
+            self._loop.call_soon(self._next_round)
+        elif self._turns == IN_A_ROW or task is not self._whose:
+            return None
+        self._turns, self._whose = self._turns + 1, task
+        if (committed := driver.commit_at_once([work])) is None:
+            return None
+        if committed[1]:
+            self.wake()
+        return committed[0][0]
+
+    def _next_round(self) -> None:
+        self._turns, self._whose = 0, None
+
     def submit(self, work: Work) -> "asyncio.Future[Any]":
         """What will have its result, or its error, once it is committed."""
+        if self._turns and asyncio.current_task() is not self._whose:
+            self._alone = 0
         done: asyncio.Future[Any] = self._loop.create_future()
         if not self._gathered:
             self._loop.call_soon(self._flush)
@@ -84,6 +117,7 @@ class Writer:
         if self._in_hand:
             return  # until the thread is through
         group, self._gathered = self._gathered[:AT_ONCE], self._gathered[AT_ONCE:]
+        self._alone = self._alone + 1 if len(group) == 1 else 0
         committed: tuple[list[Outcome], bool] | None = None
         try:
             committed = self.driver.commit_at_once([work for work, _ in group])
@@ -96,7 +130,8 @@ class Writer:
                 self._gathered = group + self._gathered
                 self._hand_over()
             else:
-                self._resolve(group, *committed)
+                self._gathered = group[len(committed[0]) :] + self._gathered
+                self._resolve(group[: len(committed[0])], *committed)
                 self._go_on()
 
     def _go_on(self) -> None:

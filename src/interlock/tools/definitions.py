@@ -4,15 +4,19 @@ What is decided is the policy's matter.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
+from interlock.policy import taint
 from interlock.policy.calls import Call
 from interlock.store.known_tools import Definition
 from interlock.tools.contract import Tool
 
+NOTHING: frozenset[str] = frozenset()
 
-def call_of(tool: Tool, args: Any) -> Call:
-    """A call as the policy is asked about it."""
+
+def call_of(tool: Tool, args: Any, may_use: frozenset[str] = NOTHING) -> Call:
+    """A call as the policy is asked about it; `may_use` are the secrets that it may be given."""
     return Call(
         tool=tool.name,
         args=args,
@@ -22,7 +26,14 @@ def call_of(tool: Tool, args: Any) -> Call:
         digest=tool.digest,
         is_builtin=tool.builtin,
         labels=tool.labels,
+        may_use=may_use,
     )
+
+
+@lru_cache(maxsize=1024)
+def brought(tool: Tool) -> frozenset[str]:
+    """The taint that a run takes on with what a call of it brings in, as far as the tool tells."""
+    return taint.brings(call_of(tool, {}))
 
 
 def definition_of(tool: Tool) -> dict[str, Any]:

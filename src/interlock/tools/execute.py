@@ -13,7 +13,6 @@ from typing import Any
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.text import storable
 from interlock.core.values import Actor, ActorKind, canonical_json
-from interlock.policy import taint
 from interlock.policy.binding import subject_hash
 from interlock.policy.calls import ApprovedBinding, Decision
 from interlock.policy.placeholders import names
@@ -24,7 +23,7 @@ from interlock.store.errors import StoreUnavailable
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.contract import OUTWARD
-from interlock.tools.definitions import call_of
+from interlock.tools.definitions import brought
 from interlock.tools.errors import PersonMustSay
 from interlock.tools.gate import ENDED as ENDED
 from interlock.tools.gate import CallStatus as CallStatus
@@ -102,14 +101,14 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     args = approval.edited_args if approval is not None and approval.edited else call.args
     if args is not call.args and (errors := gate.toolbox.validate(tool, args)):
         return _ended(call, CallStatus.REFUSED, "the edited arguments are not valid: " + "; ".join(errors), begun)
-    if (problem := gate.vault.refusal(gate.who(tool), args)) is not None:
+    if names(args) and (problem := gate.vault.refusal(gate.who(tool), args)) is not None:
         return _ended(call, CallStatus.REFUSED, problem, begun)
     found = await contents(tool, args, context.workspace)
     files = digests_of(found)
     subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
     approved = approval is not None and is_good(approval, begun)
     binding = binding_of(approval, subject) if approved else None
-    decision = await gate.judge(tool, args, context, binding)
+    decision = await gate.judge(gate.call(tool, args), context, context.labels, binding)
     if decision.effect is Effect.DENY:
         return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
     if decision.effect is not Effect.ALLOW or (tool.asks and not approved):
@@ -184,9 +183,9 @@ async def _perform(
     except (ToolError, SecretProblem) as error:
         ended = _ended(call, CallStatus.FAILED, scrub(str(error)), begun)
     else:
-        ended = _from_outcome(tool, call, replace(outcome, content=scrub(outcome.content)), prefix, begun)
+        ended = _from_outcome(tool, call, outcome, prefix + scrub(outcome.content), begun)
     read = frozenset() if tool.builtin else context.workspace.taken
-    labels = ended.labels | brought(tool, args) | read
+    labels = ended.labels | brought(tool) | read
     return ended if labels == ended.labels else replace(ended, labels=labels)
 
 
@@ -225,23 +224,18 @@ async def _tried(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outc
         raise fault(f"{tool.name} failed: {type(error).__name__}: {error}") from error
 
 
-def _from_outcome(tool: Tool, call: Any, outcome: Outcome, prefix: str, begun: datetime) -> Done:
+def _from_outcome(tool: Tool, call: Any, outcome: Outcome, content: str, begun: datetime) -> Done:
     return Done(
         id=call.id,
         position=call.position,
         status=CallStatus.FAILED if outcome.is_error else CallStatus.DONE,
-        content=clean(prefix + outcome.content),
+        content=clean(content),
         is_error=outcome.is_error,
         begun=begun,
         writes=outcome.writes,
         ends_run=tool.ends_run or outcome.ends_run,
         labels=outcome.labels - {OUTWARD},
     )
-
-
-def brought(tool: Tool, args: Any) -> frozenset[str]:
-    """The taint that a run takes on with what a call brings in, as far as its tool tells."""
-    return taint.brings(call_of(tool, args))
 
 
 def _ended(call: Any, status: CallStatus, content: str, begun: datetime, *, simulated: bool = False) -> Done:

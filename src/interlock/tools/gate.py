@@ -11,10 +11,11 @@ from typing import Any
 from interlock.core.ids import new_id
 from interlock.llm.messages import ToolUse
 from interlock.policy.binding import subject_hash
-from interlock.policy.calls import ApprovedBinding, Caller, Decision
+from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision
 from interlock.policy.decide import decide
 from interlock.policy.grants import Grant
 from interlock.policy.in_force import InForce
+from interlock.policy.placeholders import names
 from interlock.policy.risk import Effect
 from interlock.policy.rules import Policy
 from interlock.store import grants
@@ -80,12 +81,12 @@ class Gate:
         """What calls are decided by from now on; it may be another one in the middle of a run."""
         return self.in_force.policy
 
-    async def propose(self, use: ToolUse, position: int, context: ToolContext) -> Proposal:
-        """Decides a wish as it was made; nothing happens yet."""
+    async def propose(self, use: ToolUse, position: int, context: ToolContext, labels: frozenset[str]) -> Proposal:
+        """Decides a wish as it was made, by a run of this taint; nothing happens yet."""
         tool = self.toolbox.get(use.name) if use.name in self.offered else None
         if tool is None:
-            names = ", ".join(sorted(self.offered)) or "none"
-            return _refused(use, position, None, f"there is no tool `{use.name}` for you here; yours are: {names}")
+            yours = ", ".join(sorted(self.offered)) or "none"
+            return _refused(use, position, None, f"there is no tool `{use.name}` for you here; yours are: {yours}")
         if use.args is None:
             return _refused(use, position, tool, "the arguments were not a JSON object: send the call again")
         if errors := self.toolbox.validate(tool, use.args):
@@ -94,10 +95,10 @@ class Gate:
             return replace(_refused(use, position, tool, objection), invalid=False)
         if tool.digest in self.barred:
             return _refused(use, position, tool, self.changed(tool))
-        if (problem := self.vault.refusal(self.who(tool), use.args)) is not None:
+        if names(use.args) and (problem := self.vault.refusal(self.who(tool), use.args)) is not None:
             return _refused(use, position, tool, problem)
         files = digests_of(await contents(tool, use.args, context.workspace))
-        decision = await self.judge(tool, use.args, context)
+        decision = await self.judge(self.call(tool, use.args), context, labels)
         proposal_id = new_id("tcl")
         if decision.effect is Effect.DENY:
             why = "; ".join(decision.reasons) or "the policy forbids it"
@@ -112,22 +113,25 @@ class Gate:
             status=CallStatus.HELD if held else CallStatus.READY,
         )  # fmt: skip
 
+    def call(self, tool: Tool, args: Mapping[str, Any]) -> Call:
+        """A call as the policy is asked about it."""
+        return call_of(tool, args, self.vault.may_use(self.who(tool), args)) if names(args) else call_of(tool, args)
+
     async def judge(
-        self, tool: Tool, args: Mapping[str, Any], context: ToolContext, approval: ApprovedBinding | None = None
+        self, call: Call, context: ToolContext, labels: frozenset[str], approval: ApprovedBinding | None = None
     ) -> Decision:
         """What the policy says of a call now. Grants are looked up only where one would let the call run."""
-        decision = self.decide(tool, args, approval, labels=context.labels)
+        decision = self.decide(call, approval, labels=labels)
         if not decision.grantable or decision.effect is not Effect.HOLD:
             return decision
         live = await context.store.read(
-            grants.live, self.caller.project, tool.name, self.caller.persona, context.now, simulated=context.simulated
+            grants.live, self.caller.project, call.tool, self.caller.persona, context.now, simulated=context.simulated
         )
-        return self.decide(tool, args, approval, live, labels=context.labels) if live else decision
+        return self.decide(call, approval, live, labels=labels) if live else decision
 
     def decide(
         self,
-        tool: Tool,
-        args: Mapping[str, Any],
+        call: Call,
         approval: ApprovedBinding | None = None,
         live: Sequence[Grant] = (),
         *,
@@ -135,9 +139,6 @@ class Gate:
     ) -> Decision:
         """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
         caller = replace(self.caller, labels=labels) if labels else self.caller
-        call = call_of(tool, args)
-        if may_use := self.vault.may_use(self.who(tool), args):
-            call = replace(call, may_use=may_use)
         return decide(
             call, caller, self.policy, approval=approval, grants=live,
             people_for_red=self.people_for_red,
