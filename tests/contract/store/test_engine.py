@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from interlock.core.errors import Conflict
 from interlock.store import squad
 from interlock.store.engine import ROOM, Store
-from interlock.store.errors import StoreUnavailable
+from interlock.store.errors import StoreClosed, StoreUnavailable
 from interlock.store.schema import Lane, Meta, Project, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, agent
@@ -114,7 +114,7 @@ async def test_unit_that_waited_for_room_when_the_store_closed_hears_of_it(migra
         await closing
         results = await asyncio.gather(*units, return_exceptions=True)
     assert results[:ROOM] == [True] * ROOM
-    assert {type(r) for r in results[ROOM:]} == {StoreUnavailable}
+    assert {type(r) for r in results[ROOM:]} == {StoreClosed}
 
 
 async def test_cancelled_waiters_unit_lands(store: Store) -> None:
