@@ -16,7 +16,8 @@ _SECRET_FOLDERS = tuple(
     f"/{folder}/"
     for folder in ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud "
     ".config/gh .mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets etc/ssl/private "
-    "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d".split()
+    "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d .interlock var/lib/pam "
+    "base-passwd".split()
 )
 _SECRET_NAMES = frozenset(
     ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .vault-token .s3cfg .boto "
@@ -31,18 +32,35 @@ _SECRET_NAMES = frozenset(
 )
 _SECRET_WHOLE = frozenset("/etc/passwd /etc/group /etc/passwd- /proc/kcore /dev/mem /dev/kmem /etc/krb5.keytab".split())
 _SECRET_END = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|keytab|agekey)$")
-_DOTENV = re.compile(r"(?:.*[^/])?\.env(?:rc|\.(?!example$|sample$|template$|dist$|schema$|md$)[\w.-]+)?$")
-_PROC = re.compile(r"^/proc/(?:self|\d+|\*|\$\$)/(?:environ|mem|maps|cmdline|fd|root|cwd)(?:/|$)")
+_DOTENV = re.compile(
+    r"(?!\.?(?:example|sample|template)\.)(?:.*[^/])?\.env"
+    r"(?:rc|\.(?!(?:[\w.-]+\.)?(?:example|sample|template|dist|schema|md)$)[\w.-]+)?$"
+)
+_PROC = re.compile(
+    r"^/proc/(?:self|thread-self|\d+|\*|\$\$)/(?:task/[^/]+/)?(?:environ|mem|maps|cmdline|fd|root|cwd)(?:/|$)"
+)
+_DISGUISED = re.compile(
+    r"%(?:c[01]|e0%80|f[0-9a-f]%[89ab]|u[0-9a-f]{4}|00|25|%)|0x(?:2e|2f|5c)|(?:^|[/\\])(?:\.{3,}|[.?]*\?[.?]*)(?:[/\\%]|$)|"
+    r"\x00|^(?:php|data|expect|zip|phar|glob|jar|gopher|dict|ogg|compress\.\w+|netdoc|ftp|https?|smb|unc):",
+    re.IGNORECASE,
+)
+"""What a path is written in that no file is called, but that some programs decode or cut to another path."""
+_SHARE = re.compile(r"\s*(?:\\\\|//)[\w.?-]+[\\/]")
 _BOOTSTRAP = re.compile(
     r"(?:^|/)\s*(?:(?:architecture|agents|soul|tools|user|heartbeat|memory|bootstrap|claude|gemini)\.md|\.cursorrules|"
-    r"\.windsurfrules|copilot-instructions\.md|\.cursor/rules/.*)[\s./]*$"
+    r"\.windsurfrules|copilot-instructions\.md|\.(?:cursor|windsurf|clinerules)/.*|\.clinerules|\.claude/.*|\.codex/.*|\.gemini/.*|"
+    r"\.mcp\.json|mcp\.json)[\s./]*$"
 )
 _GOVERNS = re.compile(
-    r"(?:^|/)(?:(?:policy|interlock|prices)\.ya?ml|personas?/[^/]+\.ya?ml|\.interlock(?:/.*)?|workflows?/[^/]+\.ya?ml)\s*$"
+    r"(?:^|/)(?:(?:policy|interlock|prices)\.ya?ml|personas?/[^/]+\.ya?ml|\.interlock(?:/.*)?|workflows?/[^/]+\.ya?ml|"
+    r"\.gitlab-ci\.ya?ml|\.circleci/.*|azure-pipelines\.ya?ml|bitbucket-pipelines\.ya?ml|\.travis\.ya?ml|jenkinsfile|"
+    r"\.github/actions/.*|\.pre-commit-config\.ya?ml|\.husky/.*|lefthook\.ya?ml|\.vscode/(?:tasks|settings|launch)\.json|"
+    r"\.devcontainer/.*|\.envrc|appveyor\.ya?ml|\.drone\.ya?ml|\.buildkite/.*)\s*$"
 )
 _STARTS = re.compile(
     r"(?:^|/)(?:\.(?:bash|zsh|k?sh|csh|tcsh)(?:rc|_profile|_login|_logout|_aliases)|\.(?:profile|zshenv|zprofile|inputrc|"
-    r"vimrc|exrc|gitconfig|pythonrc|pam_environment|xinitrc|xprofile)|\.git/(?:hooks/.*|config)|\.git|crontab|cron\.\w+/.*|"
+    r"vimrc|exrc|gitconfig|zlogin|tmux\.conf|screenrc|curlrc|wgetrc|rprofile|irbrc|psqlrc|sqliterc|gdbinit|lldbinit|npmrc|"
+    r"condarc|pythonrc|pam_environment|xinitrc|xprofile)|\.git/.*|\.git|crontab|cron\.\w+/.*|"
     r"\.config/(?:autostart|systemd|fish)/.*|launchagents/.*|launchdaemons/.*|authorized_keys|sitecustomize\.py|"
     r"usercustomize\.py|\.pth)$|\.pth$"
 )
@@ -50,12 +68,12 @@ _SYSTEM_READS = re.compile(
     r"^/(?:etc/(?!(?:os-release|lsb-release|debian_version|hostname|timezone|localtime|mime\.types|issue|shells|locale\.\w+|"
     r"alternatives/.*|debian_version)$).|root(?:/|$)|boot/|var/(?:log|spool|mail|backups|lib/docker)/|sys/(?:kernel|firmware)|"
     r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
-    r"^(?:[a-z]:)?/(?:windows/system32|users/[^/]+/(?:appdata|ntuser))"
+    r"^(?:[a-z]:)?/(?:windows|winnt|inetpub|boot\.ini|program files[^/]*|users/[^/]+/(?:appdata|ntuser))"
 )
 _ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
 _TELLING = re.compile(
-    r"a(?:gents|rchitecture|uthorized)|bootstrap|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
-    r"firefox|gemini|heartbeat|keychain|logins|memory|p(?:assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
+    r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
+    r"firefox|gemini|heartbeat|keychain|logins|m(?:cp|emory)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
     r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)"
 )
 """What a path has in it that means something; one of the `_ORDINARY` form without any of it means nothing."""
@@ -76,7 +94,7 @@ def plain(path: str) -> str:
 
     What leads above where it began keeps its `..`.
     """
-    text = fold(path[:LONGEST]).strip().strip("\"'")
+    text = fold(path[:LONGEST]).strip().strip("\"'").partition("::$")[0]
     if "%" in text:
         text = fold(unquote(text))
         text = fold(unquote(text))
@@ -150,6 +168,11 @@ def reads_system(path: str) -> bool:
     return _SYSTEM_READS.match(_as_seen(plain(path))) is not None
 
 
+def is_disguised(path: str) -> bool:
+    """Whether a path is written so that some programs would take it for another one."""
+    return _DISGUISED.search(path[:LONGEST]) is not None
+
+
 def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     """What raises a call with a path: in the `closed` workspace of our own tools, or in some place of another's."""
     if _ORDINARY.fullmatch(path) and not _TELLING.search(path):
@@ -163,7 +186,12 @@ def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     found: list[Raised] = []
     if touches_secret(path):
         found.append(READS_SECRETS)
-    if is_outside(path, closed=True) if closed else (reads_system(path) or (writes and is_system(path))):
+    odd = _DISGUISED.search(path[:LONGEST]) is not None and "://" not in path[:12] if not closed else is_disguised(path)
+    if (
+        odd
+        or _SHARE.match(path)
+        or (is_outside(path, closed=True) if closed else (reads_system(path) or (writes and is_system(path))))
+    ):
         found.append(OUTSIDE_WORKSPACE)
     if writes:
         found += written(text)

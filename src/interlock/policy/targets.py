@@ -22,6 +22,8 @@ _BARE = re.compile(
 )
 _PAGE = re.compile(r"https?://(?P<host>[^/?#]*)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 """Of a page, the host and whole steps of the path count: `…/milk-production` is about production."""
+_DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|html?|adoc)$|(?:^|/)tests?/|(?:^|/)test_\w+\.\w+$", re.IGNORECASE)
+"""What is written about production, or tests it, is not the system."""
 _PROSE = frozenset(
     "content contents body text markdown html description summary title subject message comment note notes query "
     "question prompt reason details caption abstract report instructions goal brief feedback rule lesson".split()
@@ -99,6 +101,8 @@ def _token_names(token: str, prose: bool) -> bool:
     if (page := _PAGE.match(token)) is not None:
         steps = re.split(r"[/?&=#;]", page["rest"].lower())
         return bool(_SURE.intersection(words(page["host"]))) or bool(_SURE.intersection(steps))
+    if _DOCUMENT.search(token):
+        return False
     found = dict.fromkeys((*words(token), *words(token.lower())))
     if not _SURE.intersection(found):
         return False

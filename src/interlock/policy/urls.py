@@ -145,9 +145,11 @@ def _is_private(host: str) -> bool:
             inner = ipaddress.IPv4Address(int(address))
         if inner is not None:
             return not inner.is_global or inner.is_multicast
-    return not address.is_global or address.is_multicast
+    return not address.is_global or address.is_multicast or address in _PROTOCOLS
 
 
+_PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
+"""Kept for protocols; some clouds tell a machine about itself there."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -202,6 +204,16 @@ def _is_disguised(host: str) -> bool:
     return any(looks_latin(_unpuny(label)) for label in plain.split("."))
 
 
+def leads_on_inside(address: Address) -> bool:
+    """Whether an address has another one in it, as for a redirect, that leads to a machine that is not public."""
+    query = address.rest.partition("?")[2]
+    if "%3a" not in query.lower() and "://" not in query:
+        return False
+    values = (unquote_plus(value) for value in re.split(r"[&;=]", query))
+    inner = [parse(value) for value in values if re.match(r"\s*[a-z][a-z0-9+.-]*:[/\\]{2}", value, re.IGNORECASE)]
+    return any(each is not None and leads_inside(each) for each in inner)
+
+
 @lru_cache(maxsize=1024)
 def carries_out(address: Address) -> bool:
     """Whether an address itself takes much, or encoded, text along to where it leads."""
@@ -242,6 +254,8 @@ def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
     found: list[Raised] = []
     explicit = re.match(r"\s*https?:[/\\]{2}", text, re.IGNORECASE) is not None
     if (not (is_public(address) and explicit) if ours else leads_inside(address)) or address.disguised:
+        found.append(kinds.NOT_PUBLIC)
+    if not found and leads_on_inside(address):
         found.append(kinds.NOT_PUBLIC)
     if carries_out(address):
         found.append(kinds.CARRIES_OUT)
