@@ -23,7 +23,8 @@ _ALL = frozenset("manage manages managing management manager crud handle handles
 _REQUESTS = frozenset("request requests make makes send sends".split())
 _HTTP = _REQUESTS | frozenset("http https api rest call url raw web client tool method endpoint".split())
 _WORD = re.compile(r"[A-Za-z]+")
-_MOST = 64
+_SOFT = frozenset({"changes what is stored", "runs something", "controls a device"})
+_MOST = 256
 
 
 class Chosen(NamedTuple):
@@ -44,8 +45,8 @@ def chooses(args: Any) -> tuple[tuple[str, str], ...]:
 def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, str], ...]) -> Chosen | None:
     """What remains of a tool's words once it was told to read; None where it was not, or where that is not sure.
 
-    The value must be one that the tool itself names, and the verbs that are taken away are those that it offers in its
-    place; whatever else its name, its description or another argument says still counts. Source: row C1.
+    The value must be one that the tool itself names. Taken away are verbs that do what it offers in its place, and what
+    it says in any other way still counts, its name above all. Source: row C1.
     """
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(fields, Mapping) or not choices:
@@ -57,16 +58,15 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
             return None
         if value.upper() in _ASKED and _HTTP.issuperset(words):
             dropped |= _REQUESTS
-        for other in offered:
-            dropped |= _forms((parts(other) or ("",))[0])
-    if any(word in dropped and word not in _ALL | _REQUESTS for word in words):
+        for what in {what for other in offered for what in _does(other)}:
+            dropped |= _verbs(what)
+    plain = _ALL | _REQUESTS if _HTTP.issuperset(words) else _ALL
+    kept = "_".join("read" if word in plain else word for word in words)
+    if read_name(kept).says is Says.ACTS:
         return None
     rest = {field: said for field, said in fields.items() if field not in KEYS}
-    return Chosen(
-        "_".join("read" if word in dropped else word for word in words),
-        _WORD.sub(lambda found: "read" if found.group().lower() in dropped else found.group(), description),
-        {**schema, "properties": rest},
-    )
+    said = _WORD.sub(lambda found: "read" if found.group().lower() in dropped else found.group(), description)
+    return Chosen(f"read_{kept}", said, {**schema, "properties": rest})
 
 
 def _offered(field: Any) -> Iterator[str]:
@@ -82,16 +82,36 @@ def _offered(field: Any) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _reads(value: str) -> bool:
-    """Whether a choice is one of looking."""
+    """Whether a choice is one of looking: `list`, `token_list`, `GET`."""
     if value.upper() in _ASKED:
         return True
     words = parts(value)
-    return bool(words) and words[0] in _SHOWS and read_name(value).says is Says.READS
+    if not words or _SHOWS.isdisjoint((words[0], words[-1])) or read_name(value).says is not Says.READS:
+        return False
+    return all(_is_noun(words, at) for at, word in enumerate(words) if word in ACTS or word in MAY_ACT)
+
+
+def _is_noun(words: tuple[str, ...], at: int) -> bool:
+    """Whether a verb of a choice stands for a thing: `list_posts`, `list_deploy_keys`."""
+    pairs = (words[at : at + 2], words[at - 1 : at + 1])
+    return words[at] in v.NOUNLIKE or not v.COMPOUNDS.isdisjoint(pairs)
 
 
 @lru_cache(maxsize=1024)
-def _forms(verb: str) -> frozenset[str]:
-    """A verb that acts in all its forms; nothing for other words."""
-    if verb not in ACTS and verb not in MAY_ACT:
-        return frozenset()
-    return frozenset({verb, third(verb), *gerunds(verb), *pasts(verb)})
+def _does(value: str) -> frozenset[str]:
+    """What a choice does, if it acts."""
+    words = parts(value)
+    return frozenset(ACTS.get(word) or MAY_ACT[word] for word in words if word in ACTS or word in MAY_ACT)
+
+
+@lru_cache(maxsize=64)
+def _verbs(what: str) -> frozenset[str]:
+    """All forms of the verbs that do such a thing; what is changed, run or controlled is one thing here."""
+    same = _SOFT if what in _SOFT else {what}
+    return frozenset(
+        form
+        for table in (ACTS, MAY_ACT)
+        for verb, does in table.items()
+        if does in same
+        for form in (verb, third(verb), *gerunds(verb), *pasts(verb))
+    )

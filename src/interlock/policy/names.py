@@ -171,7 +171,8 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             follows = words[at + 1] if at + 1 < len(words) else ""
             if words[at - 1] in _JOINS and (word in ACTS or word in MAY_ACT or word in FOREIGN):
                 return Name(Says.ACTS, what, word)
-            if word in ACTS and follows not in v.ABOUT | v.QUEUED and (joined or follows) and not _is_object(words, at):
+            nouns = v.ABOUT if reads in v.READ_NOUNS else v.ABOUT | v.QUEUED
+            if word in ACTS and follows not in nouns and (joined or follows) and not _is_object(words, at):
                 return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
             return Name(Says.ACTS, what, word)

@@ -15,6 +15,7 @@ from interlock.policy.words import looks_red
 LEAD = Caller(agent_name="a", trust=Trust.LEAD)
 BADGES = {"type": "object", "properties": {"action": {"enum": ["list", "get", "issue", "delete"]}, "id": {}}}
 CALLS = {"type": "object", "properties": {"method": {"enum": ["GET", "POST", "DELETE"]}, "url": {}, "body": {}}}
+NOTES = {"properties": {"action": {"enum": ["note_list", "note_add", "board_create_list", "merge"]}, "params": {}}}
 TOLD = {"properties": {"operation": {"type": "string", "description": "One of `list`, `merge` or `purge`"}}}
 
 
@@ -28,6 +29,7 @@ def risk(tool: str, args: dict[str, Any], description: str = "", schema: Any = N
     [
         ("manage_badges", {"action": "list"}, "Manages badges: list, get, issue or delete them", BADGES),
         ("manage_badges", {"action": "get", "id": 3}, "Deletes badges, or gets one", BADGES),
+        ("merge_request", {"action": "note_list"}, "Manages merge requests and their notes", NOTES),
         ("http_request", {"method": "GET", "url": "https://example.com/a"}, "Makes an HTTP request", CALLS),
         ("ledgers", {"operation": "list"}, "Merges, purges and lists ledgers", TOLD),
         ("orders", {"action": "list"}, "Orders of the shop", None),
@@ -57,6 +59,8 @@ def test_what_is_chosen_to_be_read_is_not_held(tool: str, args: dict[str, Any], 
         ("manage_badges", {"action": "list", "Action": "delete"}, "Manages badges", BADGES),
         ("manage_badges", {"action": "list", "more": {"action": "delete"}}, "Manages badges", BADGES),
         ("manage_badges", {"action": "list"}, "Manages badges", None),
+        ("merge_request", {"action": "board_create_list"}, "Manages merge requests and their notes", NOTES),
+        ("merge_request", {"action": "note_add"}, "Manages merge requests and their notes", NOTES),
         ("manage_badges", {"action": "list"}, "Manages badges. Sends a letter to the owner each time", BADGES),
         ("delete_badges", {"action": "list"}, "", BADGES),
         ("sendBadges", {"action": "list"}, "", BADGES),
