@@ -31,7 +31,7 @@ from interlock.integrations.contract import Sender
 from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import POLICY, load_settings
-from interlock.store import audit, squad
+from interlock.store import audit, squad, trusting
 from interlock.store.broadcast import Broadcast
 from interlock.tools.registry import Tool
 from interlock.worker.home import HomeLock
@@ -104,6 +104,9 @@ class Interlock:
                 try:
                     person = await local_person(settings, store, runtime.clock, surface)
                     await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
+                    trusted = {name: str(each.trust) for name, each in parts.personas.personas.items()}
+                    if await store.read(trusting.changed, trusted):
+                        await store.write(trusting.keep, trusted, runtime.clock.now())
                     box = cls(runtime, person)
                     watching = asyncio.create_task(
                         PolicyWatch(runtime, appears_at=here / POLICY).run(), name="policy watch"

@@ -40,6 +40,11 @@ _FOR = (
     )
     .order_by(_g.created_at, _g.id)
 )
+_OF_PERSONA = (
+    sa.select(_g.id)
+    .where(_g.project_id == b("project"), _g.persona == b("who"), _LIVE)
+    .order_by(_g.created_at, _g.id)
+)  # fmt: skip
 _ONE = sa.select(GRANTS).where(_g.id == b("grant_"))
 _USED = (
     sa.update(GRANTS).where(_g.id == b("grant_")).values(uses=_g.uses + 1, used_at=b("now", type_=_TIME))
@@ -102,6 +107,11 @@ def revoke(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> 
 def grant(tx: Tx, grant_id: str) -> Any | None:
     """One grant."""
     return tx.one(_ONE, {"grant_": grant_id})
+
+
+def of_persona(tx: Tx, project_id: str, persona: str, now: datetime) -> list[str]:
+    """Ids of the grants in force for a persona's calls of any tool."""
+    return [row.id for row in tx.rows(_OF_PERSONA, {"project": project_id, "who": persona, "now": now})]
 
 
 def listing(tx: Tx, now: datetime, *, every: bool = False, most: int = 500) -> list[Any]:

@@ -1,0 +1,42 @@
+"""Trust of members, kept as the personas' files say it: a lower one holds from the next run on, and ends grants.
+
+What trust means for a call is the policy's matter, who is trusted how far the files'.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.core.values import SYSTEM
+from interlock.store import audit, grants
+from interlock.store.schema import Member, table
+from interlock.store.tx import Tx
+
+LEVELS = ("intern", "specialist", "lead")
+MEMBERS = table(Member)
+_m = MEMBERS.c
+_ALL = sa.select(_m.id, _m.project_id, _m.persona, _m.trust).order_by(_m.id)
+_SET = sa.update(MEMBERS).where(_m.id == b("member"), _m.trust == b("seen")).values(trust=b("to"))
+
+
+def changed(tx: Tx, trust_of: Mapping[str, str]) -> list[Any]:
+    """The members, of all projects, whose trust is another than their persona has now."""
+    return [row for row in tx.rows(_ALL) if trust_of.get(row.persona, row.trust) != row.trust]
+
+
+def keep(tx: Tx, trust_of: Mapping[str, str], now: datetime) -> None:
+    """Gives members the trust that their personas have now. One that is trusted less loses the grants it had."""
+    for row in changed(tx, trust_of):
+        to = trust_of[row.persona]
+        if tx.count(_SET, {"member": row.id, "seen": row.trust, "to": to}) != 1:
+            continue
+        audit.note(
+            tx, "TRUST_CHANGED", SYSTEM, now, project_id=row.project_id, subject=row.id, persona=row.persona,
+            before=row.trust, after=to,
+        )  # fmt: skip
+        if LEVELS.index(to) < LEVELS.index(row.trust):
+            for grant_id in grants.of_persona(tx, row.project_id, row.persona, now):
+                grants.revoke(tx, grant_id, SYSTEM, now, reason=f"{row.persona} is trusted less: {to}")

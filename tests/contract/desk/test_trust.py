@@ -1,0 +1,84 @@
+"""The trust that a persona's file gives counts from the next start on, for members that there are, too."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from interlock import Interlock
+from interlock.core.values import SYSTEM
+from interlock.store import audit, grants, squad, trusting
+from interlock.store.engine import Store
+from interlock.store.tx import Tx
+from interlock.testing import FakeClock
+
+PROJECT = "default"
+FILE = """schema_version: 1
+name: note_taker
+title: Note taker
+role: Takes notes
+trust: {trust}
+risk_profile: GREEN
+triggers: [note]
+capabilities: [notes]
+task_types: [other]
+tools: [file_read]
+soul: |
+  You write down what was said and not what was meant, in short sentences that others can check.
+
+  You refuse to fill a gap with a guess.
+prompt: |
+  Deliver notes with who said what, and a list of what is still open.
+"""
+
+
+def granted(tx: Tx, now: Any) -> None:
+    """A grant of each of two personas, in force."""
+    for name in ("note_taker", "qa"):
+        grants.give(
+            tx, SYSTEM, now, mission_id=None, id=f"gra_{name}", project_id=PROJECT, tool="note", tool_digest="d",
+            scope="agent", persona=name, simulated=False, reason="", approval_id="apr_1",
+            expires_at=now + timedelta(days=30),
+        )  # fmt: skip
+
+
+async def trust_of(store: Store) -> str:
+    row: Any = await store.read(squad.member_of, PROJECT, "note_taker")
+    return str(row.trust)
+
+
+async def live(store: Store, now: Any) -> list[str]:
+    return [row.id for row in await store.read(grants.listing, now)]
+
+
+async def test_lower_trust_holds_for_members_that_there_are_and_ends_their_grants(
+    tmp_path: Path, database_url: str
+) -> None:
+    folder = tmp_path / "personas"
+    folder.mkdir()
+    given: dict[str, Any] = {"database_url": database_url, "model": "rehearsal/offline", "personas": [str(folder)]}
+    clock = FakeClock()
+    for before, trust, kept in (
+        (None, "specialist", ["gra_note_taker", "gra_qa"]),
+        ("specialist", "lead", ["gra_note_taker", "gra_qa"]),
+        ("lead", "intern", ["gra_qa"]),
+        ("intern", "intern", ["gra_qa"]),
+    ):
+        (folder / "note_taker.yaml").write_text(FILE.format(trust=trust))
+        async with Interlock.open(cwd=tmp_path, env={}, clock=clock, **given) as box:
+            store = box.runtime.store
+            if before is None:
+                await store.write(squad.ensure_member, PROJECT, "note_taker", trust, clock.now())
+                await store.write(squad.ensure_member, PROJECT, "gone", "lead", clock.now())
+                await store.write(granted, clock.now())
+            assert await trust_of(store) == trust
+            assert sorted(await live(store, clock.now())) == kept
+            changes = await store.read(audit.activities, action="TRUST_CHANGED")
+    assert [(row.data["before"], row.data["after"]) for row in changes] == [("specialist", "lead"), ("lead", "intern")]
+    assert {row.data["persona"] for row in changes} == {"note_taker"}
+
+
+async def test_nothing_is_written_where_all_is_as_the_files_say(box: Interlock) -> None:
+    store, now = box.runtime.store, box.runtime.clock.now()
+    await store.write(squad.ensure_member, PROJECT, "research", "specialist", now)
+    assert await store.read(trusting.changed, {"research": "specialist"}) == []
+    assert [row.persona for row in await store.read(trusting.changed, {"research": "intern"})] == ["research"]
