@@ -44,8 +44,12 @@ _SHOWN = (
 )  # fmt: skip
 
 
+SCOPES = ("scope", "with_person")
+"""Parameters: the persona's own memories, and those that are shown to one person only."""
+
+
 def _scopes(column: Any) -> Any:
-    return column.in_((b("scope"), b("with_person")))
+    return column.in_([b(name) for name in SCOPES])
 
 
 def _chosen(size: int, reach: Reach) -> Any:
@@ -76,11 +80,25 @@ def _chosen(size: int, reach: Reach) -> Any:
     return sa.select(found).where(sa.or_(before == sa.literal_column("0"), fits)).cte("chosen")
 
 
+def _looked_for(chosen: Any) -> Any:
+    """Each chosen word at each place where it is looked for, as a table of its own: all of a key's columns come from
+    there. A server without statistics would take the places for what tells most, and go through all words of a persona.
+    """
+    places = [sa.select(_text("project").label("project_id"), _text(name).label("scope")) for name in SCOPES]
+    each = sa.union_all(*places).cte("places")
+    looked = sa.select(each, chosen.c.word, chosen.c.many).join_from(chosen, each, sa.true()).cte("looked_for")
+    return looked.prefix_with("MATERIALIZED", dialect="postgresql")
+
+
+def _text(name: str) -> Any:
+    return sa.cast(b(name, type_=sa.String()), sa.String)
+
+
 def _fitting(size: int, reach: Reach) -> Any:
     """The memories that fit the words of a question best, with the weight of what they share."""
-    chosen = _chosen(size, reach)
+    looked = _looked_for(_chosen(size, reach))
     rarity = sa.case(
-        *((chosen.c.many <= sa.literal_column(str(most)), sa.literal_column(str(points))) for most, points in _RARITY),
+        *((looked.c.many <= sa.literal_column(str(most)), sa.literal_column(str(points))) for most, points in _RARITY),
         else_=sa.literal_column(str(_COMMON)),
     )
     often = sa.case(
@@ -90,8 +108,11 @@ def _fitting(size: int, reach: Reach) -> Any:
     weight = sa.func.sum(rarity * often).label("weight")
     hits = (
         sa.select(_w.memory_id, weight)
-        .join_from(chosen, WORDS, _w.word == chosen.c.word)
-        .where(_w.project_id == b("project"), _scopes(_w.scope))
+        .join_from(
+            looked,
+            WORDS,
+            sa.and_(_w.project_id == looked.c.project_id, _w.scope == looked.c.scope, _w.word == looked.c.word),
+        )
         .group_by(_w.memory_id)
         .order_by(sa.desc("weight"), _w.memory_id.desc())
         .limit(sa.literal_column(str(reach.best)))
