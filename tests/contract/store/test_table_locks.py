@@ -91,7 +91,7 @@ async def test_a_read_waits_for_a_table_that_is_being_changed(store: Store, besi
 
     def counted(tx: Tx) -> int:
         tries.append(tx)
-        if len(tries) > 1:
+        if len(tries) > 3:
             again.set()
         return runs(tx)
 
