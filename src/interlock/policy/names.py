@@ -255,6 +255,8 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     """A word that is a verb or a noun: what follows it tells."""
     word, follows = words[at], words[at + 1 :]
     what = MAY_ACT[word]
+    if at == len(words) - 1 == 2 and words[1] in _JOINS and words[0] in READS:
+        return what, word, True
     if word == "open" and not v.OPENED.intersection(follows):
         return None
     if word in v.CARRIERS and any(carried in v.CARRIED for carried in follows):

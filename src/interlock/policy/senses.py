@@ -31,6 +31,7 @@ BY_OBJECT: dict[str, tuple[str, frozenset[str]]] = {
     for verb, (what, objects) in v.BY_OBJECT.items()
     for form in (verb, third(verb), *gerunds(verb))
 }
+_SURELY = frozenset("update set put move clear reset".split())
 _PERFORMS = frozenset("perform performs performing conduct conducts conducting".split())
 _MAKES = frozenset("make makes making file files filing".split())
 _MADE_OF = {
@@ -79,6 +80,8 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     if verb in ACTS:
         return what, word
     following = follows[0] if follows else ""
+    if leading and following in v.CHANGED and verb not in v.NOUNLIKE and (word != verb or verb in _SURELY):
+        return what, word
     if following in v.ABOUT or following in _NOUN_BEFORE:
         sure = leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
         return (what, word) if sure else None

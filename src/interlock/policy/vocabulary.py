@@ -90,6 +90,7 @@ THINGS: Mapping[str, str] = {
 """Nouns and irregular forms: they count where nothing says that the tool only reads."""
 
 HEADS: Mapping[str, str] = {
+    "books": "signup",
     "pays": "settlement disbursement remittance redemption liquidation embezzlement",
     "deletes": "disposal eviction deregistration uninstallation purging",
     "changes access": "authorization impersonation activation deactivation suspension reinstatement elevation",
@@ -158,6 +159,13 @@ ABOUT = frozenset(
 )
 """Nouns that make the word before them a noun too: `payment_status`, `order_history`."""
 
+CHANGED = frozenset(
+    "data status state details detail information info metadata settings preferences options name names value values "
+    "address price prices level category code date dates time number numbers schema events template templates policy "
+    "policies balance queue reference url urls".split()
+)
+"""Those of them that a verb before them may as well change: `updates status`."""
+
 MADE = frozenset(
     "chart plot graph diagram summary summaries uuid guid embedding embeddings thought thoughts numbers integers "
     "ints digits matrix vector vectors outline translation visualization visualisation forecast "
@@ -220,7 +228,7 @@ PAIRS: Mapping[str, str] = {
     ),
     "changes access": (
         "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off "
-        "issue+token issue+certificate issue+license issue+permit"
+        "issue+token issue+certificate issue+license issue+permit freeze+account"
     ),
     "pays": (
         "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
@@ -236,7 +244,7 @@ PAIRS: Mapping[str, str] = {
     ),
     "shares": "make+public",
     "runs something": "kick+off call+tool",
-    "deletes": "get+rid",
+    "deletes": "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder",
     "publishes": "go+live",
 }
 """Two words of a name that act together, with nothing or `BETWEEN` between them."""
@@ -297,8 +305,9 @@ COMPOUNDS = frozenset(
     tuple(pair.split("+"))
     for pair in (
         "deploy+key deploy+keys deploy+token deploy+tokens merge+request merge+requests merge+base merge+train "
-        "merge+trains merge+access pull+request pull+requests reserve+price assign+rules approve+rules login+name "
-        "login+names login+page login+url login+history login+attempts login+details"
+        "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
+        "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
+        "login+details"
     ).split()
 )
 """Two words that name one thing, whatever the first of them does as a verb."""

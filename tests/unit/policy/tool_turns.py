@@ -66,6 +66,10 @@ yard_bulk | Performs several transfers in one go
 key_ring | Perform write operations on keys
 commit_cherry_pick | Cherry-pick a commit
 repair_gate | Repairs the sign-in of a gate
+shift_totals | Transferring data to the branch office
+badge_desk | Updates status of a badge
+scan_and_post | -
+freeze_account | -
 resolve_dispute | Resolves the dispute
 access_group | Request access to a group
 get_tally | Gets the tally. To delete it, use this tool.
@@ -109,6 +113,8 @@ fix_wording | Correct the grammar of a text
 process_text | Processes text and counts the words
 orders | Shows orders
 wait_for_page | Initiates the wait for a page
+merge_conflicts | Shows merge conflicts
+status_history | Change history of a badge
 deploy_key_list | Lists deploy keys
 merge_base_get | Finds the merge base of two branches
 guarded_branches | Lists guarded branches with their push and merge access levels
