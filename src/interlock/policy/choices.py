@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from interlock.policy import objects as o
 from interlock.policy import vocabulary as v
 from interlock.policy.names import ACTS, MAY_ACT, Says, gerunds, pasts, read_name, third
 from interlock.policy.spelling import parts
@@ -94,7 +95,7 @@ def _reads(value: str) -> bool:
 def _is_noun(words: tuple[str, ...], at: int) -> bool:
     """Whether a verb of a choice stands for a thing: `list_posts`, `list_deploy_keys`."""
     pairs = (words[at : at + 2], words[at - 1 : at + 1])
-    return words[at] in v.NOUNLIKE or not v.COMPOUNDS.isdisjoint(pairs)
+    return words[at] in v.NOUNLIKE or not o.COMPOUNDS.isdisjoint(pairs)
 
 
 @lru_cache(maxsize=1024)

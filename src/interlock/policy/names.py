@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from interlock.policy import objects as o
 from interlock.policy import tongues
 from interlock.policy import vocabulary as v
 from interlock.policy.spelling import hides, parts, undisguised
@@ -81,7 +82,7 @@ READS = frozenset(
     form for verb in v.READS for form in (verb, third(verb), *gerunds(verb))
 ) | tongues.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
-_PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(v.PAIRS).items()}
+_PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
 _LAST = frozenset("set update put close upload import mark move".split())
 """Verbs that end a name whose thing comes first: `time_estimate_set`."""
 _LONGEST = 256
@@ -156,8 +157,8 @@ def _reads(word: str) -> bool:
 def _is_act(words: Sequence[str], at: int) -> bool:
     """Whether a word of reading acts by its object, `return_order`, or is none: `pull_request`."""
     if words[at] == "pull":
-        return words[at : at + 2] in v.COMPOUNDS
-    return words[at] == "return" and not v.RETURNED.isdisjoint(words[at + 1 :])
+        return words[at : at + 2] in o.COMPOUNDS
+    return words[at] == "return" and not o.RETURNED.isdisjoint(words[at + 1 :])
 
 
 def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str, str, bool]]) -> Name:
@@ -216,7 +217,7 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     if word in ACTS:
         if harmless(word, follows[-1:]):
             return None
-        if word in v.CARRIERS and any(carried in v.CARRIED for carried in follows):
+        if word in o.CARRIERS and any(carried in o.CARRIED for carried in follows):
             return None
         if len(follows) == 1 and follows[0] in ("count", "counts", "rate", "rates") and ACTS[word] == "sends":
             return None
@@ -247,8 +248,8 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
 def _is_thing(words: Sequence[str], at: int) -> bool:
     """Whether a word is part of what names one thing, `merge request`, or is looked up: `resolve_host`."""
     if words[at] == "resolve":
-        return bool(words[at + 1 :]) and v.RESOLVED.isdisjoint(words[at + 1 :])
-    return words[at : at + 2] in v.COMPOUNDS or (at > 0 and words[at - 1 : at + 1] in v.COMPOUNDS)
+        return bool(words[at + 1 :]) and o.RESOLVED.isdisjoint(words[at + 1 :])
+    return words[at : at + 2] in o.COMPOUNDS or (at > 0 and words[at - 1 : at + 1] in o.COMPOUNDS)
 
 
 def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
@@ -257,9 +258,9 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     what = MAY_ACT[word]
     if at == len(words) - 1 == 2 and words[1] in _JOINS and words[0] in READS:
         return what, word, True
-    if word == "open" and not v.OPENED.intersection(follows):
+    if word == "open" and not o.OPENED.intersection(follows):
         return None
-    if word in v.CARRIERS and any(carried in v.CARRIED for carried in follows):
+    if word in o.CARRIERS and any(carried in o.CARRIED for carried in follows):
         return None
     if harmless(word, follows[-1:]):
         return None
@@ -279,8 +280,8 @@ def _pair(words: Sequence[str]) -> Name | None:
             what = _PAIRS.get((word, other)) or _PAIRS.get((word, other.removesuffix("s")))
             if what and not v.ABOUT.intersection(words[at + 2 :]):
                 return Name(Says.ACTS, what, f"{word} {other}")
-        if word in v.LOOSE:
-            last = next((other for other in words[at + 1 : at + 4] if other not in v.BETWEEN), "")
+        if word in o.LOOSE:
+            last = next((other for other in words[at + 1 : at + 4] if other not in o.BETWEEN), "")
             if what := _PAIRS.get((word, last)) or _PAIRS.get((word, last.removesuffix("s"))):
                 return Name(Says.ACTS, what, f"{word} {last}")
     return None

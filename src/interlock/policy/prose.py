@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from interlock.policy import objects as o
 from interlock.policy import tongues
 from interlock.policy import vocabulary as v
 from interlock.policy.names import (
@@ -201,7 +202,7 @@ def _is_advice(tokens: Sequence[str]) -> bool:
 def _makes(tokens: Sequence[str], lead: int) -> bool:
     """Whether a sentence leads with a verb that would act, but for its object: `add two numbers`, `run a search`."""
     verb = THIRDS.get(tokens[lead]) or tokens[lead].removesuffix("s")
-    return (verb in ACTS or verb in v.CARRIERS or verb in _BY_CHANCE) and sense(tokens, lead, leading=True) is None
+    return (verb in ACTS or verb in o.CARRIERS or verb in _BY_CHANCE) and sense(tokens, lead, leading=True) is None
 
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:

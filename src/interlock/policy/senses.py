@@ -5,6 +5,7 @@ Which words of a sentence stand where a verb can is known to `prose`.
 
 from collections.abc import Sequence
 
+from interlock.policy import objects as o
 from interlock.policy import tongues
 from interlock.policy import vocabulary as v
 from interlock.policy.names import ACTS, FOREIGN, GERUNDS, MAY_ACT, THIRDS, gerunds, harmless, third
@@ -28,7 +29,7 @@ _INTO_NOTHING = frozenset(
 )
 BY_OBJECT: dict[str, tuple[str, frozenset[str]]] = {
     form: (what, frozenset(objects.split()))
-    for verb, (what, objects) in v.BY_OBJECT.items()
+    for verb, (what, objects) in o.BY_OBJECT.items()
     for form in (verb, third(verb), *gerunds(verb))
 }
 _SURELY = frozenset("update set put move clear reset".split())
@@ -50,12 +51,12 @@ _CALLS = frozenset("another api further subsequent tool function identifier".spl
 def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] | None:
     """What the token says that acts, if it is read as a verb, and the word; `leading` where only a verb can stand."""
     word, follows = tokens[at], tokens[at + 1 : at + 6]
-    if tuple(tokens[at : at + 2]) in v.COMPOUNDS:
+    if tuple(tokens[at : at + 2]) in o.COMPOUNDS:
         return None
     if word in ("make", "makes", "making") and not {"public", "admin", "publicly"}.isdisjoint(tokens[at + 1 : at + 7]):
         return "shares", word
     end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
-    if word in _PERFORMS and not v.DONE.isdisjoint(follows[:end]):
+    if word in _PERFORMS and not o.DONE.isdisjoint(follows[:end]):
         return "changes what is stored", word
     if word in INTO and _puts_into(tokens, at):
         return "changes what is stored", word
@@ -64,12 +65,12 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     if (by := BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_told(tokens, at):
         return by[0], word
     last = follows[end - 1] if end else ""
-    if word in ("request", "requests") and last not in v.ABOUT and not v.REQUESTED.isdisjoint(follows[:end]):
+    if word in ("request", "requests") and last not in v.ABOUT and not o.REQUESTED.isdisjoint(follows[:end]):
         return "books", f"{word} {last}"
     if word in _MAKES and _CALLS.isdisjoint(follows[:end]) and (made := _MADE_OF.get(last)):
         return made, word
     if word in ("return", "returns"):
-        given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not v.RETURNED.isdisjoint(follows[:3])
+        given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not o.RETURNED.isdisjoint(follows[:3])
         return ("changes what is stored", word) if given else None
     verb = word if word in ACTS or word in MAY_ACT else THIRDS.get(word) or (GERUNDS.get(word) if leading else None)
     if verb is None:
@@ -91,17 +92,17 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
 def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     """Whether a verb that would act only reads, by its object: `run a search`, `open the file`, `turns X into Y`."""
     follows = tokens[at + 1 : at + 6]
-    if verb in ("access", "input", "review") or (verb == "open" and v.OPENED.isdisjoint(follows)):
+    if verb in ("access", "input", "review") or (verb == "open" and o.OPENED.isdisjoint(follows)):
         return True
     carried = tokens[at + 1 : at + 8]
     carried = carried[: carried.index("to")] if "to" in carried else carried
-    if verb in v.CARRIERS and (not v.CARRIED.isdisjoint(carried) or ("read" in follows[:3] and "only" in follows[:4])):
+    if verb in o.CARRIERS and (not o.CARRIED.isdisjoint(carried) or ("read" in follows[:3] and "only" in follows[:4])):
         return True
     if verb in ("run", "execute") and "show" in follows and "command" in tokens[at + 1 : at + 7]:
         return True
     if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
         return True
-    if verb == "resolve" and v.RESOLVED.isdisjoint(follows):
+    if verb == "resolve" and o.RESOLVED.isdisjoint(follows):
         return True
     if verb == "replace" and not {"deprecated", "legacy", "former"}.isdisjoint(follows):
         return True

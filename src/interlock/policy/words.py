@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from interlock.policy import objects as o
 from interlock.policy import vocabulary as v
 from interlock.policy.choices import chooses, chosen
 from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
@@ -138,7 +139,7 @@ def _whether(text: str) -> tuple[str, str] | None:
 def _field(name: str, *, reads: bool) -> tuple[str, str] | None:
     """What the name of a field says that acts: `delete_after`, never `deleted_at`, `sort_order` or `payment_id`."""
     found = parts(name)
-    if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by") or found[:2] in v.COMPOUNDS:
+    if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by") or found[:2] in o.COMPOUNDS:
         return None
     what = ACTS.get(found[0])
     if what in v.GRAVE and (len(found) > 1 or not reads or what in ("deletes", "sends")):
