@@ -1,68 +1,42 @@
 """What an SQL text does: each of its statements, what hides in its parts, and what its functions reach.
 
-The database that it is for is not known here, so that where dialects read a text differently, the worse reading counts.
+The database that it is for is not known here, so that where they read a text differently, the worse reading counts.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import pairwise
 
 from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
-from interlock.policy.secrets import secret_weight
-from interlock.policy.verbs import asks_for_act
-
-if TYPE_CHECKING:
-    from sqlglot.dialects.dialect import Dialect
-    from sqlglot.tokenizer_core import Token
+from interlock.policy.sql_acts import HEADS, acts, parsed, strays
+from interlock.policy.sql_names import reached
+from interlock.policy.sql_tokens import Reading, readings
 
 LONGEST = 20_000
-MOST_TOKENS = 3_000
-DEEPEST = 100
 
-_READS = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN PRAGMA USE".split())
+_QUERIES = frozenset("SELECT WITH VALUES TABLE FROM".split())
+_SHOWS = frozenset("SHOW DESCRIBE DESC USE SUMMARIZE".split())
 _BRACKETS = frozenset("BEGIN COMMIT ROLLBACK START SAVEPOINT RELEASE END ABORT".split())
-_FIRST: Mapping[str, Raised] = {
-    **dict.fromkeys(
-        "INSERT UPDATE MERGE REPLACE UPSERT LOCK NOTIFY LISTEN UNLISTEN COMMENT ANALYZE".split(), kinds.DATABASE_WRITE
-    ),
-    **dict.fromkeys(
-        "CREATE ALTER DROP TRUNCATE GRANT REVOKE REINDEX VACUUM RENAME REASSIGN CLUSTER REFRESH SECURITY "
-        "DENY IMPORT CHECKPOINT DISCARD OPTIMIZE REPAIR UNDROP".split(),
-        kinds.DATABASE_SCHEMA,
-    ),
-    **dict.fromkeys("DELETE PURGE".split(), kinds.DATABASE_DELETE),
-    **dict.fromkeys(
-        "COPY ATTACH DETACH LOAD INSTALL SET RESET EXPORT UNLOAD PUT GET SHUTDOWN KILL BACKUP RESTORE "
-        "HANDLER FLUSH".split(),
-        kinds.DATABASE_LEAVES,
-    ),
-}
-"""What a statement does by its first word; any other is not readable."""
-_SUSPECT = frozenset(
-    "INSERT UPDATE DELETE MERGE REPLACE INTO CREATE ALTER DROP TRUNCATE GRANT REVOKE COPY CALL EXEC "
-    "EXECUTE DO ATTACH OUTFILE DUMPFILE OPENROWSET OPENQUERY OPENDATASOURCE".split()
+_BRACKET_WORDS = frozenset(
+    "TRANSACTION TRAN WORK DEFERRED IMMEDIATE EXCLUSIVE CONCURRENT READ ONLY WRITE ISOLATION LEVEL SERIALIZABLE "
+    "REPEATABLE COMMITTED UNCOMMITTED TO AND NO CHAIN RELEASE SAVEPOINT WITH CONSISTENT SNAPSHOT NOT "
+    "DEFERRABLE ,".split()
 )
-_REACHING = re.compile(
-    r"pg_(?:read|ls|stat_file|file|terminate|cancel|reload|rotate|switch|create|drop|logical|replication|backup|start|stop|"
-    r"promote|wal|advisory|sleep|execute|import|log|notify|largeobject|signal)\w*|lo_\w+|dblink\w*|set_config|setval|query_to_xml\w*|"
-    r"(?:table|schema|database|cursor)_to_xml\w*|load_extension|readfile|writefile|edit|fts3_tokenizer|load_file|"
-    r"sys_(?:exec|eval|set)\w*|benchmark|sleep|get_lock|release_lock|(?:xp|sp)_\w+|openrowset|opendatasource|openquery|"
-    r"utl_\w+|dbms_\w+|httpuritype|http\w*|url\w*|file|s3\w*|gcs|azureblobstorage|hdfs|remote\w*|mysql|postgresql|mongodb|"
-    r"jdbc|odbc|executable|read_(?:csv|parquet|json|text|blob|ndjson)\w*|parquet_scan|sniff_csv|glob|getenv|shell\w*|"
-    r"system|exec\w*|plpy\w*|net|curl\w*|inputs?|waitfor|master_key\w*|aes_decrypt|decrypt\w*"
-)
-_FINE = frozenset("truncate replace share order insert overlay position extract cast release".split())
-_SECRET_TABLES = frozenset(
-    "pg_shadow pg_authid pg_user_mapping pg_user_mappings pg_hba_file_rules sql_logins syslogins".split()
-)
+_NAMES_FOLLOW = frozenset("SAVEPOINT TO RELEASE TRANSACTION TRAN".split())
 _READING_PRAGMAS = frozenset(
-    "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list database_list "
-    "user_version schema_version page_count page_size integrity_check quick_check compile_options "
-    "function_list collation_list encoding freelist_count journal_mode foreign_keys application_id".split()
+    "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check "
+    "database_list integrity_check quick_check compile_options function_list module_list pragma_list collation_list "
+    "page_count freelist_count data_version stats show_tables show_tables_expanded show_databases storage_info "
+    "database_size functions collations version platform metadata_info".split()
 )
+_SETTINGS = frozenset(
+    "user_version schema_version page_size encoding journal_mode foreign_keys application_id auto_vacuum busy_timeout "
+    "cache_size locking_mode max_page_count query_only recursive_triggers secure_delete synchronous temp_store "
+    "wal_autocheckpoint mmap_size journal_size_limit analysis_limit automatic_index cell_size_check threads".split()
+)
+"""Pragmas that only read where nothing is given to them."""
 _START = re.compile(
     r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(?:select\b[\s(*'\"`\[\d+:@-]|with\s+(?:recursive\s+)?[\w\"`]+\s*(?:\([^)]*\)\s*)?as\b|"
     r"insert\s+(?:into|or|overwrite|ignore)\b|update\s+\S+\s+(?:set|as)\b|delete\s+from\b|drop\s+(?:table|database|schema|view|index|user|role|"
@@ -74,11 +48,23 @@ _START = re.compile(
     r"call\s+[\w.]+\s*\(|vacuum\b|do\s+\$|declare\s+@|show\s+(?:tables|databases|columns|index|create|grants|processlist)\b|values\s*\()",
     re.IGNORECASE | re.DOTALL,
 )
-_OPTIONS = re.compile(
-    r"\s*(?:\([^()]*\)|(?:(?:analy[sz]e|verbose|extended|partitions|query\s+plan)\b\s*)+)", re.IGNORECASE
+_OPTIONS = frozenset(
+    "ANALYZE ANALYSE VERBOSE EXTENDED PARTITIONS QUERY PLAN FOR FORMAT COSTS BUFFERS SETTINGS TIMING SUMMARY WAL "
+    "MEMORY SERIALIZE GENERIC_PLAN TYPE LOGICAL DISTRIBUTED PIPELINE SYNTAX AST ESTIMATE LOCAL".split()
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CARRIED_OUT = frozenset("SELECT WITH VALUES INSERT UPDATE DELETE REPLACE MERGE".split())
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _NESTED = re.compile(r"/\*(?:(?!\*/).)*?/\*", re.DOTALL)
+_EXECUTED = re.compile(
+    r"/\*m?!|/\*\+[^*]*set_var|(?<!\w)(?:n?q'|u&\")|`[^`;'\"]*+[;'\"][^`]*+`|^[ \t]*+:?!!|^\.[a-z]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Comments that are carried out, quotes of which the text says itself how they end, orders to a client."""
+_ORDERS = frozenset(
+    "! copy o out i ir include w write gexec g e edit ef ev setenv c connect cd lo_import lo_export watch s "
+    "system".split()
+)
+"""What follows a backslash, outside quotes, in an order to a client."""
 
 
 def looks_like(text: str) -> bool:
@@ -86,174 +72,141 @@ def looks_like(text: str) -> bool:
     return _START.match(text[:400]) is not None
 
 
-@lru_cache(maxsize=1024)
 def judge(text: str) -> tuple[Raised, ...]:
     """What raises an SQL text; empty where it certainly only reads. Total."""
     found: dict[str, Raised] = {}
     plain = fold(text)
-    for reading in dict.fromkeys((text, plain)) if plain != text else (text,):
+    for reading in (text, plain) if plain != text else (text,):
         for each in _judge(reading):
             found.setdefault(each.rule, each)
     return tuple(found.values())
 
 
 def _judge(text: str) -> Sequence[Raised]:
-    if len(text) > LONGEST or _CONTROL.search(text) or "/*!" in text or "/*M!" in text or _NESTED.search(text):
+    if (
+        len(text) > LONGEST
+        or _CONTROL.search(text)
+        or ("/*" in text and _NESTED.search(text))
+        or _EXECUTED.search(text)
+    ):
         return (kinds.DATABASE_UNREADABLE,)
     found: list[Raised] = []
-    read = 0
-    for name in _dialects(text):
-        dialect = _dialect(name)
-        try:
-            tokens = dialect.tokenize(text)
-        except Exception:  # noqa: BLE001 - where a dialect cannot read it, another has to
-            continue
-        read += 1
-        found += _statements(tokens, text, dialect)
-    return found if read else (kinds.DATABASE_UNREADABLE,)
+    is_whole = needs_parser = False
+    for reading in readings(text):
+        statements = _statements(reading)
+        is_whole = is_whole or (bool(statements) and reading.is_usual and not reading.is_broken)
+        for words in statements:
+            act = _statement(words, [word.upper() for word in words])
+            needs_parser = needs_parser or act is None
+            found += (*(act or ()), *_beside(words))
+        if len(statements) > 1:
+            found.append(kinds.DATABASE_WRITE)
+    if needs_parser:
+        found += parsed(text)
+    return found if is_whole else (*found, kinds.DATABASE_UNREADABLE)
 
 
-def _dialects(text: str) -> tuple[str, ...]:
-    """The dialects that may find other statements in a text than PostgreSQL's."""
-    names = ["postgres"]
-    if "\\" in text or "`" in text or "#" in text or "$" in text or re.search(r"--(?![\s-]|$)", text):
-        names.append("mysql")
-    if "[" in text:
-        names.append("tsql")
-    return tuple(names)
-
-
-@cache
-def _dialect(name: str) -> "Dialect":
-    from sqlglot.dialects.dialect import Dialect
-
-    return Dialect.get_or_raise(name)
-
-
-def _statements(tokens: "list[Token]", text: str, dialect: "Dialect") -> list[Raised]:
-    statements: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.token_type.name == "SEMICOLON":
+def _statements(reading: Reading) -> list[list[str]]:
+    """The statements of a reading, without brackets before their first words and without one that never ends."""
+    statements: list[list[str]] = [[]]
+    for word in reading.words:
+        if word == ";":
             statements.append([])
-        else:
-            statements[-1].append(token)
-    statements = [each for each in statements if each]
-    if not statements:
-        return [kinds.DATABASE_UNREADABLE]
-    found: list[Raised] = []
-    for each in statements:
-        found += _statement(each, text, dialect)
-    if len(statements) > 1:
-        found.append(kinds.DATABASE_WRITE)
-    return found
+        elif word != "(" or statements[-1]:
+            statements[-1].append(word)
+    if reading.is_broken:
+        statements.pop()
+    return [each for each in statements if each]
 
 
-def _statement(tokens: "list[Token]", text: str, dialect: "Dialect") -> list[Raised]:
-    at = next((number for number, token in enumerate(tokens) if token.token_type.name != "L_PAREN"), 0)
-    first = tokens[at].text.upper().split(" ", 1)[0]
-    if tokens[at].token_type.name in ("STRING", "IDENTIFIER", "NUMBER"):
-        return [kinds.DATABASE_UNREADABLE]
-    if first == "EXPLAIN":
-        return _explained(tokens[at + 1 :])
+def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
+    """What a statement does; None where only a parser can tell, and what its functions reach is told by `_beside`."""
+    first = capitals[0]
+    if first in _QUERIES:
+        return acts(capitals)
+    if first == "EXPLAIN" or (first in ("DESCRIBE", "DESC", "ANALYZE") and len(words) > 2):
+        return _explained(words, capitals)
     if first == "PRAGMA":
-        return _pragma(tokens[at + 1 :])
+        return _pragma(words[1:])
     if first in _BRACKETS:
-        return [] if len(tokens) <= 6 else [kinds.DATABASE_UNREADABLE]
-    if first not in _READS:
-        return _changing(first, tokens)
-    found = _reached(tokens)
-    if first in ("SELECT", "WITH", "VALUES", "TABLE", "FROM") and _is_suspect(tokens):
-        found += _parsed(tokens, text, dialect)
-    return found
+        return [] if _is_bracket(capitals) else [kinds.DATABASE_UNREADABLE]
+    if first in _SHOWS:
+        return [] if first != "USE" or _is_use(capitals) else [kinds.DATABASE_LEAVES]
+    return _changing(first, capitals)
 
 
-def _changing(first: str, tokens: "list[Token]") -> list[Raised]:
-    found = [_FIRST.get(first, kinds.DATABASE_UNREADABLE), *_reached(tokens)]
-    bare = {token.text.upper() for token in tokens if token.token_type.name not in ("STRING", "IDENTIFIER")}
-    if first in ("UPDATE", "MERGE") and "WHERE" not in bare and "ON" not in bare:
+def _beside(words: list[str]) -> list[Raised]:
+    """What the functions and tables of a statement reach, where it is carried out or shown."""
+    first = words[0].upper()
+    if first in ("PRAGMA", *_BRACKETS):
+        return []
+    found = reached(words)
+    if "\\" in words and any(a == "\\" and b in _ORDERS for a, b in pairwise(words)):
+        found.append(kinds.DATABASE_UNREADABLE)
+    if first in _QUERIES:
+        return found
+    if first in _SHOWS or first == "EXPLAIN":
+        return [each for each in found if each in (kinds.DATABASE_LEAVES, kinds.DATABASE_UNREADABLE)]
+    return [each for each in found if each is not kinds.DATABASE_WRITE]
+
+
+def _changing(first: str, capitals: Sequence[str]) -> list[Raised]:
+    kind = HEADS.get(first, kinds.DATABASE_UNREADABLE)
+    found = [kind]
+    if kind is kinds.DATABASE_WRITE:
+        found += strays(capitals)
+    if first in ("UPDATE", "MERGE") and "WHERE" not in capitals and "ON" not in capitals:
         found.append(kinds.BULK)
-    if first in ("INSERT", "REPLACE", "UPDATE", "MERGE") and "DELETE" in bare:
+    if first in ("INSERT", "REPLACE", "UPDATE", "MERGE") and "DELETE" in capitals:
         found.append(kinds.DATABASE_DELETE)
     return found
 
 
-def _explained(tokens: "list[Token]") -> list[Raised]:
+def _explained(words: list[str], capitals: list[str]) -> list[Raised] | None:
     """A statement that is explained is carried out too where it is analysed."""
-    text = " ".join(token.text for token in tokens)
-    options = _OPTIONS.match(text)
-    head = options.group() if options else ""
-    return list(_judge(text[len(head) :])) if "analy" in head.lower() else []
+    at = 1
+    while at < len(words):
+        if capitals[at] in _OPTIONS:
+            at += 3 if capitals[at + 1 : at + 2] == ["="] else 1
+        elif capitals[at] == "(" and capitals[at + 1 : at + 2] and capitals[at + 1] in _OPTIONS:
+            at = (capitals.index(")", at) if ")" in capitals[at:] else len(words)) + 1
+        elif capitals[at] in ("(", "JSON", "TEXT", "TREE", "TRADITIONAL", "XML", "YAML", ","):
+            at += 1
+        else:
+            break
+    if capitals[0] == "ANALYZE" and (at >= len(words) or capitals[at] not in _CARRIED_OUT):
+        return _changing("ANALYZE", capitals)
+    if at >= len(words) or not {"ANALYZE", "ANALYSE"}.intersection(capitals):
+        return []
+    if capitals[at] in ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE"):
+        return [kinds.DATABASE_UNREADABLE]
+    found = _statement(words[at:], capitals[at:])
+    return found if found is None else [*found, *_beside(words[at:])]
 
 
-def _pragma(tokens: "list[Token]") -> list[Raised]:
-    names = [token.text.lower() for token in tokens]
-    changes = any(token.token_type.name == "EQ" for token in tokens)
-    name = names[2] if len(names) > 2 and names[1] == "." else (names[0] if names else "")
-    alone = len(names) <= 4 and name not in (
-        "journal_mode",
-        "foreign_keys",
-        "user_version",
-        "application_id",
-        "schema_version",
-    )
+def _pragma(words: list[str]) -> list[Raised]:
+    names = [word.strip('"`[]').lower() for word in words]
+    if len(names) > 2 and names[1] == ".":
+        names = names[2:]
+    is_asked = len(names) in (3, 4) and names[1] == "(" and names[-1] == ")" and names[0] in _READING_PRAGMAS
+    is_alone = len(names) == 1 and names[0] in _READING_PRAGMAS | _SETTINGS
+    return [] if is_asked or is_alone else [kinds.DATABASE_SCHEMA]
+
+
+def _is_bracket(capitals: Sequence[str]) -> bool:
+    """Whether all of a statement begins or ends a transaction."""
+    rest = [
+        word for at, word in enumerate(capitals)
+        if at and word not in _BRACKET_WORDS and not (capitals[at - 1] in _NAMES_FOLLOW and word not in HEADS)
+    ]  # fmt: skip
+    return not rest and not (capitals[0] == "START" and "TRANSACTION" not in capitals)
+
+
+def _is_use(capitals: Sequence[str]) -> bool:
+    """Whether a `USE` names a database, and neither a role nor a statement behind it."""
+    names = [word for word in capitals[1:] if word not in (".", "DATABASE", "SCHEMA", "WAREHOUSE", "CATALOG")]
     return (
-        []
-        if name in _READING_PRAGMAS and not changes and (alone or len(names) == 1 or "(" not in names)
-        else [kinds.DATABASE_SCHEMA]
+        0 < len(names) <= 2
+        and not {"ROLE", "ROLES", "SECONDARY"}.intersection(names)
+        and (len(names) == 1 or "." in capitals)
     )
-
-
-def _reached(tokens: "list[Token]") -> list[Raised]:
-    """What the functions and tables of a statement reach."""
-    found: list[Raised] = []
-    for number, token in enumerate(tokens):
-        kind = token.token_type.name
-        if kind in ("STRING", "NUMBER") or not token.text:
-            continue
-        name = token.text.lower()
-        if number + 1 < len(tokens) and tokens[number + 1].token_type.name == "L_PAREN":
-            if _REACHING.fullmatch(name):
-                found.append(kinds.DATABASE_LEAVES)
-            elif kind in ("VAR", "IDENTIFIER") and name not in _FINE and asks_for_act(name):
-                found.append(kinds.ACTS)
-        if kind in ("VAR", "IDENTIFIER") and (name in _SECRET_TABLES or secret_weight(name) >= 2):
-            found.append(kinds.READS_SECRETS)
-    return found
-
-
-def _is_suspect(tokens: "list[Token]") -> bool:
-    """A quick look: False only where no keyword but those of reading stands in it."""
-    before = ""
-    for token in tokens:
-        kind, text = token.token_type.name, token.text.upper()
-        named = kind in ("STRING", "IDENTIFIER") or before in (".", "AS")
-        if text in _SUSPECT and not named and not (text == "UPDATE" and before in ("FOR", "KEY")):
-            return True
-        before = text
-    return False
-
-
-def _parsed(tokens: "list[Token]", text: str, dialect: "Dialect") -> list[Raised]:
-    """What the syntax tree of a statement that begins as a read holds beside reading."""
-    from sqlglot import exp
-
-    depth = deepest = 0
-    for token in tokens:
-        kind = token.token_type.name
-        depth += (kind in ("L_PAREN", "CASE", "L_BRACKET")) - (kind in ("R_PAREN", "END", "R_BRACKET"))
-        deepest = max(deepest, depth)
-    if deepest > DEEPEST or len(tokens) > MOST_TOKENS:
-        return [kinds.DATABASE_UNREADABLE]
-    try:
-        trees = dialect.parser().parse(tokens, text)
-    except Exception:  # noqa: BLE001 - whatever the parser cannot read, a person must
-        return [kinds.DATABASE_UNREADABLE]
-    if len(trees) != 1 or trees[0] is None:
-        return [kinds.DATABASE_UNREADABLE]
-    table: tuple[tuple[tuple[type[Any], ...], Raised], ...] = (
-        ((exp.Delete,), kinds.DATABASE_DELETE),
-        ((exp.Insert, exp.Update, exp.Merge), kinds.DATABASE_WRITE),
-        ((exp.Into, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Grant), kinds.DATABASE_SCHEMA),
-        ((exp.Copy, exp.Attach, exp.Command), kinds.DATABASE_LEAVES),
-    )
-    return [kind for node in trees[0].walk() for types, kind in table if isinstance(node, types)]

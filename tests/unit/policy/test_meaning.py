@@ -288,7 +288,6 @@ def test_hostile_text_is_judged(name: str) -> None:
 
 
 def test_parsers_write_no_statement_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    sql.judge.cache_clear()
     for table in ("honest", "hostile"):
         for call in as_calls(table, "sql"):
             answer(Policy.builtin(), call)

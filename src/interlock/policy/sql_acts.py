@@ -1,0 +1,222 @@
+"""What hides in an SQL statement behind its first word: writes within it, further statements, locks, files.
+
+Functions and tables are judged by `sql_names`. Words come in capitals, quoted ones with their quotes.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from interlock.policy import kinds
+from interlock.policy.calls import Raised
+
+if TYPE_CHECKING:
+    from sqlglot.dialects.dialect import Dialect
+
+MOST_TOKENS = 3_000
+DEEPEST = 100
+
+HEADS: Mapping[str, Raised] = {
+    **dict.fromkeys(
+        "INSERT UPDATE MERGE REPLACE UPSERT LOCK NOTIFY LISTEN UNLISTEN COMMENT ANALYZE".split(), kinds.DATABASE_WRITE
+    ),
+    **dict.fromkeys(
+        "CREATE ALTER DROP TRUNCATE GRANT REVOKE REINDEX VACUUM RENAME REASSIGN CLUSTER REFRESH SECURITY "
+        "DENY IMPORT CHECKPOINT DISCARD OPTIMIZE REPAIR UNDROP".split(),
+        kinds.DATABASE_SCHEMA,
+    ),
+    **dict.fromkeys("DELETE PURGE".split(), kinds.DATABASE_DELETE),
+    **dict.fromkeys(
+        "COPY ATTACH DETACH LOAD INSTALL SET RESET EXPORT UNLOAD PUT GET SHUTDOWN KILL BACKUP RESTORE "
+        "HANDLER FLUSH".split(),
+        kinds.DATABASE_LEAVES,
+    ),
+}
+"""What a statement does by its first word; any other is not readable."""
+_CHANGES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"))
+_STACKED: Mapping[str, frozenset[str]] = {
+    "SHUTDOWN": frozenset(("", "WITH", "IMMEDIATE", "NORMAL")),
+    "RECONFIGURE": frozenset(("", "WITH")),
+    "KILL": frozenset("QUERY CONNECTION STATS UPDATE".split()),
+    "BACKUP": frozenset("DATABASE LOG CERTIFICATE MASTER SERVICE TABLE TO".split()),
+    "RESTORE": frozenset("DATABASE LOG TABLE FILELISTONLY HEADERONLY MASTER SERVICE".split()),
+    "DENY": frozenset("ALL SELECT INSERT UPDATE DELETE EXECUTE CONTROL ALTER VIEW CONNECT IMPERSONATE".split()),
+    "BULK": frozenset(("INSERT",)),
+    "WAITFOR": frozenset(("DELAY", "TIME")),
+    "DBCC": frozenset(), "SET": frozenset(), "DECLARE": frozenset(), "USE": frozenset(), "REVERT": frozenset(("",)),
+}  # fmt: skip
+"""Statements of databases that need no `;` between two, and what follows their first word; empty: any word."""
+_LOCKS = frozenset("UPDATE SHARE UPDLOCK XLOCK TABLOCK TABLOCKX HOLDLOCK".split())
+_SUSPECT = frozenset(
+    "INTO CREATE ALTER DROP TRUNCATE GRANT REVOKE COPY CALL EXEC EXECUTE DO ATTACH OUTFILE DUMPFILE NEXT "
+    "OPENROWSET OPENQUERY OPENDATASOURCE".split()
+) | _CHANGES | _LOCKS | _STACKED.keys()  # fmt: skip
+_OPENS = frozenset(
+    "SELECT WHERE AND OR NOT ON BY DISTINCT ALL FROM JOIN IN LIKE ILIKE IS THEN ELSE WHEN CASE BETWEEN HAVING AS INTO "
+    "UPDATE SET RETURNING FOR INDEX KEY , ( [ = < > + - * / % | & ! ~ ^ . @ :".split()
+)
+"""After them stands a name or a value, not a statement."""
+_CLOSES = frozenset(
+    "FROM IS IN LIKE ILIKE BETWEEN AND OR NOT ASC DESC THEN ELSE END AS , ) ] = < > + - * / % | & ! ~ ^ . : (".split()
+) | {""}  # fmt: skip
+"""What follows a name or a value."""
+_FINE: list[Raised] = []
+
+
+def acts(words: Sequence[str]) -> list[Raised] | None:
+    """What a statement that begins as a read does beside; None where only a parser can tell."""
+    if _SUSPECT.isdisjoint(words):
+        return _FINE
+    found: list[Raised] = []
+    for at, word in enumerate(words):
+        if at and word in _SUSPECT:
+            act = _act(words, at)
+            if act is None:
+                return None
+            found += act
+    return found
+
+
+def strays(words: Sequence[str]) -> list[Raised]:
+    """What a statement that writes does beside; what cannot be told counts as a statement of its own."""
+    if _SUSPECT.isdisjoint(words[1:]):
+        return _FINE
+    found: list[Raised] = []
+    for at, word in enumerate(words):
+        if at == 0 or word not in _SUSPECT or (word == "INTO" and _after(words, at) not in ("OUTFILE", "DUMPFILE")):
+            continue
+        if word == "SET" and words[0] in ("UPDATE", "INSERT", "MERGE", "REPLACE", "WITH"):
+            continue
+        act = _act(words, at)
+        if act is None:
+            act = [] if _is_value(words, at) else [_surely(HEADS.get(word, kinds.DATABASE_UNREADABLE))]
+        found += act
+    return found
+
+
+def _surely(kind: Raised) -> Raised:
+    return kinds.DATABASE_UNREADABLE if kind is kinds.DATABASE_WRITE else kind
+
+
+def _act(words: Sequence[str], at: int) -> list[Raised] | None:
+    """What one suspect word does where it stands; None where that cannot be told."""
+    word, before, after = words[at], words[at - 1], _after(words, at)
+    if before in (".", "AS") or (before == "[" and after == "]"):
+        return []
+    if word in _LOCKS and (lock := _lock(words, at)) is not None:
+        return lock
+    if word == "NEXT":
+        return [kinds.DATABASE_WRITE] if after in ("VALUE", "VALUES") and before != "FETCH" else []
+    if word in _STACKED:
+        return [kinds.DATABASE_LEAVES] if _is_stacked(words, at) else []
+    if word == "INTO":
+        return _into(before, after)
+    if before == "THEN" and word in _CHANGES and "MATCHED" in words and "MERGE" in words:
+        return [HEADS[word]]
+    if after == "(" and word in ("REPLACE", "INSERT", "TRUNCATE"):
+        return []
+    if word == "DO":
+        return [] if after in ("UPDATE", "NOTHING") and "CONFLICT" in words[:at] else None
+    if word in _CHANGES and _begins(words, at):
+        return [HEADS[word], kinds.BULK] if word == "UPDATE" and "WHERE" not in words[at:] else [HEADS[word]]
+    return [kinds.DATABASE_LEAVES] if word in ("OUTFILE", "DUMPFILE") and before == "INTO" else None
+
+
+def _lock(words: Sequence[str], at: int) -> list[Raised] | None:
+    """What a word does that may say how rows are locked; None where it says something else."""
+    word, before = words[at], words[at - 1]
+    if word == "UPDATE":
+        if before == "SHARE" and _after(words, at) == "EXCLUSIVE":
+            return []
+        is_key = before == "KEY" and at > 1 and words[at - 2] in ("NO", "DUPLICATE")
+        return [kinds.DATABASE_WRITE] if is_key or before in ("FOR", "DO") else None
+    if word == "SHARE":
+        return [kinds.DATABASE_WRITE] if before in ("FOR", "KEY") or _after(words, at) == "MODE" else []
+    return [kinds.DATABASE_WRITE] if before in ("(", ",") and "WITH" in words[:at] else []
+
+
+def _into(before: str, after: str) -> list[Raised]:
+    if before in _CHANGES or before in ("IGNORE", "DELAYED", "LOW_PRIORITY", "HIGH_PRIORITY"):
+        return []
+    return [kinds.DATABASE_LEAVES if after in ("OUTFILE", "DUMPFILE") else kinds.DATABASE_SCHEMA]
+
+
+def _is_stacked(words: Sequence[str], at: int) -> bool:
+    """Whether a further statement begins here, without a `;` before it."""
+    word, after = words[at], _after(words, at)
+    if words[at - 1] in _OPENS:
+        return False
+    if not (follows := _STACKED[word]):
+        return after not in _CLOSES and not (word == "SET" and "UPDATE" in words[:at]) and after not in ("INDEX", "KEY")
+    return after in follows or (word == "KILL" and (after[:1].isdigit() or after[:1] == "'"))
+
+
+def _begins(words: Sequence[str], at: int) -> bool:
+    """Whether a statement begins here: in the brackets of a `WITH`, or after them."""
+    if words[at - 1] == "(":
+        return at > 1 and words[at - 2] in ("AS", "MATERIALIZED")
+    return words[0] == "WITH" and words[at - 1] == ")" and words[:at].count("(") == words[:at].count(")")
+
+
+def _is_value(words: Sequence[str], at: int) -> bool:
+    """Whether a word stands where a column's name does."""
+    return words[at - 1] in _OPENS and _after(words, at) in _CLOSES
+
+
+def _after(words: Sequence[str], at: int) -> str:
+    return words[at + 1] if at + 1 < len(words) else ""
+
+
+def parsed(text: str) -> list[Raised]:
+    """What the syntax trees of a text hold beside reading, by a parser of each kind of database that may read it."""
+    names = ["postgres"]
+    if any(sign in text for sign in ("\\", "`", "#", "$", "--")):
+        names.append("mysql")
+    if "[" in text:
+        names.append("tsql")
+    found: list[Raised] = []
+    read = 0
+    for name in names:
+        dialect = _dialect(name)
+        try:
+            tokens = dialect.tokenize(text)
+        except Exception:  # noqa: BLE001 - where a dialect cannot read it, another has to
+            continue
+        read += 1
+        found += _trees(tokens, text, dialect)
+    return found if read else [kinds.DATABASE_UNREADABLE]
+
+
+@cache
+def _dialect(name: str) -> "Dialect":
+    from sqlglot.dialects.dialect import Dialect
+
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    return Dialect.get_or_raise(name)
+
+
+def _trees(tokens: "list[Any]", text: str, dialect: "Dialect") -> list[Raised]:
+    from sqlglot import exp
+
+    depth = deepest = 0
+    for token in tokens:
+        kind = token.token_type.name
+        depth += (kind in ("L_PAREN", "CASE", "L_BRACKET")) - (kind in ("R_PAREN", "END", "R_BRACKET"))
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST or len(tokens) > MOST_TOKENS:
+        return [kinds.DATABASE_UNREADABLE]
+    try:
+        trees = dialect.parser().parse(tokens, text)
+    except Exception:  # noqa: BLE001 - whatever the parser cannot read, a person must
+        return [kinds.DATABASE_UNREADABLE]
+    if not trees or trees[0] is None:
+        return [kinds.DATABASE_UNREADABLE]
+    table: tuple[tuple[tuple[type[Any], ...], Raised], ...] = (
+        ((exp.Delete,), kinds.DATABASE_DELETE),
+        ((exp.Insert, exp.Update, exp.Merge), kinds.DATABASE_WRITE),
+        ((exp.Into, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Grant), kinds.DATABASE_SCHEMA),
+        ((exp.Copy, exp.Attach, exp.Command), kinds.DATABASE_LEAVES),
+    )
+    nodes = (node for tree in trees if tree is not None for node in tree.walk())
+    return [kind for node in nodes for types, kind in table if isinstance(node, types)]
