@@ -97,6 +97,8 @@ def _changed(row: dict[str, Any], as_json: bool) -> None:
     if row["frozen"]:
         spent = screen.dollars(row["settled_usd"] + row["reserved_usd"])
         screen.note(f"it is still frozen, since {spent} are spent: `interlock budget set {row['id']} USD` with more")
+    if row["hindrance"]:
+        screen.note(f"nothing goes on yet: {row['hindrance']}")
     return None
 
 

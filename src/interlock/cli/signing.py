@@ -158,6 +158,8 @@ def _answered(card: View, as_json: bool) -> None:
         return screen.note(f"look at it with `interlock approvals {card['id']}`, and approve it again as it is now")
     missing = f", {card['still_needed']} more must approve" if card["still_needed"] else ""
     screen.line(f"{card['status']}: {details.headline(card)}{missing}")
+    if card["hindrance"]:
+        screen.note(f"nothing goes on yet: {card['hindrance']}")
     if granted := card["grant"]:
         screen.note(f"granted until {granted['expires_at']:%Y-%m-%d %H:%M} UTC: `interlock grants` has {granted['id']}")
     return None

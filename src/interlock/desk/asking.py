@@ -91,6 +91,8 @@ def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> Asked:
     row = asked.one(tx, find(tx, "approval", ident))
     assert row is not None
     [card] = shown(tx, reader, [card_of(row)])
+    if card["status"] == "pending" and card["expires_at"] is not None and card["expires_at"] <= now:
+        card = {**card, "status": "expired"}
     if card["withheld"]:
         return Asked(card, [], None, None, [], [])
     ids = [each for each in asked.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]

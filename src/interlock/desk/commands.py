@@ -230,6 +230,8 @@ async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) 
         card = {**await signing.approval(desk.runtime, ident), "still_needed": 0}
     if desk.fields is not None and not card["still_needed"] and not card.get("grant"):
         return None
+    if hindrance := card.get("hindrance"):
+        card = {**card, "hindrance": in_chat(desk.place.surface, hindrance)}
     return replies.answered_card(card)
 
 

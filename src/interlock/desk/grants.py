@@ -56,6 +56,8 @@ def check(row: Any, wish: Wish, edit: Edit | None) -> None:
 
     Raises UsageError.
     """
+    if row.kind != "TOOL_CALL":
+        raise UsageError(f"approval `{row.id}` is a {row.kind} question, and a grant is for calls: leave `--grant` out")
     if row.risk == "RED" or (edit is not None and edit.risk == "RED"):
         raise UsageError("a RED call is approved one by one and never granted: leave `--grant` out")
     if edit is not None:

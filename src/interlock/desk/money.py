@@ -5,11 +5,12 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
+from interlock.desk import emergency
 from interlock.desk.accounts import account_of, open_today, require_open_day, whose
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.oversight import waiting
-from interlock.store import approvals, audit, estimates, ledger, limits, shortfalls
+from interlock.store import approvals, audit, estimates, ledger, limits, shortfalls, squad
 from interlock.store.approvals import Answer
 from interlock.store.tx import Tx
 
@@ -142,4 +143,12 @@ def _changed(tx: Tx, person: Person, account_id: str, amount: int, words: str | 
     )  # fmt: skip
     if row.kind == "agent_day":
         waiting.resume_paid(tx, row.owner_id, now)
-    return _account(tx, row)
+    return {**_account(tx, row), "hindrance": _hindrance(tx, row)}
+
+
+def _hindrance(tx: Tx, row: Any) -> str | None:
+    """Why what waited for the money does not go on all the same; None where nothing else is in its way."""
+    member = squad.member(tx, row.owner_id) if row.kind == "agent_day" else None
+    if member is not None and member.state == "QUARANTINED":
+        return f"{member.persona} is in quarantine: `interlock release {member.persona}` lets it work again"
+    return emergency.hindrance(tx)

@@ -167,7 +167,8 @@ def answered_card(card: View) -> Card:
         more = f"With these arguments it is {card['risk']}: look at it as it is now, and approve it again"
     elif granted := card.get("grant"):
         more = f"Granted: {leave_in_words(granted)}"
-    return said(f"{card['status']}: {headline(card)}", more, footer=card["id"], tone=tone_of(card["status"]))
+    waits = f"Nothing goes on yet: {card['hindrance']}" if card.get("hindrance") else ""
+    return said(f"{card['status']}: {headline(card)}", more, waits, footer=card["id"], tone=tone_of(card["status"]))
 
 
 def tone_of(status: str) -> Tone:

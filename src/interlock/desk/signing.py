@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import digest
+from interlock.desk import emergency, sight
 from interlock.desk import grants as leave
-from interlock.desk import sight
 from interlock.desk.accounts import open_today
 from interlock.desk.deeds import deed
 from interlock.desk.finding import find
@@ -19,7 +19,7 @@ from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
 from interlock.store import approvals as approval_store
 from interlock.store import asked
-from interlock.store.approvals import Answer
+from interlock.store.approvals import AlreadyAnswered, Answer
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 
@@ -75,9 +75,9 @@ async def waiting(office: Office) -> int:
 async def alike(office: Office, ident: str) -> list[View]:
     """The open questions that may be answered together with one: itself first, then the others, oldest first.
 
-    Raises Unknown.
+    Raises Unknown, and AlreadyAnswered where that one is no longer open.
     """
-    return await office.store.read(_alike, ident)
+    return await office.store.read(_open_alike, ident)
 
 
 def _queue(
@@ -99,6 +99,13 @@ def shown(tx: Tx, reader: Person | None, cards: list[View]) -> list[View]:
         return cards
     hidden = sight.unseen(tx, reader, {card["run_id"] for card in cards if card["run_id"] is not None})
     return [sight.withheld(card) if card["run_id"] in hidden else card for card in cards]
+
+
+def _open_alike(tx: Tx, ident: str) -> list[View]:
+    row: Any = approval_store.approval(tx, find(tx, "approval", ident))
+    if row.status not in ("pending", approval_store.CONSULTING):
+        raise AlreadyAnswered(row, approval_store.name_of(tx, row.decided_by))
+    return _alike(tx, row.id)
 
 
 def _alike(tx: Tx, ident: str) -> list[View]:
@@ -144,7 +151,7 @@ async def approve(
 
     `still_needed` in it says how many more people must approve; `asks_anew`, that the edited call is of a higher risk
     and was not approved by this; `grant`, what was granted with it: calls like this one for the `hour`, the `task` or
-    the `agent`, where `narrow` only for the same targets.
+    the `agent`, where `narrow` only for the same targets; `hindrance`, why what waited does not go on all the same.
 
     Raises Unknown, AlreadyAnswered, Refused, and UsageError for arguments that do not fit, or a grant that cannot be.
     """
@@ -176,7 +183,7 @@ async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
 
     Raises Unknown, and Conflict where one of them was answered since.
     """
-    found = [card["id"] for card in await alike(office, ident)]
+    found = [card["id"] for card in await office.store.read(_alike, ident)]
     count = int(mark.partition("-")[0]) if mark.partition("-")[0].isdecimal() else 0
     shown = found[:count]
     if not shown or mark_of(shown) != mark:
@@ -285,4 +292,5 @@ def _answer(
     card = card_of(asked.one(tx, approval_id))
     return {
         **card, "still_needed": answered.still_needed, "asks_anew": answered.asks_anew, "grant": granted,
+        "hindrance": emergency.hindrance(tx),
     }  # fmt: skip
