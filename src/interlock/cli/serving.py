@@ -159,6 +159,9 @@ async def _until_stopped(box: "Interlock", asked: "opening.Stopping", door: "Ser
 
     Raises what ended the worker or the HTTP door.
     """
+    from interlock.policy.warming import warm
+
+    await asyncio.to_thread(warm)
     opening.loaded()
     asked.is_patient = box.executes
     serving = door.task if door is not None else None
