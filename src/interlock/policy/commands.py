@@ -23,6 +23,7 @@ _RISKY_CODE = re.compile(
     r"\$env|getenv|\bENV\b|passthru|proc_|curl|write|syscall|::|remove|\brm\s*\(|delete|\bdofile|\binput\b|shell|truncate|symlink",
     re.IGNORECASE,
 )
+_TELLS = re.compile(r"\bprocess\.(?:versions?|platform|arch|pid|uptime\(\)|cwd\(\))")
 _VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
 _FILLED = re.compile(r"(?:^|[;&|(`\n])\s*(?:\{\}|%)(?=\s|$|[;&|])")
 """A placeholder that would become a program."""
@@ -31,6 +32,12 @@ _EVALUATING = frozenset(
     "let test [ [[ printf read declare typeset local export readonly unset mapfile readarray wait getopts".split()
 )
 """Commands that evaluate the index of an array in their words once more."""
+_TAKE_VALUES = frozenset(
+    "--max-args --max-procs --delimiter --replace --adjustment --package --signal --kill-after --unset --chdir "
+    "--arg-file "
+    "--max-chars --jobs --interval --timeout --output --input --error --class --classdata".split()
+)
+"""Long options of wrappers that take the next word."""
 _SUSPECT_GLOB = re.compile(r"[*?\[{]")
 
 
@@ -185,6 +192,13 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
     return words if fed is None else (*words, *fed.split()[:50])
 
 
+def _otherwise(words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
+    """Judges what a wrapper would start, if an option that is not known took the next word as its value."""
+    other = Script()
+    _run(command, words, other, depth + 1)
+    report.add(*(each for each in other.found.values() if each is not kinds.UNKNOWN_PROGRAM))
+
+
 def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
     """What a wrapper starts."""
     takes, rest = programs.WRAPPERS[name], list(words)
@@ -208,16 +222,10 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
                 break
             if not word.startswith("--") and word[-1] in takes and len(word) == 2 and rest:
                 rest.pop(0)
-            elif word in (
-                "--max-args",
-                "--max-procs",
-                "--delimiter",
-                "--replace",
-                "--adjustment",
-                "--package",
-                "--signal",
-            ):
+            elif word in _TAKE_VALUES:
                 del rest[:1]
+            elif "=" not in word and len(rest) > 1 and (len(word) == 2 or word.startswith("--")) and depth < DEEPEST:
+                _otherwise(rest[1:], Command(tuple(rest[1:])), report, depth)
             if name == "npx" and word in ("-c", "--call"):
                 report.add(kinds.HIDDEN)
         elif "=" in word and name in ("env", "sudo", "doas") and not word.startswith("/"):
@@ -385,4 +393,4 @@ def _code(python: bool, code: str) -> tuple[Raised, ...]:
         return (kinds.HIDDEN,)
     if python:
         return python_code.judge(code)
-    return (kinds.HIDDEN,) if len(code) > 400 or _RISKY_CODE.search(code) else ()
+    return (kinds.HIDDEN,) if len(code) > 400 or _RISKY_CODE.search(_TELLS.sub("", code)) else ()

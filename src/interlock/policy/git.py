@@ -27,7 +27,9 @@ _RUNNING = (
 )  # fmt: skip
 _QUIET_VALUES = frozenset(("cat", "less", "", "false", "true", "never", "/dev/null", "0", "1"))
 _FILE = re.compile(r"[\w./-]*\.[a-z][a-z0-9]{0,4}")
-_VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env".split())
+_VALUED = frozenset(
+    "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source".split()
+)
 _RUNS = re.compile(
     r"^(?:core\.(?:sshcommand|pager|editor|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|alias\..*|pager\..*|"
     r".*\.(?:command|cmd|driver|textconv|clean|smudge|process|helper|external|program)|diff\.external|sequence\.editor|"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from interlock.policy.commands import Script
 
 REMOTE = re.compile(r"^(?:[\w.-]+@)?[\w.-]{2,}:(?!//)|^[a-z][a-z0-9+.-]*://")
-ASKS = frozenset("--version -version --help -help help version -V".split())
+ASKS = frozenset("--info --version -version --help -help help version -V".split())
 _TARGET_WORDS = re.compile(r"[\w][\w:./-]{0,80}")
 _OPENS = re.compile(r"(?:^|,)[ugoa]*[+=][rxX]*[st]|(?:^|,)(?:[ug]*[oa][ugoa]*|)[+=][rxXst]*w")
 _DOTTED = re.compile(r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)")
@@ -272,6 +272,8 @@ def _database(args: Sequence[str], command: Command, script: "Script", depth: in
         if arg not in ("-header", "--help", "-html")
     ):
         script.add(kinds.LEAVES)
+    if not statements and {"-l", "--list"} & set(args):
+        return
     if not statements and (text := script.fed(command)) is not None:
         statements = [text]
     elif not statements:
@@ -298,7 +300,10 @@ def _printenv(args: Sequence[str], command: Command, script: "Script", depth: in
 def subcommands(name: str, args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
     """Judges a program of many commands by the one that it is given."""
     harmless, otherwise = programs.SUBCOMMANDS[name]
-    rest = [arg for arg in args if not arg.startswith("-")] or list(args)
+    after, sure = services.command_of(name, args)
+    rest = [arg for arg in after if not arg.startswith("-")] or list(args)
+    if not sure and len(rest) > 1 and rest[1].lower() not in harmless and rest[0].lower() in harmless:
+        script.add(by(otherwise, name))
     if not rest:
         if name in ("docker", "ip") or not harmless:
             script.add(*(() if harmless else (by(otherwise, name),)))

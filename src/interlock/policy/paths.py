@@ -12,13 +12,13 @@ from interlock.policy.folding import fold
 from interlock.policy.kinds import BOOTSTRAP_FILE, OUTSIDE_WORKSPACE, READS_SECRETS, STARTS_BY_ITSELF
 
 LONGEST = 4096
-_SECRET_FOLDERS = tuple(
-    f"/{folder}/"
-    for folder in ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud "
-    ".config/gh .mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets etc/ssl/private "
-    "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d .interlock var/lib/pam "
-    "base-passwd".split()
-)
+_FOLDERS = (
+    ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud .config/gh "
+    ".mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets etc/ssl/private "
+    "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d .interlock "
+    "var/lib/pam base-passwd"
+).split()
+_SECRET_FOLDERS = re.compile(f"/(?:{'|'.join(re.escape(folder) for folder in _FOLDERS)})/")
 _SECRET_NAMES = frozenset(
     ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .vault-token .s3cfg .boto "
     ".dockercfg shadow shadow- gshadow gshadow- sudoers master.passwd opasswd authorized_keys id_rsa "
@@ -137,7 +137,7 @@ def touches_secret(path: str) -> bool:
     if _SECRET_END.search(name):
         return True
     whole = f"/{text.strip('/')}/"
-    return any(folder in whole for folder in _SECRET_FOLDERS)
+    return _SECRET_FOLDERS.search(whole) is not None
 
 
 @lru_cache(maxsize=2048)

@@ -12,7 +12,7 @@ from interlock.policy.printing import printed
 from interlock.policy.shell import UNKNOWN, Command
 
 _STARTS = frozenset(
-    "-exec -execdir -ok -okdir -x -X --exec --exec-batch -fprint -fls -files0-from --files0-from".split()
+    "-f --from-file -exec -execdir -ok -okdir -x -X --exec --exec-batch -fprint -fls -files0-from --files0-from".split()
 )
 
 
@@ -61,6 +61,9 @@ class Report:
     def touches(self, words: Sequence[str]) -> None:
         """Notes what the words of a command point at; what `find` only lists does not count as the system's."""
         lists = words[:1] in (("find",), ["find"]) and not _STARTS.intersection(words)
+        if words[:1] and words[0] in ("jq", "yq") and not _STARTS.intersection(words):
+            program = next((word for word in words[1:] if not word.startswith("-")), "")
+            words = (words[0], *(word for word in words[1:] if word is not program))
         for word in words[1:]:
             if len(word) > 512 or "\n" in word or word.count(" ") > 3:
                 continue

@@ -3,10 +3,12 @@
 What a service's options may do besides is `options`'; a line that is not plainly reading is none of these.
 """
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from interlock.policy.printing import UNKNOWN
 from interlock.policy.verbs import asks_for_act
 from interlock.policy.words import words
 
@@ -101,6 +103,18 @@ _AWS = re.compile(
     r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|wait)(?:-[a-z0-9-]+)?$"
 )
 _WRITES = re.compile(r"-X|--method|-f$|-F$|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file")
+_VALUED = frozenset(
+    "--prefix --cwd --dir --manifest-path --workspace --filter -n --namespace -R --repo --profile --region -p "
+    "--project -g --resource-group --cluster -o --output".split()
+)
+_SHORT = frozenset(option for option in _VALUED if not option.startswith("--"))
+_SPACED = frozenset("kubectl oc helm gh glab aws gcloud az doctl argocd flux istioctl nomad".split())
+"""Services whose short options before a command have a value of their own."""
+_FLAGS = frozenset(
+    "--no-pager --debug --verbose --quiet -q --no-color --system --silent -y --yes --offline --frozen --locked "
+    "--no-ask "
+    "--no-input --color -s -br -brief -j -json -d -details -c -color -4 -6 -o -oneline -h -human -p -pretty".split()
+)
 _UNKNOWN_READS = frozenset(
     (*_LOOKS, "ps", "stat", "check", "verify", "validate", "lint", "whoami", "about", "doctor", "images")
 )
@@ -111,36 +125,42 @@ _SECRET = frozenset(
 )
 
 
+def command_of(name: str, args: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """The arguments from the command on, and whether that is sure: an option before it may have taken it as a value."""
+    rest, sure = list(args), True
+    while rest and rest[0].startswith("-") and len(rest[0]) > 1:
+        option = rest.pop(0)
+        if option in _VALUED and (name in _SPACED or option not in _SHORT):
+            del rest[:1]
+        elif "=" not in option and option not in _FLAGS:
+            sure = False
+    return rest, sure
+
+
 def reads(name: str, args: Sequence[str]) -> bool:
     """Whether a service's command line only reads from it."""
-    named = [arg for arg in args if not arg.startswith("-")]
-    if (
-        not named
-        or any(_WRITES.match(arg) for arg in args if name in ("gh", "glab", "hub"))
-        or "\ufffd" in "".join(named[:2])
-    ):
-        return not named and bool(args) and args[0] in ("--version", "-v", "version", "--help", "-h")
     if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
         return True
+    if name in ("gh", "glab", "hub") and any(_WRITES.match(arg) for arg in args):
+        return False
+    rest, sure = command_of(name, args)
+    named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), rest))
+    if not sure or not named or UNKNOWN in "".join(named[:2]):
+        return len(args) == 1 and args[0] in ("--version", "-v", "--help", "-h")
     if name == "aws":
         if named[0] == "s3":
             return named[1:2] == ["ls"]
-        return (
-            len(named) > 1
-            and _AWS.match(named[1]) is not None
-            and not (named[0] == "s3api" and named[1] == "get-object")
-        )
+        return len(named) > 1 and _AWS.match(named[1]) is not None and named[:2] != ["s3api", "get-object"]
     if name in _CLOUDS:
         verbs = [arg for arg in named[:5] if _WORDS.fullmatch(arg)]
         return any(verb in _LOOKS for verb in verbs[1:4]) and not any(asks_for_act(verb) for verb in verbs)
     if (verbs_of := _BY_NAME.get(name)) is None:
         return False
-    first, two = named[0].lower(), "~".join("list" if arg == "ls" else arg for arg in named[:2]).lower()
+    if name == "gh" and named[0] == "api":
+        return "graphql" not in named
+    first, two = ("~".join("list" if arg == "ls" else arg.lower() for arg in named[:number]) for number in (1, 2))
     if name == "systemctl" and re.fullmatch(r"list-[a-z-]+", first):
         return True
-    first = "list" if first == "ls" else first
-    if name == "gh" and first == "api":
-        return not any(arg == "graphql" for arg in named)
     return first in verbs_of or two in verbs_of
 
 

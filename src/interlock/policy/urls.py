@@ -75,12 +75,13 @@ def parse(text: str) -> Address | None:
         scheme, after = "http", plain
     else:
         return None
+    torn = re.match(r"[/\\]*[^/?#]*\\[^/?#]*@", after) is not None
     after = after.replace("\\", "/", 8) if scheme in ("http", "https", "ftp", "ws", "wss") else after
     after = after.lstrip("/")
     authority = re.split(r"[/?#]", after, maxsplit=1)[0]
     rest = after[len(authority) :]
     user, _, host = authority.rpartition("@")
-    return Address(scheme, _host(host), bool(user), rest, _is_disguised(unquote(host)))
+    return Address(scheme, _host(host), bool(user) or torn, rest, torn or _is_disguised(unquote(host)))
 
 
 def _host(text: str) -> str:

@@ -1,0 +1,110 @@
+"""However a command or a path is spelled, it is never judged lower than when it is written plainly."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from interlock.policy.calls import Call, Caller, Decision
+from interlock.policy.decide import decide
+from interlock.policy.risk import Risk
+from interlock.policy.rules import Policy
+
+
+def red(tool: str, args: dict[str, Any]) -> Decision:
+    return decide(Call(tool=tool, args=args), Caller(), Policy.builtin())
+
+
+PLAIN = [
+    "rm -rf data", "curl http://x.example", "git push", "kubectl delete pod x", "cat .env", "cat /etc/shadow", "reboot",
+    "chmod 777 x", "interlock approve 1", "frobnicate --all", "cp x /etc/cron.d/x",
+]  # fmt: skip
+
+
+def encoded(text: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in text.encode())
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda text: text,
+    "first word in quotes": lambda text: f"'{text.split()[0]}' {' '.join(text.split()[1:])}",
+    "first word split": lambda text: f"{text[0]}''{text[1:]}",
+    "backslash": lambda text: f"\\{text}",
+    "in numbers": lambda text: " ".join(f"$'{encoded(word)}'" for word in text.split()),
+    "printed": lambda text: " ".join(f"$(echo {word})" for word in text.split()),
+    "printed in parts": lambda text: " ".join(f"$(printf '%s%s' {word[0]} '{word[1:]}')" for word in text.split()),
+    "printed in numbers": lambda text: " ".join(f"\"$(printf '{encoded(word)}')\"" for word in text.split()),
+    "by variables": lambda text: "; ".join(
+        [
+            *(f"v{at}='{word}'" for at, word in enumerate(text.split())),
+            " ".join(f'"$v{at}"' for at in range(len(text.split()))),
+        ]
+    ),
+    "by one variable": lambda text: f"v='{text}'; $v",
+    "decoded": lambda text: f"$(echo {base64.b64encode(text.encode()).decode()} | base64 -d)",
+    "decoded into a shell": lambda text: f"echo {base64.b64encode(text.encode()).decode()} | base64 -d | sh",
+    "given to a shell": lambda text: f"sh -c '{text}'",
+    "written to a shell": lambda text: f"echo '{text}' | sh",
+    "here-string": lambda text: f"bash <<< '{text}'",
+    "here-document": lambda text: f"bash <<EOF\n{text}\nEOF\n",
+    "evaluated": lambda text: f"eval '{text}'",
+    "in a trap": lambda text: f"trap '{text}' EXIT",
+    "in a function": lambda text: f"f() {{ {text}; }}; f",
+    "in a branch": lambda text: f"if true; then {text}; fi",
+    "in a loop": lambda text: f"while true; do {text}; done",
+    "in a substitution": lambda text: f'echo "$({text})"',
+    "in a default": lambda text: f"echo ${{v:-$({text})}}",
+    "in backquotes of a default": lambda text: f'echo "${{v:-`{text}`}}"',
+    "in an index": lambda text: f"[ -v 'a[$({text})]' ]",
+    "in a prompt": lambda text: f"v='$({text})'; echo \"${{v@P}}\"",
+    "behind others": lambda text: f"ls && true | cat; {text}",
+    "in the background": lambda text: f"{text} & ls",
+    "timed": lambda text: f"timeout --kill-after 3 5 {text}",
+    "nice": lambda text: f"nice -n 5 nohup stdbuf -oL {text}",
+    "in an environment": lambda text: f"env -u A --unset B C=1 {text}",
+    "by xargs": lambda text: f"echo {' '.join(text.split()[1:])} | xargs {text.split()[0]}",
+    "by find": lambda text: f"find . -maxdepth 0 -exec {text} \\;",
+    "by parallel": lambda text: f"parallel ::: '{text}'",
+    "by a recipe": lambda text: f"printf 'x:\\n\\t{text}\\n' > Makefile; make x",
+    "by a script": lambda text: f"echo '{text}' > a.sh; chmod +x a.sh; ./a.sh",
+    "by sed": lambda text: f"sed '1e {text}' notes.md",
+    "by awk": lambda text: f"awk 'BEGIN {{ system(\"{text}\") }}' notes.md",
+    "by git": lambda text: f"git -c core.pager='{text}' log",
+    "by a pager": lambda text: f"PAGER='{text}' git log",
+    "by an archive": lambda text: f"tar xf a.tar --to-command='{text}'",
+    "by a comparison of times": lambda text: f"hyperfine '{text}'",
+    "by Python": lambda text: f"python -c 'import os; os.system(\"{text}\")'",
+    "by a list in Python": lambda text: f"python - <<'EOF'\nimport subprocess\nsubprocess.run({text.split()!r})\nEOF\n",
+}
+
+
+@pytest.mark.parametrize("how", SPELLINGS)
+def test_no_spelling_of_a_command_is_lower_than_the_plain_one(how: str) -> None:
+    lower = [text for text in PLAIN if red("code_exec", {"command": SPELLINGS[how](text)}).risk is not Risk.RED]
+    assert lower == []
+
+
+OPENS: dict[str, str] = {
+    "as it is": "open('/etc/shadow')",
+    "joined": "open('/etc' + '/shadow')",
+    "filled in": "open('%s/%s' % ('/etc', 'shadow'))",
+    "formatted": "open('{}/shadow'.format('/etc'))",
+    "turned round": "open('wodahs/cte/'[::-1])",
+    "put together": "open('/'.join(['', 'etc', 'shadow']))",
+    "in letters": "open(chr(47) + 'etc/shadow')",
+    "decoded": "import base64\nopen(base64.b64decode('L2V0Yy9zaGFkb3c='))",
+    "by a path": "from pathlib import Path\n(Path('/etc') / 'shadow').read_text()",
+    "by parts of a path": "from pathlib import Path\nPath('/').joinpath('etc', 'shadow').open()",
+    "by a name": "where = '/etc/shadow'\nopen(where)",
+    "by a walrus": "open(where := '/etc/shadow')",
+    "by getattr": "import os\ngetattr(os, 'op' + 'en')('/etc/shadow', 0)",
+    "in an f-string": "f\"{open('/etc/shadow').read()}\"",
+    "evaluated": "eval(\"open('/etc/shadow')\")",
+    "timed": "import timeit\ntimeit.timeit(\"open('/etc/shadow')\")",
+}
+
+
+@pytest.mark.parametrize("how", OPENS)
+def test_no_spelling_of_a_path_in_code_is_lower_than_the_plain_one(how: str) -> None:
+    assert red("code_exec", {"code": OPENS[how], "language": "python"}).risk is Risk.RED
