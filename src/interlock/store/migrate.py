@@ -6,6 +6,7 @@ The revisions themselves are in `migrations/versions`.
 import asyncio
 import sqlite3
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from interlock.store.engine import driver_for
@@ -18,8 +19,12 @@ KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
 MINIMUM_READER = "0003"
 """The oldest revision whose code works with this schema: what it knew is all there, with the meaning it had."""
 LOCK_KEY = 0x1E7E71C0
+LOCK_NOT_AVAILABLE = "55P03"
 PATIENCE_S = 60
-"""How long to wait for another process that migrates the same database."""
+"""How long to wait for another process that migrates the same database, or for tables that are in use."""
+CHANGE_S, PAUSE_S = 1, 1
+"""How long a change waits for those who use its table, as all who come after it wait behind it; and how long these go
+on before the next try."""
 LONG_WORK = (
     f"SET LOCAL lock_timeout = '{PATIENCE_S}s'",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -95,31 +100,46 @@ def _value(row: Any) -> str | None:
 def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
     """Migrates forward to a revision in one transaction; whoever else migrates the database is waited for.
 
+    On PostgreSQL it gives way to those who use a table and begins anew, so that nobody waits behind it for long.
+
     Raises StoreUnavailable.
     """
+    import sqlalchemy as sa
+
+    give_up_at = monotonic() + PATIENCE_S
+    while True:
+        try:
+            return _migrate(url, target, pooled=pooled)
+        except sa.exc.DBAPIError as error:
+            cause = error.orig
+            if getattr(cause, "sqlstate", None) == LOCK_NOT_AVAILABLE and monotonic() < give_up_at:
+                sleep(PAUSE_S)
+                continue
+            told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
+            failed = StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}")
+            raise told or failed from error
+
+
+def _migrate(url: str, target: str, *, pooled: bool) -> None:
     import sqlalchemy as sa
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    driver = driver_for(url, pooled=pooled)
-    engine = _engine(driver)
+    engine = _engine(driver_for(url, pooled=pooled))
     try:
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 for setting in LONG_WORK:
                     connection.execute(sa.text(setting))
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({LOCK_KEY})"))
+                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{CHANGE_S}s'"))
             config.attributes["connection"] = connection
             command.upgrade(config, target)
             if target == "head":
                 connection.execute(sa.text("DELETE FROM meta WHERE key = 'minimum_reader'"))
                 connection.execute(sa.text(f"INSERT INTO meta VALUES ('minimum_reader', '{MINIMUM_READER}')"))
-    except sa.exc.DBAPIError as error:
-        cause = error.orig
-        told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
-        raise told or StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}") from error
     finally:
         engine.dispose()
 

@@ -19,7 +19,12 @@ FAR = datetime(2031, 5, 17, tzinfo=UTC)
 AFTER = datetime(2031, 7, 1, tzinfo=UTC)
 STEPS: sa.Select[Any] = sa.select(sa.func.count().label("n")).select_from(sa.table("run_steps"))
 RUNS: sa.Select[Any] = sa.select(sa.func.count().label("n")).select_from(sa.table("runs"))
+TASKS: sa.Select[Any] = sa.select(sa.func.count().label("n")).select_from(sa.table("tasks"))
 ASKED = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = '{}'::regclass AND NOT granted"
+
+
+def tasks(tx: Tx) -> int:
+    return int(tx.rows(TASKS)[0].n)
 
 
 def steps(tx: Tx) -> int:
@@ -112,3 +117,19 @@ async def test_a_read_gives_up_after_a_while_and_its_connection_is_as_good_as_be
         await store.read(runs)
     beside.rollback()
     assert await store.read(runs) == 0
+
+
+async def test_readers_go_on_while_a_migration_waits_for_one_that_stays(postgres_url: str) -> None:
+    migrate.migrate_to(postgres_url, "0004")
+    with psycopg.connect(postgres_url) as beside, psycopg.connect(postgres_url, autocommit=True) as look:
+        beside.execute("SELECT count(*) FROM tasks")
+        migrating = asyncio.create_task(asyncio.to_thread(migrate.migrate_to, postgres_url))
+        async with asyncio.timeout(20):
+            while look.execute(ASKED.format("tasks").encode()).fetchone() is None:
+                await asyncio.sleep(0.01)
+        async with Store(postgres_url) as store:
+            assert await store.read(tasks) == 0
+        assert not migrating.done()
+        beside.rollback()
+        await migrating
+    assert migrate.revision(postgres_url) == migrate.HEAD
