@@ -25,7 +25,7 @@ _REQUESTS = frozenset("request requests make makes send sends".split())
 _HTTP = _REQUESTS | frozenset("http https api rest call url raw web client tool method endpoint".split())
 _WORD = re.compile(r"[A-Za-z]+")
 _SOFT = frozenset({"changes what is stored", "runs something", "controls a device"})
-_MOST = 256
+_MOST, _LONGEST = 256, 60
 
 
 class Chosen(NamedTuple):
@@ -40,7 +40,8 @@ def chooses(args: Any) -> tuple[tuple[str, str], ...]:
     """The arguments that choose, each with its value; none where a tool has but one thing to do."""
     if type(args) is not dict:
         return ()
-    return tuple((key, args[key]) for key in args if key in KEYS and type(args[key]) is str)
+    found = [(key, args[key]) for key in KEYS.intersection(args) if type(args[key]) is str]
+    return tuple(sorted(found)) if all(len(value) <= _LONGEST for _, value in found) else ()
 
 
 def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, str], ...]) -> Chosen | None:

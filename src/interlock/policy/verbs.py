@@ -43,7 +43,9 @@ _CHANGED = frozenset(
     "comment rate vote sync schedule setup confirm reset drop post upload push start stop run trigger request "
     "clear resume pause".split()
 )
-_MUTATION = re.compile(r"(?:^|[}\s])mutation\b\s*\w*\s*(?:\([^)]{0,2000}\)\s*)?(?:@\w+[^{]{0,200})?\{", re.IGNORECASE)
+_MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
+_LONGEST = 20_000
+_LITERALS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|#[^\n]*")
 
 
 @lru_cache(maxsize=4096)
@@ -79,8 +81,16 @@ def asks_for_change(text: str) -> bool:
 
 
 def mutates(text: str) -> bool:
-    """Whether a text holds a GraphQL operation that changes something."""
-    return "{" in text and _MUTATION.search(text[:20_000]) is not None
+    """Whether a text holds a GraphQL operation that changes something, wherever in the document it stands."""
+    if "{" not in text or "mutation" not in text.lower():
+        return False
+    if len(text) > _LONGEST:
+        return True
+    plain = _LITERALS.sub(" ", text)
+    for found in _MUTATION.finditer(plain):
+        if plain.count("{", 0, found.start()) <= plain.count("}", 0, found.start()):
+            return True
+    return False
 
 
 @lru_cache(maxsize=4096)
