@@ -23,6 +23,16 @@ def test_an_empty_directory_gives_the_defaults_under_its_own_home(tmp_path: Path
     assert (settings.mission_budget_usd, settings.project_day_usd, settings.approval_expires_s) == (20, 50, 86_400)
 
 
+def test_project_has_limits_of_its_own_where_they_are_set(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text(
+        "mission_budget_usd: 3\nprojects: {shop: {project_day_usd: 10}, lab: {mission_budget_usd: 0.5}}\n"
+    )
+    settings = load_settings(tmp_path, {}, {})
+    assert (settings.day_usd("shop"), settings.mission_usd("shop")) == (10, 3)
+    assert (settings.day_usd("lab"), settings.mission_usd("lab")) == (50, 0.5)
+    assert (settings.day_usd("default"), settings.mission_usd("default")) == (50, 3)
+
+
 def test_policy_and_personas_of_the_working_directory_are_found(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text("version: 1\n")
     (tmp_path / "personas").mkdir()
@@ -136,6 +146,9 @@ def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_pat
         ("timezone: Mars/Olympus\n", "`Mars/Olympus` is no time zone"),
         ("mission_budget_usd: true\n", "expected a number"),
         ("mission_budget_usd: .inf\n", "finite"),
+        ("projects: {shop: {day_usd: 5}}\n", "unknown setting `projects.shop.day_usd`, did you mean `project_day_usd`"),
+        ("projects: {shop: {project_day_usd: -5}}\n", "project_day_usd"),
+        ("projects: {Shop Ltd: {project_day_usd: 5}}\n", "Shop Ltd"),
         ("policy: nowhere.yaml\n", "there is no file"),
         ("personas: [nowhere]\n", "there is no folder"),
         ("- a list\n", "settings are `key: value` lines"),

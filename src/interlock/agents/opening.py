@@ -102,7 +102,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     limits = spending.Limits(
         run=persona.run_microusd(chat=chat),
         agent_day=persona.daily_microusd,
-        project_day=microusd(runtime.settings.project_day_usd),
+        project_day=microusd(runtime.settings.day_usd(run.project_id)),
     )
     now = runtime.clock.now()
     spender, openings = spending.spender_of(

@@ -57,7 +57,7 @@ def open_today(tx: Tx, office: Office, project_id: str, now: datetime) -> None:
     project = squad.project(tx, project_id)
     if project is not None:
         ident = f"project_day:{project_id}:{day_key(now, project.timezone)}"
-        limit = microusd(office.settings.project_day_usd)
+        limit = microusd(office.settings.day_usd(project_id))
         ledger.open_accounts(tx, [Opening(ident, "project_day", project_id, project_id, limit)], now)
 
 

@@ -76,7 +76,8 @@ async def wish(
     Raises UsageError as `submit` does.
     """
     now = runtime.clock.now()
-    text, limit = goal_of(goal), budget_of(runtime.settings.mission_budget_usd if budget_usd is None else budget_usd)
+    wanted = runtime.settings.mission_usd(project or runtime.settings.project) if budget_usd is None else budget_usd
+    text, limit = goal_of(goal), budget_of(wanted)
     if deadline is not None and deadline <= now:
         raise UsageError(f"the deadline {deadline:%Y-%m-%d %H:%M} UTC is past: give a later one")
     coordinator = runtime.personas.personas.get(COORDINATOR)

@@ -114,7 +114,8 @@ async def route(
     """
     require_operator(person, "talk to agents")
     conversation.message_of(text)
-    flows = await asyncio.to_thread(_startable, runtime.settings, runtime.personas.personas)
+    within = project or runtime.settings.project
+    flows = await asyncio.to_thread(_startable, runtime.settings, runtime.personas.personas, within)
     known = routing.candidates(
         runtime.personas.personas,
         [Candidate(WORKFLOW, flow.name, flow.title, flow.triggers) for flow in flows.values()],
@@ -197,9 +198,9 @@ def _chosen(answer: str | None, what: _Text) -> Choice:
     return Choice(routing.NOBODY, "", 0.0, read) if isinstance(read, str) else read
 
 
-def _startable(settings: Settings, personas: Mapping[str, Persona]) -> dict[str, Workflow]:
-    """Workflows that need nothing to be given and fit into a mission's usual budget."""
-    found, budget = workflows.loaded(settings, personas).workflows, microusd(settings.mission_budget_usd)
+def _startable(settings: Settings, personas: Mapping[str, Persona], project: str) -> dict[str, Workflow]:
+    """Workflows that need nothing to be given and fit into the usual budget of a project's missions."""
+    found, budget = workflows.loaded(settings, personas).workflows, microusd(settings.mission_usd(project))
     fit = {name: flow for name, flow in found.items() if not flow.missing and flow.least_microusd(budget) <= budget}
     return dict(list(fit.items())[:MOST_WORKFLOWS])
 
@@ -307,7 +308,7 @@ class Passer:
         place, goal = what.there, goals.goal_of(what.text[: goals.MOST_CHARS])
         return Launch(
             project_id=what.project, goal=goal, requested_by=what.who.id, coordinator=self.personas[COORDINATOR],
-            budget_microusd=microusd(self.settings.mission_budget_usd), idempotency_key=f"routed:{what.key}",
+            budget_microusd=microusd(self.settings.mission_usd(what.project)), idempotency_key=f"routed:{what.key}",
             timezone=self.settings.timezone, model=what.model if what.simulated else None, simulated=what.simulated,
             origin=None if place is None else Origin(place.surface, place.channel, place.thread),
             checks=[{**each, "by": POLICY.id} for each in self.checks.get(checks.MISSION, ())],

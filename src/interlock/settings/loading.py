@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
-from interlock.settings.model import ProviderSettings, SecretSettings, Settings
+from interlock.settings.model import ProjectSettings, ProviderSettings, SecretSettings, Settings
 
 FILE = "interlock.yaml"
 POLICY = "policy.yaml"
@@ -246,9 +246,15 @@ def _problem(detail: Mapping[str, Any]) -> str:
     return f"should be {text}" if str(detail["msg"]).startswith("Input should be ") else text[:1].lower() + text[1:]
 
 
+_NAMED: Mapping[str, type[BaseModel]] = {
+    "projects": ProjectSettings, "providers": ProviderSettings, "secrets": SecretSettings,
+}  # fmt: skip
+"""Settings that hold others by names of the user's own."""
+
+
 def _known(path: tuple[str, ...]) -> list[str]:
-    if path[:1] in (("providers",), ("secrets",)):
-        return list((ProviderSettings if path[0] == "providers" else SecretSettings).model_fields)
+    if path and path[0] in _NAMED:
+        return list(_NAMED[path[0]].model_fields)
     model: Any = Settings
     for key in path:
         model = model.model_fields[key].annotation

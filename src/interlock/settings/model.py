@@ -42,6 +42,13 @@ class ProviderSettings(Part):
     api_key: SecretStr | None = None
 
 
+class ProjectSettings(Part):
+    """Limits of one project, in place of those of all. Source: rows D1, D6."""
+
+    mission_budget_usd: Amount | None = None
+    project_day_usd: Amount | None = None
+
+
 class BraveSettings(Part):
     """Web search."""
 
@@ -329,6 +336,8 @@ class Settings(Part):
     """Whether `database_url` leads to a transaction pooler, such as pgbouncer."""
     mission_budget_usd: Amount = 20.0
     project_day_usd: Amount = 50.0
+    projects: Mapping[ProjectName, ProjectSettings] = {}
+    """By name: what holds for one project instead."""
     approval_expires_s: Seconds = 86_400.0
     approvals: ApprovalSettings = ApprovalSettings()
     consensus: ConsensusSettings = ConsensusSettings()
@@ -358,6 +367,16 @@ class Settings(Part):
     def is_embedded(self) -> bool:
         """Whether the database is an SQLite file, so that one process executes."""
         return self.database_url.startswith("sqlite:")
+
+    def mission_usd(self, project: str) -> float:
+        """What a mission of a project may cost where nobody says otherwise."""
+        found = self.projects.get(project, ProjectSettings()).mission_budget_usd
+        return self.mission_budget_usd if found is None else found
+
+    def day_usd(self, project: str) -> float:
+        """What a project may cost in a day."""
+        found = self.projects.get(project, ProjectSettings()).project_day_usd
+        return self.project_day_usd if found is None else found
 
     def provider(self, name: str) -> ProviderSettings:
         """What is set for a provider, its key included."""
