@@ -75,7 +75,8 @@ def parse(text: str) -> Address | None:
         scheme, after = "http", plain
     else:
         return None
-    torn = re.match(r"[/\\]*[^/?#]*\\[^/?#]*@", after) is not None
+    whole = re.split(r"[/?#]", after.lstrip("/\\"), maxsplit=1)[0]
+    torn = 0 <= whole.find("\\") < whole.rfind("@")
     after = after.replace("\\", "/", 8) if scheme in ("http", "https", "ftp", "ws", "wss") else after
     after = after.lstrip("/")
     authority = re.split(r"[/?#]", after, maxsplit=1)[0]

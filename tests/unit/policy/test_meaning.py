@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +13,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.policy import sql
 from interlock.policy.calls import Call, Caller, Decision
 from interlock.policy.cases import answer
 from interlock.policy.decide import decide
@@ -34,8 +34,14 @@ production: [db1, live-cluster]
 )
 
 
+@cache
+def groups_of(table: str) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = yaml.safe_load((HERE / f"{table}.yaml").read_text())
+    return groups
+
+
 def as_calls(table: str, group: str) -> Iterator[dict[str, Any]]:
-    for entry in yaml.safe_load((HERE / f"{table}.yaml").read_text())[group]:
+    for entry in groups_of(table)[group]:
         if group == "shell":
             yield {"tool": "code_exec", "args": {"command": entry}}
             yield {"tool": "code_exec", "args": {"code": entry, "language": "bash"}}
@@ -67,8 +73,7 @@ def test_hostile_calls_are_red_by_what_they_mean(group: str) -> None:
 
 def test_the_tables_are_as_large_as_they_should_be() -> None:
     for table in ("honest", "hostile"):
-        groups = yaml.safe_load((HERE / f"{table}.yaml").read_text())
-        assert sum(map(len, groups.values())) >= 300
+        assert sum(map(len, groups_of(table).values())) >= 600
 
 
 def red(tool: str, args: dict[str, Any], policy: Policy | None = None) -> Decision:
