@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from bench.peers.driver import ANSWER, QUESTION, TOOL_CALLS, Counts, NotTheJob, Run, main
 from interlock.agents.interruption import Interrupt
 from interlock.agents.runner import handle
+from interlock.app import garbage
 from interlock.app.box import Interlock
-from interlock.cli.opening import loaded
 from interlock.core.telemetry import Silent, Span
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import Message, ModelRef, ModelRequest, Reply, StopReason, StreamItem, Text, ToolUse, Usage
@@ -145,14 +145,16 @@ async def one_run(runtime: Any, agent: Any, key: str, kind: str = "think") -> No
 @contextlib.asynccontextmanager
 async def opened(database: str, width: int) -> AsyncIterator[Interlock]:
     """A box over a database, whose model is the script, in a process that looks after memory as a worker's does."""
-    loaded()
+    garbage.loaded()
     with tempfile.TemporaryDirectory() as folder:
         async with Interlock.open(
             cwd=Path(folder), env={}, home=Path(folder) / "home", database_url=database, model=MODEL,
             tools=[lookup_order], project_day_usd=1e6, concurrency=width,
         ) as box:  # fmt: skip
             box.runtime = replace(box.runtime, models=OneModel())
+            tidying = asyncio.create_task(garbage.tidy(lambda: not box.in_hand))
             yield box
+            tidying.cancel()
 
 
 def proved(tx: Tx, runs: int) -> None:

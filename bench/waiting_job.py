@@ -18,8 +18,8 @@ import sqlalchemy as sa
 
 from bench.durable_job import MODEL, agent_for, lookup_order, post_to
 from bench.peers.driver import NotTheJob
+from interlock.app import garbage
 from interlock.app.box import Interlock
-from interlock.cli.opening import loaded
 from interlock.store import mailbox
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
@@ -90,8 +90,9 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
             made = await asyncio.gather(*(agent_for(runtime, number) for number in range(agents)))
             await runtime.models.get(runtime.models.resolve(MODEL))
             gc.collect()
-            loaded()
+            garbage.loaded()
             await box.start()
+            tidying = asyncio.create_task(garbage.tidy(lambda: not box.in_hand))
             begun, found, most = time.perf_counter(), dict[str, int](), 0
             before = psutil.Process().memory_info().rss
             async with Watch() as watch:
@@ -103,6 +104,7 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
                     if found.get("completed", 0) == agents:
                         break
                     await asyncio.sleep(0.25)
+            tidying.cancel()
             return {
                 "agents": agents,
                 "ended": found,

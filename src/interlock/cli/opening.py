@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import importlib
 import os
 import signal
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from interlock.settings import Settings
 
 T = TypeVar("T")
-LOOKS = (5_000, 10, 100)
-"""After so many new things those are looked at, after so many such looks the survivors of them, and so on."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AT_ONCE = 130
 
@@ -35,14 +32,6 @@ def settings(**overrides: Any) -> "Settings":
 def load_everything() -> None:
     """Imports what executes missions, which takes a second, while Ctrl-C still ends the process at once."""
     importlib.import_module("interlock.app.box")
-
-
-def loaded() -> None:
-    """Takes what is there by now out of the looks for garbage, each of which stands everything still, for half a second
-    where hundreds of thousands of things are looked at; nearly all of them are modules, and never garbage. What comes
-    later is looked at seldom: a thousand runs under way are as many things, and most of what ends needs no look."""
-    gc.freeze()
-    gc.set_threshold(*LOOKS)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

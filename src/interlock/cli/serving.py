@@ -159,13 +159,15 @@ async def _until_stopped(box: "Interlock", asked: "opening.Stopping", door: "Ser
 
     Raises what ended the worker or the HTTP door.
     """
+    from interlock.app import garbage
     from interlock.policy.warming import warm
 
     await asyncio.to_thread(warm)
-    opening.loaded()
+    garbage.loaded()
     asked.is_patient = box.executes
     serving = door.task if door is not None else None
-    async with _side_by_side(box.executed(), asked.wait(), _tell_alerts(box)) as tasks:
+    beside = (box.executed(), asked.wait(), _tell_alerts(box), garbage.tidy(lambda: not box.in_hand))
+    async with _side_by_side(*beside) as tasks:
         await asyncio.wait([*tasks, serving] if serving else tasks, return_when=asyncio.FIRST_COMPLETED)
         box.check()
         if serving is not None and serving.done():
