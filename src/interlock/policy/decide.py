@@ -145,11 +145,13 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     if seen.unfit is not None:
         why = f"{seen.unfit}: nobody could approve exactly this, make a simpler call"
         return Decision(Risk.RED, Effect.DENY, (UNFIT_RULE,), (why,), policy_hash=policy.version_hash)
-    found = (*meaning.findings(call, policy), *taint.findings(call, who, policy.base.get(call.tool)))
+    found = meaning.findings(call, policy)
+    if who.labels:
+        found = (*found, *taint.findings(call, who, policy.base.get(call.tool)))
     if seen.has_braces:
         found = (*found, *placeholders.findings(call))
     applicable = policy.applicable(call.tool)
-    matching = _matches(applicable, call, who) if applicable.rules or applicable.denials else ()
+    matching = _matches(applicable, call, who) if applicable.all else ()
     if not (found or matching or seen.secrets or seen.production):
         kept = _plain(call, who, policy, terms)
         if terms.approval is None and not (terms.grants and kept.grantable):
@@ -213,15 +215,16 @@ def _look(verdict: _Verdict, seen: Inspection) -> None:
 def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule, bool | str]]:
     """The rules that match (True), or of which that cannot be told (why)."""
     flat = whole = _UNMADE
+    args = call.args
     found: list[tuple[Rule, bool | str]] = []
-    for rule in (*applicable.rules, *applicable.denials):
+    for rule in applicable.all:
         if (condition := rule.condition) is None:
             found.append((rule, True))
             continue
-        if condition.effort is not None and condition.effort.exceeded_by(call.args):
+        if condition.effort is not None and condition.effort.exceeded_by(args):
             found.append((rule, _TOO_LARGE))
             continue
-        if condition.flat is not None and condition.flat.needs <= call.args.keys():
+        if condition.flat is not None and condition.flat.needs <= args.keys():
             if flat is _UNMADE:
                 flat = _flat_context(applicable, call, who)
             outcome = _WITHOUT_CONTEXT if flat is None else condition.holds(flat, flat=True)
@@ -236,12 +239,10 @@ def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule
 
 def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
     """The single values that conditions see, as far as they are there; None where they cannot be converted."""
-    args, values = call.args, {}
-    for variable, owner, name in applicable.flat:
-        if owner != "args":
-            values[variable] = _FIELDS[owner, name](call, who)
-        elif name in args:
-            values[variable] = args[name]
+    args = call.args
+    values = {variable: args[name] for variable, name in applicable.flat_args if name in args}
+    for variable, owner, name in applicable.flat_fields:
+        values[variable] = _FIELDS[owner, name](call, who)
     return _converted(values)
 
 
@@ -270,7 +271,7 @@ _FIELDS: Mapping[tuple[str, str], Callable[[Call, Caller], Any]] = {
     ("tool", ""): lambda call, who: call.tool,
     ("project", ""): lambda call, who: who.project,
     ("agent", "name"): lambda call, who: who.agent_name,
-    ("agent", "trust"): lambda call, who: who.trust.value,
+    ("agent", "trust"): lambda call, who: who.trust._value_,
     ("agent", "persona"): lambda call, who: who.persona,
     ("task", "type"): lambda call, who: who.task_type or "",
     ("task", "project"): lambda call, who: who.project,

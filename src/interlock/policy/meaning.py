@@ -64,14 +64,22 @@ def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
         return False
     for key, value in args.items():
         what = holds.of(key)
-        if what and what != Holds.PROSE:
-            return False
         if type(value) is str:
-            if value[:1] in _OPENINGS or (not what and ":" in value):
+            if value[:1] in _OPENINGS or not _says_nothing_as(what, value):
                 return False
-        elif value is not None and type(value) not in _SCALARS:
+        elif (what and what != Holds.PROSE) or (value is not None and type(value) not in _SCALARS):
             return False
     return True
+
+
+def _says_nothing_as(what: int, text: str) -> bool:
+    if what == Holds.PROSE:
+        return True
+    if ":" in text:
+        return False
+    if what == Holds.PATH:
+        return not paths.judge(text, writes=True, closed=False)
+    return not what or (what == Holds.ACT and not verbs.asks_for_act(text))
 
 
 class _Look:

@@ -64,8 +64,12 @@ class Applicable:
     denials: tuple[Rule, ...]
     reads: Mapping[str, frozenset[str] | None]
     """What their conditions read: variables, and of each the fields, or None for the whole."""
-    flat: tuple[tuple[str, str, str], ...] = ()
-    """What their conditions over single values read: variables, and of which mapping which field."""
+    all: tuple[Rule, ...] = ()
+    """Both, the denials last."""
+    flat_args: tuple[tuple[str, str], ...] = ()
+    """Which arguments their conditions over single values read: variables, and the arguments that they are."""
+    flat_fields: tuple[tuple[str, str, str], ...] = ()
+    """What else those read: variables, and of which mapping which field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,4 +175,8 @@ def _applicable(rules: tuple[Rule, ...], denials: tuple[Rule, ...], tool: str) -
             known = reads.get(name, frozenset())
             reads[name] = None if fields is None or known is None else known | fields
     flat = {value for rule in (*some, *denied) if (c := rule.condition) and c.flat for value in c.flat.values}
-    return Applicable(some, denied, reads, tuple(sorted(flat)))
+    return Applicable(
+        some, denied, reads, (*some, *denied),
+        tuple((variable, name) for variable, owner, name in sorted(flat) if owner == "args"),
+        tuple(value for value in sorted(flat) if value[1] != "args"),
+    )  # fmt: skip
