@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from interlock.store.mailbox import RUNS
+from interlock.store.tx import Tx
 from interlock.testing import slack_payloads as payloads
 from tests.integration.slack.stage import Stage
 
@@ -48,6 +50,21 @@ async def test_a_viewer_sees_the_queue_without_buttons_and_a_stranger_nothing(st
     stranger = await opened(stage, "U0EVE")
     assert "You are not known here" in text_of(stranger)
     assert "board@example.com" not in text_of(stranger)
+
+
+async def test_a_viewer_sees_of_a_question_from_somebodys_conversation_only_that_it_waits(stage: Stage) -> None:
+    _, card = await stage.held()
+
+    def private(tx: Tx) -> None:
+        asked = RUNS.update().where(RUNS.c.id == card["run_id"])
+        tx.run(asked.values(mission_id=None, cause_kind="message", cause_id="per_other"))
+
+    await stage.box.runtime.store.write(private)
+    viewer, operator = text_of(await opened(stage, "U0VIC")), text_of(await opened(stage))
+    assert "call send_email" in viewer
+    assert "asked in private" in viewer
+    assert "board@example.com" not in viewer.partition("How things stand")[0]
+    assert "board@example.com" in operator
 
 
 async def test_another_tab_and_a_broken_sender_draw_nothing(stage: Stage) -> None:
