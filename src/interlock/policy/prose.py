@@ -49,6 +49,7 @@ _LOOKS = frozenset("access accesses accessing review reviews reviewing".split())
 _BY_CHANCE = frozenset("confirm correct change review access resolve".split())
 """Verbs that read as often: they do where they do not act."""
 _HELPS = frozenset("will would can it also".split())
+_LETS = frozenset("allows allow lets let enables enable helps help".split())
 _MODALS = frozenset("can could may might".split())
 _SPARED = frozenset("block mute archive".split())
 """Verbs of which a description says in the passive what is not let through."""
@@ -191,17 +192,25 @@ def _points_elsewhere(tokens: Sequence[str]) -> bool:
 
 
 def _is_advice(tokens: Sequence[str]) -> bool:
-    """Whether a later sentence leads with a bare verb, as what tells the caller what to do does."""
+    """Whether a later sentence leads with a bare verb or one in -ing, as what tells the caller what to do does."""
     lead = _lead(tokens)
-    return lead is not None and (
-        "you" in tokens[:lead]
-        or ((tokens[lead] in ACTS or tokens[lead] in MAY_ACT) and _HELPS.isdisjoint(tokens[:lead]))
-    )
+    if lead is None or not _LETS.isdisjoint(tokens[:lead]):
+        return False
+    if "you" in tokens[:lead]:
+        return True
+    return _HELPS.isdisjoint(tokens[:lead]) and any(tokens[lead] in table for table in (ACTS, MAY_ACT, GERUNDS))
 
 
 def _makes(tokens: Sequence[str], lead: int) -> bool:
     """Whether a sentence leads with a verb that would act, but for its object: `add two numbers`, `run a search`."""
     verb = THIRDS.get(tokens[lead]) or tokens[lead].removesuffix("s")
+    if (
+        verb in o.CARRIERS
+        and verb not in ACTS
+        and verb not in MAY_ACT
+        and o.CARRIED.isdisjoint(tokens[lead : lead + 9])
+    ):
+        return False
     return (verb in ACTS or verb in o.CARRIERS or verb in _BY_CHANCE) and sense(tokens, lead, leading=True) is None
 
 
@@ -242,7 +251,7 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
         return True
     if before not in JOINS or (before in (",", "(", "/") and word in MAY_ACT):
         return False
-    if before == "(" and tokens[at + 1 : at + 2] in (["/"], [","], [")"]):
+    if before in ("(", "/") and base and tokens[at + 1 : at + 2] in (["/"], [","], [")"]):
         return False
     if word in BY_OBJECT or word in INTO or word in EXPORTS:
         return not word.endswith("ing")

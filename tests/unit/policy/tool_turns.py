@@ -62,6 +62,8 @@ price_list_delete | -
 menu_item_remove | -
 seating_plan_create | -
 shelf_index_delete | -
+get_yard | Gets yards. This tool allows you to efficiently modify or sort many at once.
+mass_desk | Perform bulk operations (update/erase) on lots
 yard_bulk | Performs several transfers in one go
 key_ring | Perform write operations on keys
 commit_cherry_pick | Cherry-pick a commit
@@ -89,6 +91,8 @@ fraud_detection | Detects fraud in a claim
 breach_lookup | Looks up whether an address was in a breach
 malware_scan | Scans a file
 attack_surface_report | Reports what can be reached from outside
+ponder | A tool for thinking step by step. You can adjust the number of steps as you go.
+gate_board | Tells the state of the gates. Running lifts are counted.
 list_crew | Lists the crew. Use this to get an overview. Adjust `max_rows` where there are many.
 manuals | Finds manuals. Write code with them. Follow the steps given. Call this tool again with the next token.
 paged_manual | Reads a page of a manual. Make another call with `start` set to go on.
