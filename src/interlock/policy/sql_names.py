@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.secrets import secret_weight
+from interlock.policy.spelling import parts
 from interlock.policy.sql_functions import COMPUTES
 from interlock.policy.verbs import asks_for_act
 
@@ -28,9 +29,11 @@ _REACHING = re.compile(
     r"query_(?:export|import)\w*|table_(?:import|export)\w*|copy_\w+|import_\w+|export_\w+|backup_\w+|restore_\w+"
 )
 _PACKAGES = re.compile(
-    r"utl_\w+|dbms_\w+|ctxsys|ordsys|mdsys|kupp\w*|cron|net|http|aws_\w+|apoc|pgsodium|vault|plpy|ml|ai|lambda|master"
+    r"utl_\w+|dbms_\w+|ctxsys|ordsys|mdsys|kupp\w*|cron|pgagent|pg_repack|repack|partman|net|http|aws_\w+|apoc|pgsodium|vault|plpy|ml|ai|lambda|master"
 )
 """Schemas and packages of functions that act."""
+_ACTS = frozenset("drop delete truncate purge destroy wipe erase terminate grant revoke refund transfer send".split())
+"""Words that say of a function that nobody knows what it does, wherever they stand in its name."""
 _SECRET_TABLES = frozenset(
     "pg_shadow pg_authid global_priv user_mapping_options "
     "pg_user_mapping pg_user_mappings pg_hba_file_rules sql_logins syslogins user$".split()
@@ -80,7 +83,9 @@ def _called(words: Sequence[str], at: int) -> Raised | None:
         return kinds.DATABASE_LEAVES
     if name in COMPUTES or _declares(words, at):
         return None
-    return kinds.ACTS if asks_for_act(name) else kinds.DATABASE_WRITE
+    spelled = words[at].strip('"`[]')
+    acts = asks_for_act(name) or asks_for_act(spelled) or not _ACTS.isdisjoint(parts(spelled))
+    return kinds.ACTS if acts else kinds.DATABASE_WRITE
 
 
 def _declares(words: Sequence[str], at: int) -> bool:
