@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench.peers.decision_driver import AGENT, COMMIT, QUESTIONS, RULES, TASK, TOOL
@@ -36,6 +37,27 @@ class Question:
     target_us: float
 
 
+STATEMENTS = {
+    "sql": "select id, name from notes where day > {n} order by id",
+    "sql_joins": """
+        SELECT u.name, count(*) AS n, sum(o.total) FROM users u LEFT JOIN orders o ON o.user_id = u.id
+        WHERE o.day BETWEEN '2026-01-01' AND '2026-06-30' AND o.total > {n}
+        GROUP BY u.name ORDER BY 2 DESC LIMIT 10""",
+    "sql_write_in_with": """
+        WITH moved AS (UPDATE tasks SET state = 'done', ended_at = now() WHERE id = {n} RETURNING id, owner)
+        INSERT INTO log (task, owner) SELECT id, owner FROM moved""",
+    "sql_merge": """
+        MERGE INTO stock t USING delivered s ON t.id = s.id WHEN MATCHED AND s.n > {n} THEN UPDATE SET n = s.n
+        WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)""",
+    "sql_brackets": "SELECT TOP 10 [id], [name] FROM [dbo].[users] WHERE [id] > {n} ORDER BY [name]",
+    "sql_backticks": "SELECT `id`, `name` FROM `users` WHERE `name` LIKE 'a\\_%' AND `id` > {n} LIMIT 5",
+}
+
+
+def _statement(text: str, n: int) -> Call:
+    return Call(tool="database", args={"sql": text.format(n=n)}, is_builtin=True)
+
+
 OURS = (
     Question("no_condition", lambda n: Call(tool="file_read", args={"path": f"notes/{n}.md"}, is_builtin=True), 5.0),
     Question(
@@ -50,13 +72,7 @@ OURS = (
         ),
         200.0,
     ),
-    Question(
-        "sql",
-        lambda n: Call(
-            tool="database", args={"sql": f"select id, name from notes where day > {n} order by id"}, is_builtin=True
-        ),
-        200.0,
-    ),
+    *(Question(name, partial(_statement, text), 200.0) for name, text in STATEMENTS.items()),
 )
 
 
