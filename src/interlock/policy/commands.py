@@ -93,13 +93,14 @@ def _script(text: str, report: "Script", depth: int) -> None:
         report.add(kinds.HIDDEN)
         if depth > DEEPEST:
             return
-    try:
-        found = shell.commands(text)
-        report.functions |= {command.in_function for command in found if command.in_function is not None}
-        for command in found:
-            _command(command, report, depth)
-    except Unreadable:
-        report.add(kinds.UNREADABLE)
+    for reading in (text, text.replace("\\\n", "")) if "\\\n" in text else (text,):
+        try:
+            found = shell.commands(reading)
+            report.functions |= {command.in_function for command in found if command.in_function is not None}
+            for command in found:
+                _command(command, report, depth)
+        except Unreadable:
+            report.add(kinds.UNREADABLE)
 
 
 def _command(command: Command, report: "Script", depth: int) -> None:

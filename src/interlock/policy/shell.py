@@ -5,11 +5,11 @@ What a command means is not known here; nothing is expanded that the script does
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from interlock.policy import printing
+from interlock.policy import printing, redirections
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -30,6 +30,7 @@ _INDEXED = re.compile(r"\w\[[^\]\n]*(?:\$\(|`)")
 _RUNS = re.compile(rb"(?<!\\)(?:`|\$\()")
 _GLOB = re.compile(r"[*?\[{]")
 _PLAIN = frozenset("comment word string_content raw_string number heredoc_content variable_name".split())
+_QUIET = frozenset(("word", "number", "string_content", "comment"))
 _LEAVES = frozenset(("word", "regex", "string_content", "extglob_pattern"))
 _REDIRECTED = frozenset(("redirected_statement", "heredoc_redirect", "command"))
 
@@ -88,9 +89,14 @@ def commands(text: str) -> tuple[Command, ...]:
     if any(byte < 32 and byte not in (9, 10) for byte in source) or b"\x7f" in source:
         raise Unreadable("control characters")
     root = _parser().parse(source).root_node
-    if root.has_error:
-        raise Unreadable("not a whole script")
-    return tuple(_Reader(source).read(root))
+    for _ in range(redirections.MOST):
+        if root.has_error:
+            raise Unreadable("not a whole script")
+        if (moved := redirections.in_order(source, root)) is None:
+            return tuple(_Reader(source).read(root))
+        source = moved
+        root = _parser().parse(source).root_node
+    raise Unreadable("too many words behind redirections")
 
 
 @cache
@@ -107,8 +113,8 @@ class _Reader:
     variables: dict[str, str] = field(default_factory=dict)
     nodes: int = 0
     substitutes: bool = False
-    names: list[str] = field(default_factory=list)
     decodes: bool = False
+    names: list[str] = field(default_factory=list)
 
     def read(self, root: "Node") -> Iterator[Command]:
         rest: list[tuple[Node, _Place]] = [(root, _Place())]
@@ -117,9 +123,9 @@ class _Reader:
         while rest:
             node, place = rest.pop()
             self.nodes += 1
+            kind = node.type
             if self.nodes > MOST_NODES:
                 raise Unreadable("too large")
-            kind = node.type
             if runs and kind in _LEAVES and _RUNS.search(self.source, node.start_byte, node.end_byte):
                 raise Unreadable("a substitution where none is read")
             if kind in _PLAIN:
@@ -146,6 +152,8 @@ class _Reader:
             elif kind == "file_redirect" and (node.parent is None or node.parent.type not in _REDIRECTED):
                 yield Command((), redirects=(self._redirect(node),), in_function=place.in_function)
             elif kind == "heredoc_redirect":
+                if (filled := redirections.filled_in(self.source, node)) is not None:
+                    yield from (replace(each, inner=True) for each in commands(filled)[1:])
                 rest.extend(self._after_heredoc(node, place))
                 continue
             elif kind == "pipeline":
@@ -219,7 +227,7 @@ class _Reader:
             raise Unreadable("a here-document whose end cannot be told")
         if body is None:
             return ""
-        text, word = self.slice(body), self.slice(start).strip("'\"")
+        text, word = redirections.document(self.source, node), self.slice(start).strip("'\"")
         if any(line.lstrip("\t") == word for line in text.split("\n")[:-1]):
             raise Unreadable("a here-document whose end cannot be told")
         return text
@@ -319,7 +327,7 @@ class _Reader:
         if depth > 20:
             return UNKNOWN
         if kind in ("word", "number", "variable_name", "test_operator", "extglob_pattern", "regex"):
-            if any(not _is_quiet(child.type) for child in node.named_children):
+            if any(child.type not in _QUIET for child in node.named_children):
                 return self._joined(node, depth)
             return re.sub(r"\\(\n|.)", lambda m: "" if m[1] == "\n" else m[1], self.slice(node))
         if kind == "raw_string":
@@ -382,16 +390,11 @@ class _Reader:
 
     def _expanded(self, node: "Node") -> str:
         text = self.slice(node)
-        if text.endswith("@P}") or "`" in text:
+        if text.endswith("@P}"):
             self.names.append("@P")
-        name = text.strip("${}")
-        bare = re.match(r"!?[A-Za-z_][A-Za-z0-9_]*", name)
+        bare = re.match(r"!?[A-Za-z_][A-Za-z0-9_]*", name := text.strip("${}"))
         if bare is not None:
             self.names.append(bare.group().lstrip("!"))
         if text not in (f"${name}", f"${{{name}}}"):
             return UNKNOWN
         return self.variables.get(name, _KNOWN.get(name, UNKNOWN))
-
-
-def _is_quiet(kind: str) -> bool:
-    return kind in ("word", "number", "string_content", "comment")

@@ -26,6 +26,14 @@ def words_of(text: str) -> list[tuple[str, ...]]:
         ("case x in x) a;; esac", [("a",)]),
         ("ls # ; rm x", [("ls",)]),
         ("cat $HOME/x", [("cat", "~/x")]),
+        ("git > log push", [("git", "push")]),
+        ("git 2> err push < a origin", [("git", "push", "origin")]),
+        ("cat < a | sh > b -c x", [("cat",), ("sh", "-c", "x")]),
+        ("git <<EOF push\nx\nEOF\n", [("git", "push")]),
+        ("cat <<EOF\n\t$(rm x)\n`c`\nEOF\n", [("cat",), ("rm", "x"), ("c",)]),
+        ("cat <<'EOF'\n$(rm x)\nEOF\n", [("cat",)]),
+        ("x $(echo a) $(printf '%s%s' b c)", [("x", "a", "bc"), ("echo", "a"), ("printf", "%s%s", "b", "c")]),
+        ("v='a b'; x $v \"$v\"", [("x", "a", "b", "a b")]),
     ],
 )  # fmt: skip
 def test_a_script_is_the_commands_it_would_run(text: str, words: list[tuple[str, ...]]) -> None:
@@ -53,8 +61,31 @@ def test_here_documents_are_what_a_command_reads(text: str, given: str) -> None:
     assert commands(text)[-1].text_in == given
 
 
+@pytest.mark.parametrize("text", ["${v@P}", "[ -v 'a[$(rm x)]' ]"])
+def test_what_a_word_runs_in_secret_is_told(text: str) -> None:
+    assert "@P" in {
+        name for command in commands(f"echo {text}" if "[ " not in text else text) for name in command.reads
+    }
+
+
+def test_words_that_the_shell_fills_in_are_told_from_those_of_programs() -> None:
+    (command,) = commands("cat .e* '*.md' \"a?\" {b,c}")
+    assert command.globs == (".e*", "{b,c}")
+
+
 @pytest.mark.parametrize(
-    "text", ["(", 'ls "', "ls \x00", "ls \x1b[0m", "if x", "cat <<E\\OF\nEOF\n", "a" * (LONGEST + 1), "ls \ud800("]
+    "text",
+    [
+        "(",
+        'ls "',
+        "ls \x00",
+        "ls \x1b[0m",
+        'ls "${v:-`rm x`}"',
+        "if x",
+        "cat <<E\\OF\nEOF\n",
+        "a" * (LONGEST + 1),
+        "ls \ud800(",
+    ],
 )
 def test_what_cannot_be_read_for_sure_is_refused(text: str) -> None:
     with pytest.raises(Unreadable):
