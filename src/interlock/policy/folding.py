@@ -39,6 +39,9 @@ _CONFUSED = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET".spl
 _MARKS = frozenset(("Mn", "Me", "Cf", "Cs", "Co", "Cn", "Lm"))
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,}={0,2}|[A-Za-z0-9+/_-]{6,}={1,2})")
 _HEX = re.compile(r"(?<![A-Za-z0-9])(?:0x)?((?:[0-9A-Fa-f]{2}[\s:]?){8,})(?![A-Za-z0-9])")
+_MAYBE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6}(?:=|[A-Za-z0-9+/_-]{10})")
+_MAYBE_HEX = re.compile(r"[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}")
+"""What stands in each of the two above, and is looked for quicker."""
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([0-7]{3}))")
 _SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ ._\-|/]{1,3}[^\W_](?![^\W_])){3,40}")
 _GAPS = re.compile(r"[ ._\-|/]+")
@@ -75,9 +78,9 @@ def _has_other_reading(text: str) -> bool:
     return (
         _opens_as_json(text)
         or ("&" in text and _ENTITY.search(text) is not None)
-        or _BASE64.search(text) is not None
-        or _SPACED.search(text) is not None
-        or _HEX.search(text) is not None
+        or (_MAYBE_BASE64.search(text) is not None and _BASE64.search(text) is not None)
+        or (_SINGLES.search(text) is not None and _SPACED.search(text) is not None)
+        or (_MAYBE_HEX.search(text) is not None and _HEX.search(text) is not None)
     )
 
 

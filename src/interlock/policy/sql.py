@@ -60,6 +60,7 @@ _EXECUTED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Comments that are carried out, quotes of which the text says itself how they end, orders to a client."""
+_ASIDE = ("/*", "`", "!!", "q'", "Q'", 'u&"', 'U&"', "\n.")
 _ORDERS = frozenset(
     "! copy o out i ir include w write gexec g e edit ef ev setenv c connect cd lo_import lo_export watch s "
     "system".split()
@@ -83,12 +84,7 @@ def judge(text: str) -> tuple[Raised, ...]:
 
 
 def _judge(text: str) -> Sequence[Raised]:
-    if (
-        len(text) > LONGEST
-        or _CONTROL.search(text)
-        or ("/*" in text and _NESTED.search(text))
-        or _EXECUTED.search(text)
-    ):
+    if len(text) > LONGEST or _CONTROL.search(text) or ("/*" in text and _NESTED.search(text)) or _is_told_aside(text):
         return (kinds.DATABASE_UNREADABLE,)
     found: list[Raised] = []
     is_whole = needs_parser = False
@@ -104,6 +100,10 @@ def _judge(text: str) -> Sequence[Raised]:
     if needs_parser:
         found += parsed(text)
     return found if is_whole else (*found, kinds.DATABASE_UNREADABLE)
+
+
+def _is_told_aside(text: str) -> bool:
+    return (text[:1] == "." or any(sign in text for sign in _ASIDE)) and _EXECUTED.search(text) is not None
 
 
 def _statements(reading: Reading) -> list[list[str]]:
