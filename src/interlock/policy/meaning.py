@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from interlock.policy import amounts, commands, holds, kinds, paths, python_code, recipients, sql, urls, verbs
+from interlock.policy import amounts, commands, holds, kinds, options, paths, python_code, recipients, sql, urls, verbs
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
@@ -79,7 +79,7 @@ def _says_nothing_as(what: int, text: str) -> bool:
         return False
     if what == Holds.PATH:
         return not paths.judge(text, writes=True, closed=False)
-    return not what or (what == Holds.ACT and not verbs.asks_for_act(text))
+    return not what or (what == Holds.ACT and not (verbs.asks_for_act(text) or verbs.asks_for_change(text)))
 
 
 class _Look:
@@ -128,8 +128,28 @@ class _Look:
                     rest.append(value)
         if everything & Holds.SUMS and not self.reads and not self.builtin:
             self.add(amounts.judge(args, self.policy.limits))
+        if everything & Holds.COMMAND and not self.settled:
+            self._started(args)
         if everything & (Holds.METHOD | Holds.BODY | Holds.HEADERS) and not self.settled:
             self._http(args, everything)
+
+    def _started(self, args: Mapping[str, Any]) -> None:
+        """A program, its arguments and its variables in arguments of their own, as in the settings of MCP servers."""
+        words: list[str] = []
+        for key, value in args.items():
+            if holds.of(key) & Holds.COMMAND and isinstance(value, str) and value and not words:
+                words.append(value)
+        given = next((args[key] for key in ("args", "arguments", "argv", "params", "parameters") if key in args), ())
+        if words and isinstance(given, (list, tuple)) and given and not any(sign in words[0] for sign in "\n;|&"):
+            rest = [each for each in given[:1000] if isinstance(each, str)]
+            found = commands.judge_words([*words[0].split(), *rest])
+            if not self.kind & Kind.SHELL and kinds.UNKNOWN_PROGRAM in commands.judge_words([words[0]]):
+                found = tuple(each for each in found if each is not kinds.UNKNOWN_PROGRAM)
+            self.add(found)
+        variables = args.get("env")
+        if words and isinstance(variables, Mapping):
+            for name, value in list(variables.items())[:100]:
+                self.add(options.raised_by(str(name), str(value)))
 
     def _argument(self, key: str, value: Any, what: int, args: Mapping[str, Any]) -> None:
         if what & Holds.PEOPLE and not self.reads:

@@ -248,3 +248,9 @@ def judge_variable(name: str, value: str) -> tuple[Raised | None, bool]:
     if _RUNS.fullmatch(name):
         return None, True
     return (HIDDEN if _FLAGS.fullmatch(name) and _HARMS.search(value) else None), False
+
+
+def raised_by(name: str, value: str) -> tuple[Raised, ...]:
+    """What a variable raises where nothing tells what it is set for; a program that others would start hides."""
+    raised, is_program = judge_variable(name, value)
+    return (raised or HIDDEN,) if raised is not None or (is_program and value) else ()

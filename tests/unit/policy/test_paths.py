@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from interlock.policy import paths
 
 _PARTS = [
-    *(folder.strip("/") for folder in paths._SECRET_FOLDERS), *paths._SECRET_NAMES, "agents", "soul", "tools", "user",
+    *paths._FOLDERS, *paths._SECRET_NAMES, "agents", "soul", "tools", "user",
     "architecture", "heartbeat", "memory", "bootstrap", "claude", "gemini", "policy", "prices", "personas", "workflows",
     "hooks", "crontab", "cron", "sitecustomize", "usercustomize", "launchagents", "copilot-instructions", "etc", "var",
     "proc", "root", "notes", "plan", "src", "main", "report",
