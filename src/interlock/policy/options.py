@@ -87,6 +87,7 @@ _DESTROYS: Mapping[str, str] = {
     "exiftool": r"-overwrite_original|-delete_original",
     "journalctl": r"--(?:vacuum|rotate|flush|relinquish|setup-keys|sync|update-cat|smart)",
     "dmesg": r"-[A-Za-z]*[cC]|--clear|--read-clear",
+    "exiv2": r"-d|--delete|rm$",
     "lastlog": r"-[CS]|--clear|--set",
     "fdupes jdupes rmlint": r"-[A-Za-z]*d|--delete",
 }

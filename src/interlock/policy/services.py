@@ -116,7 +116,8 @@ _FLAGS = frozenset(
     "--no-input --color -s -br -brief -j -json -d -details -c -color -4 -6 -o -oneline -h -human -p -pretty".split()
 )
 _UNKNOWN_READS = frozenset(
-    (*_LOOKS, "ps", "stat", "check", "verify", "validate", "lint", "whoami", "about", "doctor", "images")
+    {*_LOOKS, "ps", "stat", "verify", "validate", "lint", "whoami", "about", "doctor", "images"}
+    - {"diff", "search", "get"}
 )
 _WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
@@ -176,8 +177,8 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
         return False
     if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):
         return True
-    named = [arg for arg in args if not arg.startswith("-")]
-    if not any(arg in _UNKNOWN_READS for arg in named[:2]):
+    named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))[:2]
+    if not any(arg in _UNKNOWN_READS for arg in named):
         return False
     for arg in args:
         if (
