@@ -6,19 +6,21 @@ Who may read is asked of the rooms; how events are put into bytes is each surfac
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from functools import partial
 from time import monotonic
 
 from interlock.agents.context import Runtime
 from interlock.core.events import Event
-from interlock.desk import room_views
+from interlock.desk import room_views, sight
 from interlock.desk.following import PAGE, Follower, event_of
 from interlock.desk.office import Person, Stopping
 from interlock.desk.readers import LAG_S, Interest, Reader, Told
 from interlock.store import feed
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.errors import StoreUnavailable
+from interlock.store.tx import Tx
 
 _log = logging.getLogger(__name__)
 MEMBERS_S = 1.0
@@ -136,19 +138,27 @@ class Live:
 
     async def may_see(self, person: Person, event: Event) -> bool:
         """Whether somebody may see an event: what is of a channel, only who may see it; no viewer what others say to
-        agents.
+        agents, nor what such a run has started, or models are asked about it.
         """
         if event.person_id not in (None, person.id) and person.role not in ROLES_THAT_ANSWER:
             return False
-        if event.channel_id is None:
+        if event.channel_id is not None and not await self._known(
+            person, event.channel_id, partial(room_views.may_see, person_id=person.id, channel_id=event.channel_id)
+        ):
+            return False
+        run_id = event.run_id
+        if event.id is not None or run_id is None or event.mission_id is not None or sight.reads_all(person):
             return True
-        key, now = (person.id, event.channel_id), monotonic()
+        return await self._known(person, run_id, lambda tx: not sight.unseen(tx, person, [run_id]))
+
+    async def _known(self, person: Person, ident: str, look: Callable[[Tx], bool]) -> bool:
+        """What somebody may see, looked up once in a while."""
+        key, now = (person.id, ident), monotonic()
         known = self._members.get(key)
         if known is None or now - known[1] > MEMBERS_S:
             if len(self._members) >= MOST_REMEMBERED:
                 self._members.clear()
-            known = await self.runtime.store.read(room_views.may_see, person.id, event.channel_id), now
-            self._members[key] = known
+            self._members[key] = known = await self.runtime.store.read(look), now
         return known[0]
 
     async def close(self) -> None:

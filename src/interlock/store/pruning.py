@@ -97,10 +97,13 @@ _IS_SETTLED = sa.or_(
     sa.exists().where(
         _o.kind == "approval", _o.subject == _about("approval:", _ap.id),
         sa.or_(_ap.status.in_(("denied", "expired", "used", "void")), _ap.mission_id.is_(None)),
-        _ap.answered_at < _BEFORE,
+        sa.or_(
+            _ap.answered_at < _BEFORE,
+            sa.and_(_ap.status == "void", _ap.answered_at.is_(None), _ap.created_at < _BEFORE),
+        ),
     ),
 )  # fmt: skip
-"""Nothing about it is edited any more."""
+"""Nothing about it is edited any more. A question that was taken back before anybody answered has no time of that."""
 _kept, _newer, _later = OUTBOX.alias("kept"), INCIDENTS.alias("newer"), USES.alias("later")
 _next_file, _next_point, _point = FILES.alias("next_file"), CHECKPOINTS.alias("next_point"), CHECKPOINTS.alias("point")
 _letter = OUTBOX.alias("letter")

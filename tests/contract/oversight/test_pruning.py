@@ -61,12 +61,13 @@ def alerts(tx: Tx) -> None:
 
 
 def questions(tx: Tx) -> None:
-    """One that was answered for good, and one that waits."""
+    """One that was answered for good, one that was taken back, and one that waits."""
     room(tx)
-    for ident in ("apr_old", "apr_open"):
+    for ident in ("apr_old", "apr_void", "apr_open"):
         ask(tx, ident)
     deliver_all(tx)
     approvals = table(Approval)
+    tx.run(approvals.update().where(approvals.c.id == "apr_void").values(status="void"))
     tx.run(approvals.update().where(approvals.c.id == "apr_old").values(status="denied", answered_at=T0))
 
 

@@ -1,19 +1,21 @@
 """What a viewer sees of questions that were asked in private, and of closed channels, on every surface."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from interlock.core.events import Event
 from interlock.core.values import SYSTEM
-from interlock.desk import asking, people, signing, tokens
+from interlock.desk import asking, conversation, people, signing, tokens
 from interlock.desk.commands import carry_out
 from interlock.desk.office import Person
 from interlock.desk.requests import Place, Request
 from interlock.oversight import reminders
 from interlock.store import approvals as store
-from interlock.store import audit
-from interlock.store.schema import Approval
+from interlock.store import audit, traces
+from interlock.store.schema import Approval, Run
 from interlock.testing.scripted import calls
 from tests.contract.desk.front import text_of, until
 from tests.contract.web.house import House, house
@@ -129,6 +131,31 @@ async def test_alerts_about_a_private_question_do_not_say_what_it_asks(tmp_path:
         (alert,) = await home.get("/api/alerts", headers=hers)
     assert SECRET not in alert["text"]
     assert "QUESTION of ask_operator" in alert["text"]
+
+
+async def test_viewer_hears_nothing_live_of_what_a_private_run_has_started(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    async with house(tmp_path, "Hello.", executes=False, database_url=migrated_sqlite_url) as home:
+        vera, _ = await enter(home, "Vera", "viewer")
+        olga, _ = await enter(home, "Olga", "operator")
+        runtime, owner = home.box.runtime, replace(home.box.person, role="viewer")
+        first = await conversation.say(runtime, home.box.person, "research", "Hi")
+        for ident, cause in (("run_vote", "event"), ("run_free", "schedule")):
+            await runtime.store.write(_caused, first, ident, cause)
+        heard = [
+            await home.live.may_see(person, Event(name="assistant", payload={}, project_id="default", run_id=ident))
+            for person in (vera, olga, owner)
+            for ident in ("run_vote", "run_free")
+        ]
+    assert heard == [False, True, True, True, True, True]
+
+
+def _caused(tx: Any, first: str, ident: str, cause: str) -> None:
+    """A run that was started by another one, or by a schedule."""
+    row: Any = traces.run(tx, first)
+    given = {**row._asdict(), "id": ident, "seq": len(ident), "idempotency_key": ident, "cause_kind": cause}
+    tx.add(Run, **{**given, "seq": row.seq + (1 if cause == "event" else 2), "cause_id": first})
 
 
 async def test_channel_that_is_open_is_named_to_all(tmp_path: Path, migrated_sqlite_url: str) -> None:
