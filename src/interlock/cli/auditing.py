@@ -55,7 +55,8 @@ def listed(
     from interlock.core.values import canonical_json
     from interlock.desk import audit as desk
 
-    wanted: dict[str, Any] = {"mission": mission, "task": task, "run": run, "actor": actor, "action": action, "since": since}
+    wanted: dict[str, Any]
+    wanted = {"mission": mission, "task": task, "run": run, "actor": actor, "action": action, "since": since}
     rows = opening.at_desk(lambda office, _: desk.activities(office, after=after, most=limit, **wanted))
     if as_json:
         return screen.data(rows)

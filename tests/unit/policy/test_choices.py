@@ -1,7 +1,5 @@
 """A call of a tool of many is judged by what its arguments choose: what reads runs, what acts is held."""
 
-import time
-from statistics import median
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from interlock.policy.decide import decide
 from interlock.policy.risk import Risk, Trust
 from interlock.policy.rules import Policy
 from interlock.policy.words import looks_red
+from tests.unit.policy.work import calls_of
 
 LEAD = Caller(agent_name="a", trust=Trust.LEAD)
 BADGES = {"type": "object", "properties": {"action": {"enum": ["list", "get", "issue", "delete"]}, "id": {}}}
@@ -97,13 +96,9 @@ def test_without_arguments_the_worst_counts() -> None:
     assert looks_red("manage_badges", "Manages badges", BADGES) is not None
 
 
-def test_a_choice_made_before_costs_next_to_nothing() -> None:
+def test_a_choice_made_before_is_not_looked_at_again() -> None:
     args = {"action": "list", "id": 3}
-    looks_red("manage_badges", "Manages badges", BADGES, None, args)
-    times = []
-    for _ in range(200):
-        start = time.perf_counter_ns()
-        for _ in range(50):
-            looks_red("manage_badges", "Manages badges", BADGES, None, args)
-        times.append((time.perf_counter_ns() - start) / 50)
-    assert median(times) < 10_000
+    first = calls_of(lambda: looks_red("manage_medals", "Manages medals", BADGES, None, args))
+    again = calls_of(lambda: looks_red("manage_medals", "Manages medals", BADGES, None, args))
+    assert again < first / 10
+    assert again < 60

@@ -1,13 +1,11 @@
 """What a tool's own words say that it does."""
 
-import time
-from statistics import median
-
 import pytest
 
 from interlock.policy.names import inflections
 from interlock.policy.words import looks_red, words
 from tests.unit.policy import tool_turns, tool_words
+from tests.unit.policy.work import calls_of
 
 
 def test_every_tool_that_acts_is_red() -> None:
@@ -194,13 +192,9 @@ def test_the_reason_names_the_word() -> None:
     assert looks_red("x", "It removes old rows") == "its description says that it deletes (`removes`)"
 
 
-def test_a_tool_seen_before_costs_next_to_nothing() -> None:
+def test_a_tool_seen_before_is_not_looked_at_again() -> None:
     schema, hints = {"properties": {"id": {"type": "string"}}}, {"readOnlyHint": True}
-    looks_red("get_items", "Gets items", schema, hints)
-    times = []
-    for _ in range(200):
-        start = time.perf_counter_ns()
-        for _ in range(50):
-            looks_red("get_items", "Gets items", schema, hints)
-        times.append((time.perf_counter_ns() - start) / 50)
-    assert median(times) < 5_000
+    first = calls_of(lambda: looks_red("get_medals", "Gets medals", schema, hints))
+    again = calls_of(lambda: looks_red("get_medals", "Gets medals", schema, hints))
+    assert again < first / 10
+    assert again < 30
