@@ -11,19 +11,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import (
-    approvals,
-    asked,
-    audit,
-    leases,
-    ledger,
-    missions,
-    shortfalls,
-    squad,
-    subagents,
-    tasks,
-    withdrawals,
-)  # fmt: skip
+from interlock.store import approvals, asked, audit, leases, ledger, missions, shortfalls, squad, subagents, tasks
 from interlock.store.tx import Tx
 
 
@@ -32,8 +20,6 @@ async def sweep(runtime: Runtime) -> None:
     now, store = runtime.clock.now(), runtime.store
     expires_at = now + timedelta(seconds=runtime.settings.approval_expires_s)
     escalate_at = now + timedelta(seconds=runtime.settings.times.blocked_escalation_s)
-    for approval_id in await store.read(withdrawals.questions, now):
-        await store.write(withdrawals.take_back, approval_id, now)
     for approval_id in await store.read(approvals.overdue, now):
         await store.write(expire, approval_id, escalate_at, now)
     for task_id in await store.read(tasks.to_escalate, now):

@@ -39,8 +39,6 @@ class TaskFacts:
     """Whether its agent's lease ran out."""
     pending_approvals: int = 0
     """Its approvals that nobody has answered yet."""
-    day_over: bool = False
-    """Whether it waited for more money of a day that is over, so that the question was taken back."""
 
 
 @dataclass(slots=True)
@@ -106,12 +104,6 @@ def _answered(a: Attempt) -> str | None:
     return None
 
 
-def _day_over(a: Attempt) -> str | None:
-    if a.actor.kind is ActorKind.SYSTEM and not a.facts.day_over:
-        return "the system takes back only questions for money of a day that is over; this one is for people"
-    return None
-
-
 def _came_from_review(a: Attempt) -> str | None:
     return None if a.facts.held_from is TaskState.REVIEW else "it did not come from REVIEW"
 
@@ -167,7 +159,6 @@ GUARDS: Mapping[Guard, Callable[[Attempt], str | None]] = {
     "has_approval": _has_approval,
     "evidence_passed": _evidence_passed,
     "answered": _answered,
-    "day_over": _day_over,
     "came_from_review": _came_from_review,
     "had_started": _had_started,
     "waits_for_something": _waits_for_something,

@@ -60,7 +60,6 @@ Guard = Literal[
     "has_approval",
     "evidence_passed",
     "answered",
-    "day_over",
     "goes_back",
     "came_from_review",
     "had_started",
@@ -149,11 +148,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     _t(S.REVIEW, S.BLOCKED, {_H, _S}, _BLOCK_WORDS, *_BLOCK),
     _t(S.REVIEW, S.CANCELED, {_H, _S}, _CANCEL_WORDS, "mission_canceled"),
     *(
-        _t(
-            S.NEEDS_APPROVAL, back, {_H, _S},
-            "the answer; only where it came from; the system only where the day is over that more money was asked for",
-            "goes_back", "answered", "day_over",
-        )
+        _t(S.NEEDS_APPROVAL, back, {_H}, "the answer; only where it came from", "goes_back", "answered")
         for back in (S.INBOX, S.ASSIGNED, S.IN_PROGRESS, S.REVIEW)
     ),
     _t(

@@ -47,11 +47,6 @@ def last_about(tx: Tx, subject: str) -> Any | None:
     return tx.one(_LAST_ABOUT, {"about": subject})
 
 
-def open_questions(tx: Tx) -> list[Any]:
-    """All open questions for money, oldest first."""
-    return tx.rows(_OPEN_QUESTIONS)
-
-
 def pending_for(tx: Tx, account_id: str) -> list[Any]:
     """The open questions for money of an account, oldest first; those of single runs too."""
     return [row for row in tx.rows(_OPEN_QUESTIONS) if row.request.get("account") == account_id]

@@ -13,7 +13,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
-from interlock.core.values import Actor, ActorKind
+from interlock.core.values import Actor
 from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
 from interlock.store import audit, evidence, feed, mentioning, missions, outbox
@@ -45,12 +45,6 @@ _RECORD = sa.select(table(Approval).c.request).where(
     table(Approval).c.kind == "TASK_REVIEW",
     table(Approval).c.task_id == b("task"),
     table(Approval).c.status == "approved",
-)
-_TAKEN_BACK = sa.select(table(Approval).c.request).where(
-    table(Approval).c.id == b("approval"),
-    table(Approval).c.kind == "BUDGET",
-    table(Approval).c.run_id.is_(None),
-    table(Approval).c.status == "void",
 )
 _TRANSITION = sa.select(_tr.id, _tr.task_id, _tr.to_status).where(_tr.idempotency_key == b("key"))
 _MOVE_COLUMNS = (
@@ -186,16 +180,7 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
         waiting_path=move.wait_for is not None,
         agent_lost=move.agent_lost,
         pending_approvals=waiting.pending if (waiting := tx.one(_WAITING, {"task": row.id})) else 0,
-        day_over=move.actor.kind is ActorKind.SYSTEM and _is_day_over(tx, row),
     )
-
-
-def _is_day_over(tx: Tx, row: Any) -> bool:
-    """Whether what the task waits for was a question for money of a project's day, and was taken back."""
-    if row.status != "NEEDS_APPROVAL" or row.wait_for is None:
-        return False
-    asked = tx.one(_TAKEN_BACK, {"approval": row.wait_for.removeprefix("approval:")})
-    return asked is not None and str(asked.request.get("account", "")).startswith("project_day:")
 
 
 def _is_approved(tx: Tx, row: Any, approval_id: str | None) -> bool:

@@ -15,10 +15,7 @@ from interlock.state_machine.table import COORDINATOR_CLEARS, HELD, TERMINAL, Bl
 AGENTS = ("a", "b")
 HUMAN = Actor(ActorKind.HUMAN, "ann")
 EVERYBODY = (SYSTEM, HUMAN, *(Actor(ActorKind.AGENT, i, p) for i in AGENTS for p in ("coder", "coordinator")))
-FLAGS = (
-    "has_deliverable", "has_approval_record", "dependencies_met", "mission_canceled", "waiting_path", "agent_lost",
-    "day_over",
-)  # fmt: skip
+FLAGS = ("has_deliverable", "has_approval_record", "dependencies_met", "mission_canceled", "waiting_path", "agent_lost")
 STATES, KINDS = tuple(TaskState), tuple(BlockKind)
 WORKING = (TaskState.INBOX, TaskState.ASSIGNED, TaskState.IN_PROGRESS, TaskState.REVIEW)
 BEGINNINGS = (TaskState.INBOX, TaskState.INBOX, *(state for state in TaskState if state not in TERMINAL))
@@ -77,7 +74,6 @@ def _judge(before: TaskFacts, to: TaskState, actor: Actor, reason: str, kind: Bl
         assert before.blocked_kind in COORDINATOR_CLEARS, change
         assert actor.persona == "coordinator", change
     if before.status is TaskState.NEEDS_APPROVAL and to not in (TaskState.BLOCKED, TaskState.CANCELED):
-        assert actor.kind is ActorKind.HUMAN or (actor.kind is ActorKind.SYSTEM and before.day_over), change
-        assert to is not TaskState.DONE or actor.kind is ActorKind.HUMAN, change
+        assert actor.kind is ActorKind.HUMAN, change
         assert to in (before.held_from, TaskState.DONE), change
         assert not before.pending_approvals, change

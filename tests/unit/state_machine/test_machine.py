@@ -92,16 +92,6 @@ def test_an_answer_leads_back_to_the_state_before_it_and_only_a_person_gives_it(
     assert not any(allowed(facts, came_from, actor) for actor in EVERYONE if actor is not HUMAN)
 
 
-def test_the_system_leads_back_only_what_waited_for_money_of_a_day_that_is_over() -> None:
-    facts = held(S.NEEDS_APPROVAL, S.IN_PROGRESS)
-    assert "for people" in (why(facts, S.IN_PROGRESS, SYSTEM) or "")
-    over = replace(facts, day_over=True)
-    assert allowed(over, S.IN_PROGRESS, SYSTEM)
-    assert not allowed(replace(over, pending_approvals=1), S.IN_PROGRESS, SYSTEM)
-    assert not allowed(over, S.REVIEW, SYSTEM)
-    assert not any(allowed(over, S.IN_PROGRESS, actor) for actor in EVERYONE if actor not in (HUMAN, SYSTEM))
-
-
 def test_a_held_task_goes_on_after_the_last_answer() -> None:
     facts = replace(held(S.NEEDS_APPROVAL, S.IN_PROGRESS), pending_approvals=2)
     assert why(facts, S.IN_PROGRESS, HUMAN) == "it waits for 2 more answers"

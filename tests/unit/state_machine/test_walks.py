@@ -107,8 +107,7 @@ class Life(RuleBasedStateMachine):
     def what_a_person_must_answer_no_agent_and_no_system_answers(self) -> None:
         for before, to, actor, _ in self.history:
             if before.status is TaskState.NEEDS_APPROVAL and to not in (TaskState.BLOCKED, TaskState.CANCELED):
-                assert actor.kind is ActorKind.HUMAN or (actor.kind is ActorKind.SYSTEM and before.day_over)
-                assert to is not TaskState.DONE or actor.kind is ActorKind.HUMAN
+                assert actor.kind is ActorKind.HUMAN
                 assert to in (before.held_from, TaskState.DONE)
 
     @invariant()
