@@ -230,7 +230,7 @@ def _missing(settings: Settings, origin: Mapping[tuple[str, ...], str]) -> list[
 
 def _told(error: ValidationError, origin: Mapping[tuple[str, ...], str]) -> Iterator[str]:
     for detail in error.errors(include_input=False, include_url=False):
-        path = tuple(str(part) for part in detail["loc"])
+        path = tuple(str(part) for part in detail["loc"] if part != "[key]")
         within = (at for at in origin if at[: len(path)] == path)
         where = next((origin[path[:n]] for n in range(len(path), 0, -1) if path[:n] in origin), None)
         where = where or next((origin[at] for at in within), FILE)
@@ -243,6 +243,7 @@ def _told(error: ValidationError, origin: Mapping[tuple[str, ...], str]) -> Iter
 
 def _problem(detail: Mapping[str, Any]) -> str:
     text = str(detail["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    text = text.partition(" or instance of ")[0]
     return f"should be {text}" if str(detail["msg"]).startswith("Input should be ") else text[:1].lower() + text[1:]
 
 
