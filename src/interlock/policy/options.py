@@ -49,8 +49,18 @@ _HIDDEN: Mapping[str, str] = {
     "pre-commit": r"try-repo|install",
     "jq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\$__prog|input_filename)|-L|--from-file=/",
     "yq": r".*(?:env(?:subst)?\(|load\w*\()",
-    "docker docker-compose podman": r"-H|--host|--context|-c$",
-    "kubectl oc helm": r"--(?:kubeconfig|server|token|as|certificate|insecure|raw|kube-apiserver|post-renderer)|-s$",
+    "docker docker-compose podman": r"-H|--host|--context|-c$|--url|--connection",
+    "kubectl oc helm": r"--(?:kubeconfig|server|token|as|certificate|insecure|raw|kube-apiserver|"
+    r"post-renderer)|-s$|-s=?https?:",
+    "xidel": r".*(?:system|file:|process)\b",
+    "fx": r".*(?:require|import|process|save|eval|constructor|Function)",
+    "miller mlr": r".*\b(?:system|exec)\s*\(|.*\b(?:tee|emit\w*|print\w*|dump)\b[^}]*[>|]",
+    "opa": r"run$|.*\bhttp\.send|.*opa\.runtime",
+    "visidata vd": r"-p$|--play|-b$|--batch",
+    "ugrep": r"--(?:filter(?:=|$)|view|pager)",
+    "argocd": r"--server",
+    "hg svn": r"--config(?:=|$)|--config-option|--debugger",
+    "dnf yum dnf4 dnf5 tdnf": r"--setopt|--enableplugin|--config|-c$",
     "aws": r"--(?:endpoint|no-verify|ca-bundle|cli-input)",
     "gh glab": r"--(?:web|hostname|clone)|-w$",
     "terraform tofu": r"-(?:plugin-dir|chdir=/|out|destroy)",
@@ -70,6 +80,16 @@ _HIDDEN: Mapping[str, str] = {
     "vagrant": r"--plugin",
 }  # fmt: skip
 _LEAVES: Mapping[str, str] = {
+    "xidel": r"-d$|--data|--post|-F$|--form|--variable-file",
+    "conftest": r"push$|pull$|-u$|--update",
+    "resolvectl": r"query$|service$|openpgp$|tlsa$",
+    "chronyc": r"-h",
+    "systemctl": r"-H|--host",
+    "ogrinfo gdalinfo": r"(?:PG|MYSQL|MSSQL|ODBC|OCI|WFS|WMS|WCS|HTTP)\w*:|.*/vsi(?:curl|s3|gs|az|adls|oss|swift|hdfs)",
+    "xml xmlstarlet": r"--net",
+    "checkov": r"--(?:external-checks-git|bc-api|repo-id|support|prisma)|-s$",
+    "tflint": r"--init",
+    "inxi": r"-[A-Za-z]*U|--update|--ftp",
     "tar cpio": r"(?:-\w*f|--file=)?[\w.-]+@[\w.-]+:[/\w~]|(?:--file=)?[\w.-]{2,}:/",
     "ffmpeg ffprobe ffplay sox mpv vlc": r"(?:tcp|udp|rtp|srt|tls|rtmp\w*|https?|ftp|sftp|tee|rist|zmq):",
     "plantuml": r"-picoweb|-ftp",
@@ -90,16 +110,24 @@ _DESTROYS: Mapping[str, str] = {
     "exiv2": r"-d|--delete|rm$",
     "lastlog": r"-[CS]|--clear|--set",
     "fdupes jdupes rmlint": r"-[A-Za-z]*d|--delete",
+    "jdupes": r"-[A-Za-z]*[LlB]|--(?:link|dedupe)",
+    "ogrinfo": r"(?i:.*\b(?:drop|delete|update|insert|alter|create)\b)",
 }
 _ACCESS: Mapping[str, str] = {
     "date": r"-s|--set",
     "hostname": r"-[Fb]|--file|--boot",
     "timedatectl localectl loginctl": r"(?:set|enable|disable|kill|terminate|lock|unlock|activate|attach|revert)",
-    "hostnamectl": r"set",
+    "hostnamectl": r"(?!(?:status|show)$|-)\w",
+    "resolvectl": r"(?:dns|domain|default-route|llmnr|mdns|dnssec|dnsovertls|nta|revert|flush|reset|log-level)",
+    "chronyc": r"(?!(?:tracking|sources|sourcestats|activity|ntpdata|rtcdata|help)$|-|\d)\w",
+    "nvidia-smi": r"mig$|-(?:r|pl|pm|c|e|am|p|lgc|rgc|lmc|rmc|ac|rac|gom|fdm|dm|caa|cc)$|"
+    r"--(?!query|format|help|version|list|display|"
+    r"filename|id|loop|xml|dtd|debug|unit)",
+    "systemd-analyze": r"(?:set-)?log-|set-log|service-watchdogs",
     "go": r"-w$",
     "dmesg": r"-[nDE]|--console",
     "sysctl": r"-[A-Za-z]*[wp]|--write|--load|--system|.*=",
-    "service": r"(?!status$|--status-all$)\w+$",
+    "service": r"(?!status$|--status-all$)(?:\w+$|\.|/)",
     "ss": r"-[A-Za-z]*K|--kill",
     "docker podman": r"--privileged",
 }
@@ -108,13 +136,18 @@ _SECRETS: Mapping[str, str] = {
     "jq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV)",
     "yq": r".*env\(",
     "node nodejs deno bun": r".*process\.env\b(?!\.(?:NODE_ENV|CI|HOME|PATH)\b)",
-    "kubectl oc": r"secrets?(?:[/.,]|$)|.*,secrets?\b|all,|--raw|view$|--show-managed",
-    "aws": r"get-secret|get-parameter|get-.*-(?:token|password|data)|.*decryption|get-(?:login|session|federation)|"
+    "kubectl oc": r"(?i:(?:.*,)?secrets?(?:[/.,]|$))|all,|--raw|view$|--show-managed",
+    "aws": r"get-secret|get-parameter|get-.*-(?:token|password|data|details)$|.*decryption|"
+           r"get-(?:login|session|federation)|.*token$|aws_access|"
            r"export-cred|list-access-keys|.*(?:secret|credential|password)|batch-get-secret|decrypt|get-caller-identity-token|token",
-    "az": r"keyvault|.*(?:keys?|credential|token|secret|password|connection-string)s?$",
+    "az": r"keyvault|.*(?:keys?|credential|token|secret|password|connection-string|appsetting)s?$",
     "gcloud": r"secrets|print-.*token|.*credentials|keys$|.*token",
-    "gh glab": r"token$|secret|variable|ssh-key|gpg-key|--show-token|-t$",
-    "heroku fly flyctl doctl vercel netlify": r"config(?::get)?$|secrets?|auth|env$|kubeconfig|token",
+    "gh glab": r".*token$|secret|variable|ssh-key|gpg-key|--show-token|-a?t$",
+    "pulumi": r"config$|--show-secrets",
+    "kind": r"kubeconfig",
+    "npm pnpm yarn": r".*:_|_auth|_password|npmAuth|.*AuthToken$",
+    "doctl": r"connection$",
+    "heroku fly flyctl vercel netlify doctl": r"config(?::get)?$|secrets?|auth|env$|kubeconfig|token",
     "helm": r"values$|manifest$|all$",
     "terraform tofu": r"console|pull$|-raw$",
 }  # fmt: skip
@@ -134,6 +167,7 @@ _REMOTE = re.compile(
     r"(?:--?[\w-]+=)?(?:https?|s?ftps?|wss?|s3|gs|rtmps?|tcp|udp|smb|ldaps?|git|ssh|scp|rsync|telnet|gopher)://", re.I
 )
 _OPENERS = frozenset(
+    "xidel gron opa visidata vd terrascan ncdump mediainfo openssl "
     "ffmpeg ffprobe ffplay sox mpv vlc pandoc convert magick identify mogrify montage composite xsltproc xmllint "
     "wkhtmltopdf wkhtmltoimage tesseract java kotlin mlr in2csv csvcut csvlook csvgrep csvsort csvstat csvjson xq "
     "exiftool gs ghostscript jupyter mmdc plantuml glow nbconvert tidy emacs vim nvim vi code gdb lldb deno bun go "
@@ -142,6 +176,7 @@ _OPENERS = frozenset(
 )
 """Programs that open an address as they open a file."""
 MAKERS = frozenset(
+    "ast-grep typos gofumpt ansible-lint htmlq "
     "gcc g++ cc c++ clang clang++ clang-format ld as rustc rustfmt javac ghc tsc babel webpack vite rollup esbuild "
     "parcel "
     "protoc thrift flatc black isort autopep8 yapf ruff gofmt shfmt prettier eslint biome stylelint standard "
@@ -220,6 +255,8 @@ _HIDING = re.compile(
     r"ALLOW_PROTOCOL|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE)|GCONV_PATH|HISTFILE|RIPGREP_CONFIG_PATH|MANOPT|"
     r"TAR_OPTIONS|GREP_OPTIONS|GOFLAGS|NPM_CONFIG_\w*SHELL|NPM_CONFIG_USERCONFIG|CARGO_HOME|PIP_CONFIG_FILE|"
     r"NLSPATH|LOCPATH|TERMINFO|TERMCAP|HOSTALIASES|RES_OPTIONS|LUA_(?:INIT|C?PATH)\w*|GEM_(?:HOME|PATH)|BUNDLE_GEMFILE|"
+    r"AWS_(?:CONFIG_FILE|SHARED_CREDENTIALS_FILE|DATA_PATH)|GH_(?:CONFIG_DIR|HOST|PATH)|CLOUDSDK_\w+|AZURE_CONFIG_DIR|HGRCPATH|"
+    r"HELM_(?:PLUGINS|BIN|CONFIG_HOME|DATA_HOME)|DOCKER_(?:CONFIG|CONTEXT)|KUBERC|TF_(?:CLI_CONFIG_FILE|REATTACH_PROVIDERS)|"
     r"ERL_\w*FLAGS|R_PROFILE\w*|JULIA_LOAD_PATH|JUPYTER_CONFIG\w*|IPYTHONDIR",
     re.I,
 )
@@ -227,7 +264,7 @@ _FLAGS = re.compile(r"LESS|MAKEFLAGS|GNUMAKEFLAGS|\w*(?:FLAGS|OPTS|OPTIONS|_OPT|
 _RUNS = re.compile(
     r"GIT_\w*(?:COMMAND|EDITOR|DIFF|SSH|ASKPASS|PAGER)|GIT_SSH|\w*PAGER|EDITOR|VISUAL|PROMPT_COMMAND|BROWSER|SSH_ASKPASS|"
     r"SUDO_ASKPASS|CC|CXX|CPP|LD|AR|FC|RUSTC|SHELL|MAKE|RUSTC_\w*WRAPPER|RSYNC_RSH|CVS_RSH|\w*_LAUNCHER|\w*_SHELL|TEXEDIT|"
-    r"FCEDIT|LPDEST_CMD|INPUTRC_CMD|DEBUGINFOD_CMD",
+    r"FCEDIT|\w*EXTERNAL_DIFF|LPDEST_CMD|INPUTRC_CMD|DEBUGINFOD_CMD",
     re.I,
 )
 _HARMS = re.compile(

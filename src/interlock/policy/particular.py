@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import git, kinds, options, paths, programs, sed, services, sql
+from interlock.policy import awk, git, kinds, options, paths, programs, sed, services, sql
 from interlock.policy.kinds import by
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command
@@ -28,20 +28,14 @@ _RUNNING_OPTIONS = (
     "--unzip-command", "--pre",
 )  # fmt: skip
 _INSTALLERS = frozenset(("make", "gmake", "ninja", "meson"))
-_ODD = frozenset("m4 dc rename prename perl-rename file-rename split yq envsubst".split())
+_APPENDING = frozenset(("-x", "--exec", "-X", "--exec-batch"))
+"""Options after which what was found is put last."""
+_ODD = frozenset("xml xmlstarlet m4 dc rename prename perl-rename file-rename split yq envsubst".split())
 SOME_VALUE = "a1b2" * 5
 """What a variable of a secret name might hold."""
 _RENAMES = re.compile(
     r"\b(?:unlink|system|exec|eval|open|require|use|qx|do)\b|`|;\s*\S|\(\?\??\{|@\{|^[^sy]*\(|[^\w\s][a-z]*e[a-z]*\s*$"
 )
-_AWK = re.compile(
-    r"system\s*\(|getline|(?<!\|)\|(?!\|)\s*&?\s*(?:\"\"|[$a-z(])|/inet|@load|@include|@\w+\s*\(|ENVIRON|"
-    r"\bprintf?\b[^;}\n]*>>?\s*(?!\"\")[$a-z(]",
-    re.IGNORECASE,
-)
-_AWK_TEXTS = re.compile(r'"(?:\\.|[^"\\\n])*"')
-_AWK_PATTERNS = re.compile(r"(?<=[~({;,!&|\s])/(?:\\.|[^/\\\n])*/|^\s*/(?:\\.|[^/\\\n])*/")
-_AWK_WRITES = re.compile(r'\bprintf?\b[^;}\n]*>>?\s*"([^"\n]*)"')
 
 
 def harmless(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
@@ -100,6 +94,8 @@ def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> 
     elif name == "yq":
         for arg in args[1:] if any(re.match(r"-\w*i|--inplace", arg) for arg in args) else ():
             script.writes(arg)
+    elif name in ("xml", "xmlstarlet") and {"-L", "--inplace"} & set(args):
+        script.writes(args[-1])
     elif name == "envsubst" and any(names_secret(word, SOME_VALUE) for arg in args for word in re.findall(r"\w+", arg)):
         script.add(kinds.READS_SECRETS)
 
@@ -153,12 +149,22 @@ def _find(args: Sequence[str], command: Command, script: "Script", depth: int) -
             inner = list(args[number + 1 :])
             end = next((at for at, word in enumerate(inner) if word in (";", "+")), len(inner))
             root = next((word for word in args[:1] if not word.startswith("-")), ".")
-            found = [UNKNOWN if "{}" in word and not at else word.replace("{}", f"{root}/found")
-                     for at, word in enumerate(inner[:end])]  # fmt: skip
-            if len(found) == 1 or "{}" not in inner[:end]:
-                found.append(f"{root}/found")
-            script.run(command, found, depth + 1)
+            inner = inner[:end]
+            if arg not in _APPENDING or any("{}" in word for word in inner):
+                place = UNKNOWN if _starts_what_it_finds(inner) else f"{root}/found"
+            else:
+                inner, place = [*inner, "{}"], UNKNOWN if _starts_what_it_finds(inner) else f"{root}/found"
+            found = [UNKNOWN if "{}" in word and not at else word.replace("{}", place)
+                     for at, word in enumerate(inner)]  # fmt: skip
+            script.run(command, found or [UNKNOWN], depth + 1)
             script.touches(args)
+
+
+def _starts_what_it_finds(words: Sequence[str]) -> bool:
+    """Whether a shell or an interpreter would run each file, and not only check how it is written."""
+    name = words[0].rpartition("/")[2].rstrip("0123456789.") if words else ""
+    checks = "-n" if name in programs.SHELLS else {"php": "-l", "python": "-m"}.get(name, "")
+    return (name in programs.SHELLS or name in programs.INTERPRETERS) and checks not in words[1:2]
 
 
 def _eval(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
@@ -189,12 +195,10 @@ def _git(args: Sequence[str], command: Command, script: "Script", depth: int) ->
 
 def _awk(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
     for arg in args:
-        for target in _AWK_WRITES.findall(arg):
+        runs, targets = awk.effects(arg)
+        for target in targets:
             script.writes(target)
-            if target.startswith("|") or UNKNOWN in target:
-                script.add(kinds.HIDDEN)
-        plain = _AWK_PATTERNS.sub("", _AWK_TEXTS.sub('""', arg))
-        if _AWK.search(plain) or "/inet" in arg:
+        if runs or any(UNKNOWN in target for target in targets):
             script.add(kinds.HIDDEN)
     if any(UNKNOWN in arg for arg in args[:1]):
         script.add(kinds.HIDDEN)
@@ -382,7 +386,8 @@ def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> Non
 
 _Special = Callable[[Sequence[str], Command, "Script", int], None]
 SPECIAL: Mapping[str, _Special] = {
-    "find": _find, "fd": _find, "fdfind": _find, "eval": _eval, "trap": _trap, "alias": _alias,
+    "find": _find, "gfind": _find, "bfs": _find, "fd": _find, "fdfind": _find,
+    "eval": _eval, "trap": _trap, "alias": _alias,
     "source": _source, ".": _source,
     "git": _git, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "sed": _sed, "gsed": _sed, "chmod": _chmod,
     "psql": _database, "mysql": _database, "mariadb": _database, "sqlite3": _database, "duckdb": _database,

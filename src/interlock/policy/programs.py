@@ -53,7 +53,7 @@ HARMLESS = frozenset(
     tac-g gtac gsed ghead gtail gwc gsort gls gcat gfind pwdx w.procps pidwait slabtop chronyc loc cargo-tree whence
     systemd-analyze systemd-delta systemd-cgls systemd-cgtop systemd-path systemd-detect-virt systemd-escape journalctl
     netstat ss sysctl service
-    timedatectl localectl hostnamectl resolvectl loginctl tig hledger ledger task-list calcurse dict aspell-list
+    timedatectl localectl hostnamectl resolvectl loginctl tig hledger ledger task-list calcurse aspell-list
     write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
     """.split()
 )

@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from interlock.policy import programs
 from interlock.policy.printing import UNKNOWN
-from interlock.policy.verbs import asks_for_act
+from interlock.policy.verbs import asks_for_act, asks_for_change
 from interlock.policy.words import words
 
 _LOOKS = (
@@ -91,7 +92,7 @@ _READS: Mapping[str, frozenset[str]] = {
         "skopeo": "inspect list-tags",
         "nomad": "status version node~status job~status job~history job~inspect alloc~status alloc~logs "
         "deployment~status server~members",
-        "consul": "members info version catalog~nodes catalog~services operator~raft",
+        "consul": "members info version catalog~nodes catalog~services",
         "istioctl": "analyze version proxy-status ps describe",
         "minikube kind k9s": "status ip version get profile~list node~list addons~list service~list logs",
         "doctl linode-cli ibmcloud openstack az gcloud aliyun exo oci scw hcloud": "",
@@ -102,7 +103,7 @@ _CLOUDS = frozenset("doctl linode-cli ibmcloud openstack az gcloud aliyun exo oc
 _AWS = re.compile(
     r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|wait)(?:-[a-z0-9-]+)?$"
 )
-_WRITES = re.compile(r"-X|--method|-f$|-F$|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file")
+_WRITES = re.compile(r"-i*[XfF]|--method|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file|[a-z]+://")
 _VALUED = frozenset(
     "--prefix --cwd --dir --manifest-path --workspace --filter -n --namespace -R --repo --profile --region -p "
     "--project -g --resource-group --cluster -o --output".split()
@@ -121,6 +122,23 @@ _UNKNOWN_READS = frozenset(
 )
 _WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
+_ACTING = frozenset(
+    "install uninstall add create new init set unset enable disable start stop restart reload run exec execute "
+    "ssh scp sftp connect attach console shell interactive browse login logout use switch select apply sync serve "
+    "upgrade update rebuild build resize reboot reset resume suspend pause rotate generate invoke call submit "
+    "trigger import export encrypt decrypt sign edit write copy move rename prune clean clear cleanup fix force "
+    "flush send rest curl wget nc dd kill-session".split()
+)
+"""Words before a look, or as options beside it, that make an act of it: `compute ssh list`, `list --fix`."""
+_NOUNS = frozenset("host mail t r time watch service at".split())
+"""Names of programs that are things too."""
+_RULES = frozenset(
+    "--config --config-option --app -a --setopt --plugin --init-hook --debugger -H --host --diff-cmd".split()
+)
+"""Options by which some services are given settings or programs, or lead to another machine."""
+_RULED = frozenset(
+    "hg svn cdk dnf yum dnf4 dnf5 tdnf zypper systemctl apt apt-get apt-cache apt-mark aptitude cargo".split()
+)
 _SECRET = frozenset(
     "secret secrets token tokens password passwords credential credentials key keys env config auth login".split()
 )
@@ -144,8 +162,16 @@ def reads(name: str, args: Sequence[str]) -> bool:
         return True
     if name in ("gh", "glab", "hub") and any(_WRITES.match(arg) for arg in args):
         return False
+    if name in _RULED and any(
+        arg.partition("=")[0] in _RULES or arg[:2] in ("-H", "-c") for arg in args if arg != "-c"
+    ):
+        return False
     rest, sure = command_of(name, args)
     named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), rest))
+    if name in ("svn", "hg") and any("://" in arg for arg in args):
+        return False
+    if UNKNOWN in "".join(args) and (name in ("aws", "skopeo", "crane", "svn", "hg") or named[:1] == ["api"]):
+        return False
     if not sure or not named or UNKNOWN in "".join(named[:2]):
         return len(args) == 1 and args[0] in ("--version", "-v", "--help", "-h")
     if name == "aws":
@@ -154,7 +180,9 @@ def reads(name: str, args: Sequence[str]) -> bool:
         return len(named) > 1 and _AWS.match(named[1]) is not None and named[:2] != ["s3api", "get-object"]
     if name in _CLOUDS:
         verbs = [arg for arg in named[:5] if _WORDS.fullmatch(arg)]
-        return any(verb in _LOOKS for verb in verbs[1:4]) and not any(asks_for_act(verb) for verb in verbs)
+        look = next((at for at, verb in enumerate(verbs[:4]) if at and verb in _LOOKS), None)
+        before = frozenset(part for verb in verbs[:look] for part in (verb, *verb.split("-")))
+        return look is not None and _ACTING.isdisjoint(before) and not any(asks_for_act(verb) for verb in verbs)
     if (verbs_of := _BY_NAME.get(name)) is None:
         return False
     if name == "gh" and named[0] == "api":
@@ -178,21 +206,34 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
     if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):
         return True
     named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))[:2]
-    if not any(arg in _UNKNOWN_READS for arg in named):
+    if not any(arg in _UNKNOWN_READS for arg in named) or (named[0] not in _UNKNOWN_READS and _starts(named[0])):
         return False
     for arg in args:
         if (
             len(arg) > 80
             or not re.fullmatch(r"[\w@.,:=+/%-]*", arg)
             or "://" in arg
-            or arg.startswith(("/", "~", "..", "@"))
+            or arg.rpartition("=")[2].startswith(("/", "~", "..", "@"))
         ):
             return False
         plain = arg.lstrip("-").partition("=")[0]
         if (
             asks_for_act(plain)
+            or (arg.startswith("--") and not _ACTING.isdisjoint(words(plain)))
             or _SECRET & set(words(plain))
-            or (arg.startswith("-") and arg[:2] in ("-o", "-f", "-c", "-e", "-x"))
+            or (arg.startswith("-") and arg[:2] in ("-o", "-f", "-c", "-e", "-x", "-d", "-D", "-w"))
         ):
             return False
     return True
+
+
+def _starts(word: str) -> bool:
+    """Whether a word before a look is a verb that acts, or the name of a program that is started with it."""
+    return (
+        word in _ACTING
+        or asks_for_change(word)
+        or word in programs.SURE.keys() - _NOUNS
+        or word in programs.SHELLS
+        or word in programs.INTERPRETERS.keys() - _NOUNS
+        or word in programs.WRAPPERS.keys() - _NOUNS
+    )

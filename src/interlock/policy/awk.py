@@ -1,0 +1,38 @@
+"""What an awk program does beside printing: the programs that it runs, and the files that it writes.
+
+How its command line is read is not known here.
+"""
+
+import re
+
+_SURE = re.compile(r"system\s*\(|getline|/inet|@load|@include|@\w+\s*\(|ENVIRON", re.IGNORECASE)
+_RUNS = re.compile(
+    r"(?<!\|)\|(?!\|)\s*&?\s*(?:\"\"|[$a-z(])|\bprintf?\b[^;}\n]*>>?\s*(?:(?!\"\")[$a-z(]|\"\"\s*[\"$\w(])",
+    re.IGNORECASE,
+)
+"""What runs programs or writes to a name that is computed, where texts are empty and patterns left out."""
+_TOKEN = re.compile(r'"(?:(?s:\\.)|[^"\\\n])*"|#[^\n]*|/(?:\\.|\[\^?\]?[^\]\n]*\]|[^/\\\n\[])+/')
+_BEFORE_PATTERN = re.compile(r"(?:[~({;,!&|}\n]|^|\b(?:print|return|else|do|case))\s*\Z")
+
+
+def effects(text: str) -> tuple[bool, list[str]]:
+    """Whether a program runs others or writes to a name that it computes; and the files that it names behind a `>`."""
+    plain, targets = _bare(text)
+    return _SURE.search(text) is not None or _RUNS.search(plain) is not None, targets
+
+
+def _bare(text: str) -> tuple[str, list[str]]:
+    """A program with empty texts and without patterns and comments; and the texts behind a `>`, which it may write."""
+    out, targets, at = [], [], 0
+    while (found := _TOKEN.search(text, at)) is not None:
+        start, sign = found.start(), found.group()[0]
+        out.append(text[at:start])
+        at = found.end()
+        before = text[max(0, start - 100) : start]
+        if sign == '"':
+            out.append('""')
+            targets += [found.group()[1:-1]] if before.rstrip().endswith(">") else []
+        elif sign == "/" and not _BEFORE_PATTERN.search(before):
+            out.append("/")
+            at = start + 1
+    return "".join((*out, text[at:])), targets
