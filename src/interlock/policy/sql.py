@@ -11,7 +11,7 @@ from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.sql_acts import HEADS, acts, parsed, strays
-from interlock.policy.sql_names import reached
+from interlock.policy.sql_names import is_file, reached
 from interlock.policy.sql_tokens import Reading, readings
 
 LONGEST = 20_000
@@ -62,7 +62,8 @@ _EXECUTED = re.compile(
 """Comments that are carried out, quotes of which the text says itself how they end, orders to a client."""
 _ASIDE = ("/*", "`", "!!", "q'", "Q'", 'u&"', 'U&"', "\n.")
 _ORDERS = frozenset(
-    "! copy o out i ir include w write gexec g e edit ef ev setenv c connect cd lo_import lo_export watch s "
+    "! copy o out i ir include w write gexec gx gset g T P tee pager e edit ef ev setenv c connect cd lo_import "
+    "lo_export watch s . "
     "system".split()
 )
 """What follows a backslash, outside quotes, in an order to a client."""
@@ -131,7 +132,7 @@ def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
     if first in _BRACKETS:
         return [] if _is_bracket(capitals) else [kinds.DATABASE_UNREADABLE]
     if first in _SHOWS:
-        return [] if first != "USE" or _is_use(capitals) else [kinds.DATABASE_LEAVES]
+        return _shown(first, words, capitals)
     return _changing(first, capitals)
 
 
@@ -191,6 +192,17 @@ def _pragma(words: list[str]) -> list[Raised]:
     is_asked = len(names) in (3, 4) and names[1] == "(" and names[-1] == ")" and names[0] in _READING_PRAGMAS
     is_alone = len(names) == 1 and names[0] in _READING_PRAGMAS | _SETTINGS
     return [] if is_asked or is_alone else [kinds.DATABASE_SCHEMA]
+
+
+def _shown(first: str, words: list[str], capitals: Sequence[str]) -> list[Raised]:
+    """What a statement does that shows something, where it names a file or has another statement behind it."""
+    if first == "USE":
+        return [] if _is_use(capitals) else [kinds.DATABASE_LEAVES]
+    if first == "SHOW" or len(words) < 2:
+        return []
+    if words[1][0] in "'\"" and (first == "SUMMARIZE" or is_file(words[1])):
+        return [kinds.DATABASE_LEAVES]
+    return [kinds.DATABASE_UNREADABLE] if capitals[1] in HEADS else []
 
 
 def _is_bracket(capitals: Sequence[str]) -> bool:

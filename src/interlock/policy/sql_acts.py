@@ -44,6 +44,9 @@ _STACKED: Mapping[str, frozenset[str]] = {
     "DENY": frozenset("ALL SELECT INSERT UPDATE DELETE EXECUTE CONTROL ALTER VIEW CONNECT IMPERSONATE".split()),
     "BULK": frozenset(("INSERT",)),
     "WAITFOR": frozenset(("DELAY", "TIME")),
+    "DISABLE": frozenset(("TRIGGER",)),
+    "ENABLE": frozenset(("TRIGGER",)),
+    "SEND": frozenset(("ON",)),
     "DBCC": frozenset(), "SET": frozenset(), "DECLARE": frozenset(), "USE": frozenset(), "REVERT": frozenset(("",)),
 }  # fmt: skip
 """Statements of databases that need no `;` between two, and what follows their first word; empty: any word."""
@@ -114,6 +117,8 @@ def _act(words: Sequence[str], at: int) -> list[Raised] | None:
         return _into(before, after)
     if before == "THEN" and word in _CHANGES and "MATCHED" in words and "MERGE" in words:
         return [HEADS[word]]
+    if word == "DELETE" and after == "FROM" and before not in _OPENS and before not in ("THEN", ")"):
+        return [kinds.DATABASE_DELETE]
     if after == "(" and word in ("REPLACE", "INSERT", "TRUNCATE"):
         return []
     if word == "DO":

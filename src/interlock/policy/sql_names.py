@@ -129,6 +129,11 @@ def _is_far(words: Sequence[str], at: int) -> bool:
     return len(dots) >= 3 and dots[2] - at <= 5 and not any("information_schema" in name for name in names)
 
 
+def is_file(word: str) -> bool:
+    """Whether a quoted name is that of a file."""
+    return _FILE.search(word[1:-1]) is not None
+
+
 def _is_file(words: Sequence[str], at: int) -> bool:
     """Whether a quoted name in the place of a table is that of a file, which some databases read."""
     if at + 1 >= len(words) or words[at + 1][0] not in _QUOTES or not _FILE.search(words[at + 1][1:-1]):
