@@ -13,7 +13,7 @@ from interlock.desk.views import View, view
 from interlock.memory import erasure
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
-from interlock.store import audit, personal, personal_verdicts, seals
+from interlock.store import audit, personal, personal_notices, personal_verdicts, seals
 from interlock.store import people as store
 from interlock.store.chain import Keyring
 from interlock.store.personal import Known
@@ -82,6 +82,9 @@ async def erase(office: Office, person: Person, who: str) -> View:
     await _erase_memories(office, subject)
     for kind, ident in await office.store.read(personal_verdicts.mentions, subject):
         await office.store.write(personal_verdicts.redact, subject, kind, ident)
+    await office.store.write(personal_notices.erase_notes, subject)
+    for kind, ident in await office.store.read(personal_notices.mentions, subject):
+        await office.store.write(personal_notices.redact, subject, kind, ident)
     changed = await _redact(office, subject, person.actor, keys)
     await office.store.write(_finish, person, subject, project, office.clock.now())
     return {

@@ -43,7 +43,10 @@ ERASED = "[erased]"
 REDACTED = "ACTIVITIES_REDACTED"
 SPOKEN = frozenset({"reason", "note", "text", "words", "comment", "goal", "title", "args"})
 """What in an activity of somebody's own may be in their own words."""
-JUDGED = ("COORDINATOR_DECISION", "APPROVAL_ANSWERED", "APPROVAL_RELEASED", "CHECKS_RUN", "CHECK_WAIVED")
+JUDGED = (
+    "COORDINATOR_DECISION", "APPROVAL_ANSWERED", "APPROVAL_RELEASED", "CHECKS_RUN", "CHECK_WAIVED", "TASK_TRANSITION",
+    "CHANNEL_CREATED", "CHANNEL_JOINED", "CHANNEL_LEFT",
+)  # fmt: skip
 """Activities with words of models, of programs and of others that may name anybody."""
 MISSIONS, TASKS, RUNS, SCHEDULES = table(Mission), table(Task), table(Run), table(Schedule)
 ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
