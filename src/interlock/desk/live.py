@@ -99,7 +99,7 @@ class Live:
         if self.is_closed:
             raise Stopping
         if self._task is None or self._task.done():
-            self._follower = Follower(self.runtime.store, self._deliver)
+            self._follower = Follower(self.runtime.store, self._hand_on)
             self._waiting += 1
             self._task = asyncio.create_task(self._run(self._follower), name="live")
         else:
@@ -180,6 +180,11 @@ class Live:
         told, self._told = self._told, []
         for event in told:
             self._deliver(event)
+
+    def _hand_on(self, event: Event) -> None:
+        """A row of the feed; what was told before it was read comes first."""
+        self._spread()
+        self._deliver(event)
 
     def _deliver(self, event: Event) -> None:
         told = Told(event)
