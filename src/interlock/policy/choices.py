@@ -25,6 +25,10 @@ _REQUESTS = frozenset("request requests make makes send sends".split())
 _HTTP = _REQUESTS | frozenset("http https api rest call url raw web client tool method endpoint".split())
 _WORD = re.compile(r"[A-Za-z]+")
 _SOFT = frozenset({"changes what is stored", "runs something", "controls a device"})
+_ACT_IN_ADDRESS = re.compile(
+    r"[/?&=](?:delete|remove|destroy|erase|purge|drop|send|pay|transfer|withdraw|revoke|shutdown|reboot)(?=[/?&=#_.-]|\Z)|[?&]_?method=",
+    re.IGNORECASE,
+)
 _MOST, _LONGEST = 256, 60
 
 
@@ -41,7 +45,14 @@ def chooses(args: Any) -> tuple[tuple[str, str], ...]:
     if type(args) is not dict:
         return ()
     found = [(key, args[key]) for key in KEYS.intersection(args) if type(args[key]) is str]
-    return tuple(sorted(found)) if all(len(value) <= _LONGEST for _, value in found) else ()
+    if any(len(value) > _LONGEST for _, value in found) or (found and any(map(_leads_to_act, args.values()))):
+        return ()
+    return tuple(sorted(found))
+
+
+def _leads_to_act(value: Any) -> bool:
+    """Whether an address has an act in it that happens however it is asked for: `…/users/1/delete`, `_method=PUT`."""
+    return type(value) is str and "/" in value[:2_000] and _ACT_IN_ADDRESS.search(value[:2_000]) is not None
 
 
 def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, str], ...]) -> Chosen | None:

@@ -190,7 +190,8 @@ def _ends(words: Sequence[str], read_at: int) -> Name | None:
     if not v.SHOWS.isdisjoint(set(words[:-1]) - v.SHOWN) or _is_object(words, at) or last in v.NOUNLIKE | v.NOUNS:
         return None
     if last in ACTS and at > read_at + 1 and _act(words, at) is not None:
-        return Name(Says.ACTS if v.SHOWN.isdisjoint(words[:2]) else Says.UNCLEAR, ACTS[last], last)
+        sure = v.SHOWN.isdisjoint(words[:2]) or words[at - 1] in _JOINS
+        return Name(Says.ACTS if sure else Says.UNCLEAR, ACTS[last], last)
     return Name(Says.UNCLEAR, MAY_ACT[last], last) if last in _LAST and at > read_at + 1 else None
 
 

@@ -26,6 +26,8 @@ from interlock.policy.spelling import fold, plain
 
 _LONGEST = 20_000
 _SENTENCE = re.compile(r"[.!?:]+(?=\s|$|[A-Z]|[^\x00-\x7f])|[;\n•|。；！]+|\s(?:[-–—*]+|->|→)\s|\s\d+[.)]\s")
+_ITEM = re.compile(r"\n\s*[-–*•]\s+(?=(?:\w+[ \t]+){1,3}\w+[ \t]*(?:\n|\Z))")
+"""What opens a short line of a list, as of the things that a tool does."""
 _SHORT = re.compile(r"\b(?:e\.g\.|i\.e\.|etc\.)", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<=[a-z(,] )\"[^\"]{1,80}\"|(?<=\()\"[^\"]{1,80}\"")
 _IDENTIFIER = re.compile(r"\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Za-z]\w*[a-z0-9][A-Z]\w*\b|`[^`]*`")
@@ -115,7 +117,9 @@ def read_prose(text: str) -> Prose:
 def _sentences(text: str) -> Iterator[list[str]]:
     """The words of each sentence; names of other tools and quoted ones are taken for one word that says nothing."""
     for sentence in _SENTENCE.split(
-        _QUOTED.sub(" identifier ", _SHORT.sub(", ", _HEADING.sub(". Description. ", fold(text))))
+        _QUOTED.sub(
+            " identifier ", _SHORT.sub(", ", _HEADING.sub(". Description. ", _ITEM.sub("\n also ", fold(text))))
+        )
     ):
         whole = _IDENTIFIER.sub(
             lambda found: "identifier" if found.start() else found.group().replace("_", " "), sentence
@@ -198,7 +202,11 @@ def _is_advice(tokens: Sequence[str]) -> bool:
         return False
     if "you" in tokens[:lead]:
         return True
-    return _HELPS.isdisjoint(tokens[:lead]) and any(tokens[lead] in table for table in (ACTS, MAY_ACT, GERUNDS))
+    return (
+        "optionally" not in tokens[:lead]
+        and _HELPS.isdisjoint(tokens[:lead])
+        and any(tokens[lead] in table for table in (ACTS, MAY_ACT, GERUNDS))
+    )
 
 
 def _makes(tokens: Sequence[str], lead: int) -> bool:

@@ -67,6 +67,8 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     last = follows[end - 1] if end else ""
     if word in ("request", "requests") and last not in v.ABOUT and not o.REQUESTED.isdisjoint(follows[:end]):
         return "books", f"{word} {last}"
+    if word in ("request", "requests") and follows[:1] == ["that"]:
+        return "books", word
     if word in _MAKES and _CALLS.isdisjoint(follows[:end]) and (made := _MADE_OF.get(last)):
         return made, word
     if word in ("return", "returns"):

@@ -31,6 +31,8 @@ _PROSE = frozenset(
 _CODE = re.compile(r"^\s*(?:def|class|import|from|for|while|if|return|print|assert)\b.*[:)\w]\s*$", re.MULTILINE)
 """Lines that only code has; whether it is some is for its parser to say."""
 LONGEST_CODE = 40_000
+_COMPUTING = frozenset("math numpy itertools functools operator torch jax.numpy sympy".split())
+"""Libraries of which `prod` is a product."""
 _KEY_WORDS = frozenset("is use in on to for target env environment stage tier prod production".split())
 
 
@@ -64,17 +66,36 @@ def _said_by_code(text: str) -> tuple[str, ...] | None:
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    """Texts, what is imported, and names that the code itself has not made, as others call their systems."""
+    nodes = list(ast.walk(tree))
+    made = {"prod"} & {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    made |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    made |= {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+    made |= {a.asname or a.name for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+    computed = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_product(node.func)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+        elif isinstance(node, ast.ImportFrom) and node.module in _COMPUTING:
+            continue
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and _is_target_key(node.arg or ""):
+        elif isinstance(node, ast.Name) and node.id not in made:
+            yield node.id
+        elif isinstance(node, ast.Attribute) and id(node) not in computed and node.attr not in made:
+            yield node.attr
+        elif (isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and _is_target_key(node.arg or "")) or (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Name)
+            and any(isinstance(each, ast.Name) and set(words(each.id)) & _KEY_WORDS for each in node.targets)
+        ):
             yield node.value.id
-        elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
-            named = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
-            if any(isinstance(each, ast.Name) and set(words(each.id)) & _KEY_WORDS for each in node.targets):
-                yield named
+
+
+def _is_product(called: ast.expr) -> bool:
+    """Whether a function multiplies: `np.prod(x)`."""
+    return isinstance(called, ast.Attribute) and called.attr == "prod"
 
 
 @lru_cache(maxsize=4096)
@@ -101,7 +122,7 @@ def _token_names(token: str, prose: bool) -> bool:
     if (page := _PAGE.match(token)) is not None:
         steps = re.split(r"[/?&=#;]", page["rest"].lower())
         return bool(_SURE.intersection(words(page["host"]))) or bool(_SURE.intersection(steps))
-    if _DOCUMENT.search(token):
+    if _DOCUMENT.search(token) and ":" not in token and "@" not in token:
         return False
     found = dict.fromkeys((*words(token), *words(token.lower())))
     if not _SURE.intersection(found):

@@ -52,6 +52,8 @@ def test_what_is_chosen_to_be_read_is_not_held(tool: str, args: dict[str, Any], 
     [
         ("manage_badges", {"action": "delete", "id": 3}, "Manages badges", BADGES),
         ("manage_badges", {}, "Manages badges", BADGES),
+        ("http_request", {"method": "GET", "url": "https://a.example/x?_method=PUT"}, "Makes an HTTP request", CALLS),
+        ("http_request", {"method": "GET", "url": "https://a.example/b/1/delete"}, "Makes an HTTP request", CALLS),
         ("manage_badges", {"action": "list "}, "Manages badges", BADGES),
         ("manage_badges", {"action": ["list"]}, "Manages badges", BADGES),
         ("manage_badges", {"action": "lost"}, "Manages badges", BADGES),

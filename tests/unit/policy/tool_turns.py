@@ -75,6 +75,8 @@ freeze_account | -
 resolve_dispute | Resolves the dispute
 access_group | Request access to a group
 get_tally | Gets the tally. To delete it, use this tool.
+get_lift | Gets the state of a lift. Optionally reboot it.
+rename_guide | Requests that the server ship the crate
 """
 
 READS = """
