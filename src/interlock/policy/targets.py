@@ -85,12 +85,15 @@ def _texts(tree: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute) and id(node) not in computed and node.attr not in made:
             yield node.attr
-        elif (isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and _is_target_key(node.arg or "")) or (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Name)
-            and any(isinstance(each, ast.Name) and set(words(each.id)) & _KEY_WORDS for each in node.targets)
-        ):
+        elif isinstance(node, (ast.keyword, ast.Assign)) and isinstance(node.value, ast.Name) and _is_told(node):
             yield node.value.id
+
+
+def _is_told(node: ast.keyword | ast.Assign) -> bool:
+    """Whether what something is given to says that it is a system to work on."""
+    if isinstance(node, ast.keyword):
+        return _is_target_key(node.arg or "")
+    return any(isinstance(each, ast.Name) and set(words(each.id)) & _KEY_WORDS for each in node.targets)
 
 
 def _is_product(called: ast.expr) -> bool:
