@@ -222,9 +222,8 @@ def _clock(settings: Settings) -> Iterator[Finding]:
     if now < EARLIEST:
         yield Finding("clock", "error", f"it says {now:%Y-%m-%d %H:%M} UTC: set it, or leases and budgets go wrong")
     else:
-        yield Finding(
-            "clock", "ok", f"{now:%Y-%m-%d %H:%M} UTC; a day of money begins at midnight in {settings.timezone}"
-        )
+        zone = f"in {settings.timezone}, of an older project in the zone that it began with"
+        yield Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M} UTC; a day of money begins at midnight {zone}")
 
 
 def _executing(settings: Settings) -> Iterator[Finding]:

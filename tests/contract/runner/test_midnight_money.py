@@ -10,7 +10,7 @@ from interlock.core.errors import UsageError
 from interlock.desk import money
 from interlock.llm.messages import ModelRequest, Usage
 from interlock.oversight import waiting
-from interlock.store import audit, ledger, limits, tasks
+from interlock.store import audit, ledger, limits, squad, tasks
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
 
@@ -148,3 +148,10 @@ async def test_limits_of_days_that_are_over_are_not_changed(store: CountingStore
             await change(stage.runtime, stage.ada, NEW_YEAR, 5)
     assert (await money.raise_budget(stage.runtime, stage.ada, "default", 5))["limit_usd"] == 55
     assert (await money.set_budget(stage.runtime, stage.ada, "default", 60))["id"] == NEXT
+
+
+async def test_project_keeps_the_time_zone_that_it_began_with(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel("done"))
+    stage.clock.advance(20 * 3_600 - stage.clock.now().hour * 3_600)
+    await store.write(squad.ensure_project, "default", "Asia/Tokyo", stage.clock.now())
+    assert (await money.raise_budget(stage.runtime, stage.ada, "default", 5))["id"] == NEW_YEAR
