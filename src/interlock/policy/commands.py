@@ -119,8 +119,6 @@ def _command(command: Command, report: "Script", depth: int) -> None:
         report.add(kinds.READS_SECRETS)
     if command.decodes or "@P" in command.reads or ("IFS" in command.reads and words):
         report.add(kinds.HIDDEN)
-    if words and words[0] in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in words[1:]):
-        report.add(kinds.HIDDEN)
     if words and words[0] != "for":
         if command.in_function is not None and fold(words[0]) == command.in_function:
             report.add(by(kinds.DESTROYS, "a function that calls itself"))
@@ -251,6 +249,8 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
 def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     args = words[1:]
     report.add(*options.judge(name, args))
+    if name in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in args):
+        report.add(kinds.HIDDEN)
     if report.written and recipes.concerns(name):
         recipes.judge(name, report)
     if (special := particular.SPECIAL.get(name)) is not None:

@@ -155,7 +155,11 @@ def _loses(command: str, rest: Sequence[str]) -> bool:
         return bool(rest) and rest[0] in ("expire", "delete")
     if command in ("checkout", "restore", "switch"):
         everything = "." in rest or "*" in rest or ":/" in rest
-        staged = command == "restore" and ("--staged" in options or "S" in short) and "--worktree" not in options
+        staged = (
+            command == "restore"
+            and ("--staged" in options or "S" in short)
+            and not ("--worktree" in options or "W" in short)
+        )
         named = [arg for arg in rest if not arg.startswith("-")]
         files = (
             command == "checkout" and ("--" in rest or any(_FILE.fullmatch(arg) for arg in named))

@@ -124,7 +124,7 @@ _WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
 _ACTING = frozenset(
     "install uninstall add create new init set unset enable disable start stop restart reload run exec execute "
-    "ssh scp sftp connect attach console shell interactive browse login logout use switch select apply sync serve "
+    "ssh scp cp mv rsync sftp connect attach console shell interactive browse login logout use switch select apply sync serve "
     "upgrade update rebuild build resize reboot reset resume suspend pause rotate generate invoke call submit "
     "trigger import export encrypt decrypt sign edit write copy move rename prune clean clear cleanup fix force "
     "flush send rest curl wget nc dd kill-session".split()
@@ -160,7 +160,7 @@ def reads(name: str, args: Sequence[str]) -> bool:
     """Whether a service's command line only reads from it."""
     if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
         return True
-    if name in ("gh", "glab", "hub") and any(_WRITES.match(arg) for arg in args):
+    if name in ("gh", "glab", "hub") and any(_WRITES.match(arg) or "override" in arg.lower() for arg in args):
         return False
     if name in _RULED and any(
         arg.partition("=")[0] in _RULES or arg[:2] in ("-H", "-c") for arg in args if arg != "-c"
@@ -201,6 +201,8 @@ def knows(name: str) -> bool:
 
 def asks_unknown(name: str, args: Sequence[str]) -> bool:
     """Whether a program that nobody knows is plainly asked to tell something: `x list`, `x --version`."""
+    if knows(name):
+        return reads(name, args)
     if not _PLAIN_NAME.fullmatch(name) or len(args) > 8 or asks_for_act(name):
         return False
     if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):
