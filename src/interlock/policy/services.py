@@ -124,7 +124,8 @@ _WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
 _ACTING = frozenset(
     "install uninstall add create new init set unset enable disable start stop restart reload run exec execute "
-    "ssh scp cp mv rsync sftp connect attach console shell interactive browse login logout use switch select apply sync serve "
+    "ssh scp cp "
+    "mv rsync sftp connect attach console shell interactive browse login logout use switch select apply sync serve "
     "upgrade update rebuild build resize reboot reset resume suspend pause rotate generate invoke call submit "
     "trigger import export encrypt decrypt sign edit write copy move rename prune clean clear cleanup fix force "
     "flush send rest curl wget nc dd kill-session".split()
