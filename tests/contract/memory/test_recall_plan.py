@@ -12,6 +12,8 @@ from interlock.store.engine import driver_for
 OWN = 20_000
 ASKED = "one two three four five six seven eight"
 FILL = (
+    "TRUNCATE memory_words",
+    "DELETE FROM pg_statistic WHERE starelid = 'memory_words'::regclass",
     "SET session_replication_role = replica",
     f"INSERT INTO memory_words SELECT 'p', 'coder', 'word' || n % 500, 'mem_' || n, 1 FROM generate_series(1, {OWN}) n",
     (
