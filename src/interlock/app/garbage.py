@@ -8,7 +8,7 @@ import gc
 from collections.abc import Callable
 from time import monotonic
 
-LOOKS = (3_000, 2, 1_000_000)
+LOOKS = (1_500, 1, 1_000_000)
 """After so many new things those are looked at, after so many such looks the survivors of them; everything never."""
 IDLE_S, EVERY_S = 10.0, 60.0
 

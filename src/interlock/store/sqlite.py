@@ -30,7 +30,7 @@ UNITS_A_LOG, BYTES_A_LOG = 1024, 32 << 20
 """After so many, the log is copied into the file; pages that are written again and again, once."""
 UNITS_A_LOOK = 64
 """Between looks how long the log has become."""
-SHARE_S = 0.01
+SHARE_S = 0.005
 """How long units of a group are begun while the event loop waits; the rest is the next group."""
 QUICK_S = 0.02
 """A disk that takes longer for a commit is waited for by a thread."""

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-ROUND_S = 0.015
+ROUND_S = 0.005
 """Of a round of the loop; the rest of one is for commits, connections and whatever else is ready."""
 FIRST_STEP_S, WEIGHT = 0.0005, 0.05
 """What a step of a run is taken to cost at first, and how much each one that follows counts."""
