@@ -56,6 +56,29 @@ async def test_what_was_written_is_read(store: Store) -> None:
         assert len(await store.read(keys)) == i + 1
 
 
+async def test_who_writes_alone_is_written_at_once_and_lets_others_have_their_turn(store: Store) -> None:
+    async def alone() -> None:
+        for i in range(300):
+            if i % 10 == 9:
+                with pytest.raises(Conflict):
+                    await store.write(put, f"a{i:03}", fails=True)
+            else:
+                assert await store.write(put, f"a{i:03}") == f"a{i:03}"
+
+    async def other() -> int:
+        await asyncio.sleep(0)
+        await store.write(put, "other")
+        return sum(key.startswith("a") for key in await store.read(keys))
+
+    for i in range(20):
+        await store.write(put, f"b{i:02}")
+    task = asyncio.create_task(alone())
+    assert await other() < 100
+    await task
+    good = [f"a{i:03}" for i in range(300) if i % 10 != 9]
+    assert await store.read(keys) == [*good, *(f"b{i:02}" for i in range(20)), "other"]
+
+
 async def test_unit_sees_what_units_before_it_wrote(store: Store) -> None:
     def put_and_count(tx: Tx, key: str) -> int:
         put(tx, key)
