@@ -102,6 +102,16 @@ def load_policy_of(settings: Settings) -> Policy:
     return policy
 
 
+def emptiness(path: Path | None, policy: Policy) -> list[lint.Remark]:
+    """What is to be told of a policy file that says nothing: a start takes the built-in policy then, a process that
+    runs keeps the one it has. Nothing of any other.
+    """
+    if path is None or policy is not Policy.builtin():
+        return []
+    problem = "is empty: write `version: 1` where the built-in policy is meant"
+    return [lint.Remark(f"{shown(path)}:1", "empty", "", problem)]
+
+
 def refuse_workspace(settings: Settings, *paths: Path | None) -> None:
     """Sees that no file or folder of configuration, nor what it links to, lies where agents write.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interlock.agents.context import Runtime
-from interlock.app.parts import load_policy_of, read, shown
+from interlock.app.parts import emptiness, load_policy_of, read, shown
 from interlock.core.complaint import Complaint
 from interlock.core.errors import ConfigError
 from interlock.core.values import SYSTEM, digest
@@ -93,9 +93,8 @@ class PolicyWatch:
             return list(error.faults)
         if new.version_hash == before:
             return []
-        if new is Policy.builtin():
-            path = self._settings.policy
-            return [f"{path and shown(path)}:1: is empty: write `version: 1` where the built-in policy is meant"]
+        if empty := emptiness(self._settings.policy, new):
+            return [str(each) for each in empty]
         in_force.policy = new
         self._change = (self._change[0] if self._change else before, new.version_hash)
         _log.warning("the policy has changed: %s is in force instead of %s", new.version_hash[:12], before[:12])

@@ -89,11 +89,13 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 
 def _policy(settings: Settings) -> Iterator[Finding]:
     try:
-        parts.load_policy(settings.policy)
+        empty = parts.emptiness(settings.policy, parts.load_policy_of(settings))
     except ConfigError as error:
         yield from (Finding("policy", "error", fault) for fault in error.faults)
     else:
-        yield Finding("policy", "ok", str(settings.policy or "the built-in one"))
+        yield Finding(
+            "policy", "warning" if empty else "ok", str(empty[0] if empty else settings.policy or "the built-in one")
+        )
 
 
 def _personas(settings: Settings) -> Iterator[Finding]:

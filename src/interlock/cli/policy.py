@@ -51,7 +51,7 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     """Tell every fault of the policy file with its line, and which rules do nothing; and run its tests.
 
     Exit code 2: the file cannot be used, or a test of it fails. 1: it can, and some of its rules can never match, are
-    shadowed by others, or change nothing.
+    shadowed by others, or change nothing, or it is empty.
     """
     from interlock.app import parts
     from interlock.cli import screen
@@ -64,13 +64,14 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     personas = parts.load_all_personas(settings).personas
     found: Policy | None = None
     try:
+        parts.refuse_workspace(settings, settings.policy if file is None else None)
         found = parts.load_policy(path, known_tools=known, known_personas=frozenset(personas))
         trust = {name: str(each.trust) for name, each in personas.items()}
         faults = [str(failure) for failure in run_tests(found, trust)]
         faults += [str(each) for each in lint.without_voters(found, len(settings.consensus.models))]
     except ConfigError as error:
         faults = list(error.faults)
-    remarks = lint.remarks(found, parts.declared_risks(), known) if found else []
+    remarks = [*parts.emptiness(path, found), *lint.remarks(found, parts.declared_risks(), known)] if found else []
     notes = [*found.notes, *map(str, _unanswerable(found))] if found else []
     if as_json:
         screen.data(_checked(path, found, faults, remarks, notes))
@@ -84,7 +85,7 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     if found is None or path is None:
         return screen.line("there is no policy file: the built-in policy holds")
     if remarks:
-        count = f"{len(remarks)} remark{'' if len(remarks) == 1 else 's'}"
+        count = "remark" if len(remarks) == 1 else f"{len(remarks)} remarks"
         raise InterlockError(f"`{parts.shown(path)}` can be used, but see the {count} above")
     counts = f"{len(found.rules)} rules, {len(found.denials)} denials, {len(found.cases)} tests"
     return screen.line(f"{path} is fine: {counts}")

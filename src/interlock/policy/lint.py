@@ -22,6 +22,7 @@ KINDS: Mapping[str, str] = {
     "always": "its condition is always true",
     "too-many": "it and those after it were not compared with all others: there are too many of the same tools",
     "consensus": "it asks models to agree, and the settings do not name three (a fault)",
+    "empty": "the file has none: a start takes the built-in policy, and what runs keeps the policy it has",
     "people": "it asks for more people than there are who may answer (told, and no fault)",
 }
 """What can be wrong with a rule of a file that can be read."""

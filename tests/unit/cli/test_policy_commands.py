@@ -65,6 +65,29 @@ def test_a_file_without_faults_is_fine(cli: Cli) -> None:
     assert "is fine: 1 rules, 0 denials, 1 tests" in done.out
 
 
+@pytest.mark.parametrize("text", ["", "# rules to come\n"])
+def test_an_empty_file_is_remarked_on_as_what_runs_does_not_take_it_over(cli: Cli, text: str) -> None:
+    Path("policy.yaml").write_text(text)
+    done = cli("check")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "policy.yaml:1: is empty: write `version: 1` where the built-in policy is meant",
+        "interlock: `policy.yaml` can be used, but see the remark above",
+    ]
+    (remark,) = json.loads(cli("check", "--json").out)["remarks"]
+    assert (remark["kind"], remark["line"]) == ("empty", 1)
+
+
+def test_a_policy_in_a_workspace_is_refused_as_a_start_refuses_it(cli: Cli) -> None:
+    inside = Path(".interlock/workspaces/a")
+    inside.mkdir(parents=True)
+    (inside / "rules.yaml").write_text(RULES)
+    Path("policy.yaml").symlink_to(inside / "rules.yaml")
+    done = cli("check")
+    assert (done.code, done.out) == (2, "")
+    assert "is in a workspace" in done.err
+
+
 def test_all_faults_are_told_with_their_lines(cli: Cli) -> None:
     Path("p.yaml").write_text(
         "version: 1\nlimits: {count: many}\nrules:\n  - {id: a, risk: PINK, tools: [git_op]}\nproduction: [x]\n"
