@@ -69,6 +69,9 @@ def enrich(home: Path) -> None:
             _chats(db, now)
         if "schedules" in tables:
             _fleet(db, now)
+        if "memories" in tables:
+            _assured(db, now)
+            _minded(db, now)
 
 
 def _chats(db: sqlite3.Connection, now: str) -> None:
@@ -102,6 +105,36 @@ def _fleet(db: sqlite3.Connection, now: str) -> None:
         "UPDATE runs SET status = 'failed', stop_reason = 'dead_letter', error = 'its workers died', crashes = 3"
         " WHERE id = (SELECT min(id) FROM runs WHERE status = 'completed' AND kind = 'task')"
     )
+
+
+def _assured(db: sqlite3.Connection, now: str) -> None:
+    for table, row in (
+        ("grants", ["gra_1", "default", "send_email", "d1", "task", "storyteller", "tsk_1", None, 0, "often", "apr_1",
+                    "per_1", 2, now, now, None, None, None]),
+        ("known_tools", ["default", "send_email", "d1", "known", "{}", None, now]),
+        ("votes", ["vot_1", "approval:apr_1", 0, MODEL, None, None, "", 0, now, None]),
+        ("incidents", ["inc_1", "LOOP", "default", None, None, None, None, "a test", "{}", now]),
+    ):  # fmt: skip
+        db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _minded(db: sqlite3.Connection, now: str) -> None:
+    (person,) = db.execute("SELECT min(id) FROM people").fetchone()
+    for table, row in (
+        ("channels", ["chn_1", "default", "room", "general", "general", "", "per_1", now, None, 1]),
+        ("channel_members", ["chn_1", "agent", "research", now]),
+        ("chat_messages", ["msg_1", 1, "chn_1", None, "person", "per_1", "Which store?", None, 0, "[]", "k1", now,
+                           None]),
+        ("chat_reactions", ["msg_1", "person", "per_1", ":+1:", now]),
+        ("memories", ["mem_1", "default", "research", "persona:research", None, "fact", "Stores cost money", 3, 0.5,
+                      0.1, "d1", "[]", None, 1, 0, now, now, now, None]),
+        ("memory_words", ["default", "persona:research", "stores", "mem_1", 1]),
+        ("memory_versions", ["mem_1", 1, "{}", "agent", "research", "a test", now]),
+        ("memory_blocks", ["blk_1", "default", "notes", "Be short", 1, "[]", now, now]),
+        ("block_holders", ["blk_1", "research", "default", "notes", 1]),
+        ("api_tokens", ["tok_1", person, "ci", "d1", "viewer", None, now, None, None, None]),
+    ):  # fmt: skip
+        db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
 
 if __name__ == "__main__":
