@@ -33,6 +33,27 @@ def test_project_has_limits_of_its_own_where_they_are_set(tmp_path: Path) -> Non
     assert (settings.day_usd("default"), settings.mission_usd("default")) == (50, 3)
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("times: {approval_reminder_s: 1e-9}", "`times.approval_reminder_s`: expected 0.1 to 31,536,000 seconds"),
+        ("times: {loop_sweep_s: 0.01}", "`times.loop_sweep_s`: expected 0.1 to 31,536,000 seconds"),
+        ("times: {learner_s: 1e12}", "`times.learner_s`: expected 0.1 to 31,536,000 seconds"),
+        ("times: {model_call_s: 1e-9}", "`times.model_call_s`: expected 0.001 to 3,153,600,000 seconds"),
+        ("retry: {cap_s: 0}", "`retry.cap_s`: expected 0.001 to 3,153,600,000 seconds"),
+        ("approval_expires_s: 1e300", "`approval_expires_s`: expected 0.001 to 3,153,600,000 seconds"),
+    ],
+)
+def test_times_are_such_as_can_be_kept(tmp_path: Path, line: str, problem: str) -> None:
+    assert faults(tmp_path, f"{line}\n") == [f"interlock.yaml:1: {problem}"]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "1e-9"])
+def test_times_of_the_environment_are_held_to_the_same(tmp_path: Path, value: str) -> None:
+    (fault,) = faults(tmp_path, env={"INTERLOCK_TIMES__STUCK_S": value})
+    assert fault == "INTERLOCK_TIMES__STUCK_S: `times.stuck_s`: expected 0.1 to 31,536,000 seconds"
+
+
 def test_policy_and_personas_of_the_working_directory_are_found(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text("version: 1\n")
     (tmp_path / "personas").mkdir()

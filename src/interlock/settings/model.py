@@ -16,6 +16,7 @@ from interlock.settings.values import (
     DatabaseUrl,
     Days,
     HeaderName,
+    Interval,
     ModelName,
     Port,
     ProjectName,
@@ -263,20 +264,20 @@ class Times(Part):
     Source: numbers, "Time" and "Other defaults".
     """
 
-    heartbeat_s: Seconds = 30.0
-    stuck_s: Seconds = 60.0
+    heartbeat_s: Interval = 30.0
+    stuck_s: Interval = 60.0
     """Without a beat: an alert."""
-    graceful_stop_s: Seconds = 90.0
+    graceful_stop_s: Interval = 90.0
     drain_s: Seconds = 20.0
     """How long runs may take to end their step when their process is told to stop."""
-    reassign_s: Seconds = 120.0
+    reassign_s: Interval = 120.0
     """Without a beat: forced stop, and another agent takes over."""
-    leader_takeover_s: Seconds = 45.0
+    leader_takeover_s: Interval = 45.0
     """Without a sign of the leader: another process leads."""
-    loop_sweep_s: Seconds = 900.0
-    approval_reminder_s: Seconds = 1800.0
-    learner_s: Seconds = 3600.0
-    blocked_escalation_s: Seconds = 3600.0
+    loop_sweep_s: Interval = 900.0
+    approval_reminder_s: Interval = 1800.0
+    learner_s: Interval = 3600.0
+    blocked_escalation_s: Interval = 3600.0
     model_call_s: Seconds = 300.0
     task_run_s: Seconds = 1800.0
     chat_run_s: Seconds = 300.0

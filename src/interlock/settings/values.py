@@ -1,6 +1,7 @@
 """The types of settings: numbers, URLs, names and zones, each with what is told where one is wrong; no setting."""
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -20,6 +21,15 @@ def _no_bool(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("expected a number")
     return value
+
+
+def _seconds(least: float, most: int) -> Callable[[float], float]:
+    def checked(value: float) -> float:
+        if not least <= value <= most:
+            raise ValueError(f"expected {least:g} to {most:,} seconds")
+        return value
+
+    return checked
 
 
 def _http(value: str) -> str:
@@ -95,7 +105,10 @@ def _zone(value: str) -> str:
 
 
 Amount = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
-Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_seconds(0.001, 3_153_600_000))]
+"""Up to a hundred years: what is that far ahead is still a date."""
+Interval = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_seconds(0.1, 31_536_000))]
+"""Between two looks at the same thing, which cost something each; up to a year."""
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
 Tokens = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=100_000_000)]
 Url = Annotated[str, AfterValidator(_http)]
