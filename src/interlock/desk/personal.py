@@ -13,10 +13,11 @@ from interlock.desk.views import View, view
 from interlock.memory import erasure
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
-from interlock.store import audit, personal, personal_notices, personal_verdicts, seals
+from interlock.store import audit, personal, personal_echoes, personal_notices, personal_verdicts, seals
 from interlock.store import people as store
 from interlock.store.chain import Keyring
 from interlock.store.personal import Known
+from interlock.store.personal_echoes import Echoes
 from interlock.store.tx import Tx
 
 PAGE = 50
@@ -78,14 +79,18 @@ async def erase(office: Office, person: Person, who: str) -> View:
         raise AuditKeyError("the audit log is sealed and its key is not here: erase where it is, or set it")
     subject = await office.store.write(_begin, person, who, project, office.clock.now())
     erased, still_open = await _erase_chats(office, subject)
-    await office.store.write(personal.erase_words, subject)
     await _erase_memories(office, subject)
+    echoes = await office.store.read(personal_echoes.gathered, subject)
+    for found in await office.store.read(personal_echoes.mentions, echoes):
+        await office.store.write(personal_echoes.redact, echoes, *found)
+    await office.store.write(personal_echoes.forget, echoes)
     for kind, ident in await office.store.read(personal_verdicts.mentions, subject):
         await office.store.write(personal_verdicts.redact, subject, kind, ident)
     await office.store.write(personal_notices.erase_notes, subject)
     for kind, ident in await office.store.read(personal_notices.mentions, subject):
         await office.store.write(personal_notices.redact, subject, kind, ident)
-    changed = await _redact(office, subject, person.actor, keys)
+    changed = await _redact(office, subject, person.actor, keys, echoes)
+    await office.store.write(personal.erase_words, subject)
     await office.store.write(_finish, person, subject, project, office.clock.now())
     return {
         "id": subject.id, "name": subject.pseudonym, "chats": erased, "open_chats": still_open, "activities": changed,
@@ -124,13 +129,20 @@ async def _erase_memories(office: Office, subject: Known) -> None:
         await office.store.write(erasure.redact, subject, ids[at : at + PAGE])
 
 
-async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring) -> int:
-    changed, after = 0, 0
-    while ids := await office.store.read(personal.about, subject, after, PAGE):
-        changed += await office.store.write(
-            personal.redact, subject, ids, by, office.settings.project, office.clock.now(), keys
-        )
-        after = ids[-1]
+async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring, echoes: Echoes) -> int:
+    """Their own activities come last: what they said there is looked for in the others."""
+
+    async def bite(ids: list[int], *, own: bool) -> int:
+        project, now = office.settings.project, office.clock.now()
+        return await office.store.write(personal.redact, subject, ids, by, project, now, keys, echoes.clean, own=own)
+
+    logged = await office.store.read(personal_echoes.logged, echoes)
+    changed = sum([await bite(logged[at : at + PAGE], own=False) for at in range(0, len(logged), PAGE)])
+    for own in (False, True):
+        after = 0
+        while ids := await office.store.read(personal.about, subject, after, PAGE):
+            changed += await bite(ids, own=own)
+            after = ids[-1]
     return changed
 
 

@@ -5,7 +5,7 @@ Who may do that is the desk's to judge. What somebody decided stays, under an id
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -39,6 +39,8 @@ from interlock.store.schema import (
 )
 from interlock.store.tx import Tx
 
+Clean = Callable[[Any, str | None, str | None], Any]
+"""What is left of a value of a mission and a run."""
 ERASED = "[erased]"
 REDACTED = "ACTIVITIES_REDACTED"
 SPOKEN = frozenset({"reason", "note", "text", "words", "comment", "goal", "title", "args"})
@@ -259,19 +261,20 @@ def about(tx: Tx, known: Known, after: int, most: int) -> list[int]:
 
 
 def redact(
-    tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str, now: datetime, keys: Keyring | None = None
-) -> int:
-    """Takes a person out of activities, and notes in one of its own which were changed, with their digests before and
-    after; returns how many were.
+    tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str, now: datetime, keys: Keyring | None,
+    echoes: Clean, *, own: bool
+) -> int:  # fmt: skip
+    """Takes a person out of activities, their own or others', and notes in one of its own which were changed, with
+    their digests before and after; returns how many were. `echoes` leaves none of their words.
 
     Where the audit log is sealed, a link vouches for those that were as they had been sealed.
     """
     before, after = [], []
     for ident in ids:
         row = tx.one(_THESE, {"activity": ident})
-        if row is None:
+        if row is None or (row.actor_id == known.id) is not own:
             continue
-        data = _without(known, row.data, is_own=row.actor_id == known.id)
+        data = _without(known, echoes(row.data, row.mission_id, row.run_id), is_own=own)
         if data != row.data:
             tx.run(_REWRITE, {"activity": ident, "what": data})
             before.append(row)
