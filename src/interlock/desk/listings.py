@@ -3,9 +3,9 @@
 from typing import Any
 
 from interlock.core.errors import UsageError
-from interlock.desk import emergency
+from interlock.desk import emergency, sight
 from interlock.desk.finding import find
-from interlock.desk.office import Office
+from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals as approval_store
@@ -17,6 +17,9 @@ from interlock.store.tx import Tx
 DEAD = dead_letters.STOP_REASON
 RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled", DEAD)
 """Dead letters are failed runs that a person can have tried again."""
+
+FOR_ALL = ("mission", "task", "think", "learn")
+"""Kinds of agents whose work is for all to read."""
 
 
 async def status(office: Office) -> View:
@@ -115,39 +118,47 @@ def _state(given: str | None, states: tuple[str, ...]) -> str | None:
     raise UsageError(f"`{given}` is no state: use one of {', '.join(str(s) for s in states)}")
 
 
-async def agents(office: Office, *, project: str | None = None) -> list[View]:
-    """Agents, most recently active first: what they are for, what they do, how their member stands."""
+async def agents(office: Office, *, project: str | None = None, reader: Person | None = None) -> list[View]:
+    """Agents, most recently active first: what they are for, what they do, how their member stands.
+
+    A `reader` who does not answer for it is not told the errors of those that people talk with.
+    """
     rows = await office.store.read(squad.agents, project)
+    reads_all = sight.reads_all(reader)
     return [
         view(
-            row, "id", "persona", "project_id", "trust", "state", "state_reason", "runtime_status", "last_error",
-            "last_active_at", "created_at", works_for=row.descriptor, waits_in_run=row.parked_run_id,
+            row, "id", "persona", "project_id", "trust", "state", "state_reason", "runtime_status", "last_active_at",
+            "created_at", works_for=row.descriptor, waits_in_run=row.parked_run_id,
+            last_error=row.last_error if reads_all or row.descriptor.get("kind") in FOR_ALL else None,
         )
         for row in rows
     ]  # fmt: skip
 
 
-async def runs(office: Office, *, mission: str | None = None, status: str | None = None) -> list[View]:
-    """Runs, newest first.
+async def runs(
+    office: Office, *, mission: str | None = None, status: str | None = None, reader: Person | None = None
+) -> list[View]:
+    """Runs, newest first. What a `reader` may not see is `withheld`: how it ended is told, its error not.
 
     Raises UsageError for a state that is none, Unknown for a mission that is not there.
     """
-    return await office.store.read(_runs, mission, _state(status, RUN_STATES))
+    return await office.store.read(_runs, mission, _state(status, RUN_STATES), reader)
 
 
-def _runs(tx: Tx, mission: str | None, status: str | None) -> list[View]:
+def _runs(tx: Tx, mission: str | None, status: str | None, reader: Person | None) -> list[View]:
     within = find(tx, "mission", mission) if mission else None
     if status == DEAD:
         rows = [row for row in dead_letters.letters(tx, 200) if within is None or row.mission_id == within]
     else:
         rows = traces.runs(tx, mission_id=within, status=status)
     names = squad.names(tx, [row.agent_id for row in rows])
+    hidden = sight.unseen_by(tx, reader, [row.id for row in rows])
     return [
         view(
             row, "id", "project_id", "kind", "status", "stop_reason", "agent_id", "mission_id", "task_id", "model",
-            "simulated", "step_count", "cost_microusd", "error", "created_at", "started_at", "completed_at",
-            "cause_kind",
+            "simulated", "step_count", "cost_microusd", "created_at", "started_at", "completed_at", "cause_kind",
             "cause_id", "parent_run_id", "crashes",
+            error=None if row.id in hidden else row.error, withheld=row.id in hidden,
             persona=names.get(row.agent_id), purpose=row.payload.get("purpose"),
         )
         for row in rows

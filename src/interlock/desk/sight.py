@@ -27,6 +27,13 @@ def reads_all(person: Person | None) -> bool:
     return person is None or person.role in ROLES_THAT_ANSWER
 
 
+def unseen_by(tx: Tx, reader: Person | None, run_ids: Iterable[str]) -> frozenset[str]:
+    """The same for anybody: nothing is hidden from who answers for it, or from the machine's own terminal."""
+    if reader is None or reads_all(reader):
+        return frozenset()
+    return unseen(tx, reader, run_ids)
+
+
 def unseen(tx: Tx, person: Person, run_ids: Iterable[str]) -> frozenset[str]:
     """Those of some runs of which somebody may not read what they were told.
 

@@ -145,12 +145,12 @@ async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
 
 async def agents(here: Here, who: Who, project: str | None = None) -> list[View]:
     """Agents, most recently active first."""
-    return await listings.agents(here.live.runtime, project=project_of(who, project))
+    return await listings.agents(here.live.runtime, project=project_of(who, project), reader=who.person)
 
 
 async def agent(ident: Ident, here: Here, who: Who) -> View:
     """One agent."""
-    for each in await listings.agents(here.live.runtime, project=who.project):
+    for each in await listings.agents(here.live.runtime, project=who.project, reader=who.person):
         if each["id"] == ident:
             return each
     raise Unknown("agent", ident, (), "agents")
@@ -187,8 +187,8 @@ async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
 
 
 async def runs(here: Here, who: Who, mission: str | None = None, status: str | None = None) -> list[View]:
-    """Runs, newest first."""
-    return own(who, await listings.runs(here.live.runtime, mission=mission, status=status))
+    """Runs, newest first. Viewers see of private ones how they ended, and not with which error."""
+    return own(who, await listings.runs(here.live.runtime, mission=mission, status=status, reader=who.person))
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:

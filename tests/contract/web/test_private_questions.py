@@ -12,6 +12,7 @@ from interlock.desk import asking, conversation, people, signing, tokens
 from interlock.desk.commands import carry_out
 from interlock.desk.office import Person
 from interlock.desk.requests import Place, Request
+from interlock.llm.messages import ModelError, ModelFault
 from interlock.oversight import reminders
 from interlock.store import approvals as store
 from interlock.store import audit, traces
@@ -131,6 +132,23 @@ async def test_alerts_about_a_private_question_do_not_say_what_it_asks(tmp_path:
         (alert,) = await home.get("/api/alerts", headers=hers)
     assert SECRET not in alert["text"]
     assert "QUESTION of ask_operator" in alert["text"]
+
+
+async def test_error_of_a_private_run_is_told_to_who_answers_for_it_and_to_who_talked(
+    tmp_path: Path, database_url: str
+) -> None:
+    fault = ModelError(ModelFault.INVALID, SECRET, provider="acme", status=400)
+    async with house(tmp_path, fault, database_url=database_url) as home:
+        _, hers = await enter(home, "Vera", "viewer")
+        said = await home.post("/api/agents/operations/chat", {"message": SECRET})
+        (whole,) = await home.get("/api/runs")
+        (seen,) = await home.get("/api/runs", headers=hers)
+        agents = [await home.get("/api/agents", headers=each) for each in (None, hers)]
+        agents += [[await home.get(f"/api/agents/{seen['agent_id']}", headers=hers)]]
+    assert said["stop_reason"] == whole["stop_reason"]
+    assert (SECRET in whole["error"], whole["withheld"]) == (True, False)
+    assert {**whole, "error": None, "withheld": True} == seen
+    assert [SECRET in json.dumps(each) for each in agents] == [True, False, False]
 
 
 async def test_viewer_hears_nothing_live_of_what_a_private_run_has_started(
