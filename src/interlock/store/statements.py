@@ -25,14 +25,15 @@ Convert = Callable[[Any], Any]
 class Statement:
     """One statement of one dialect: its SQL, and how values go in and rows come out."""
 
-    __slots__ = ("_converts", "_fetch", "_fixed", "_make", "_out", "_texts", "_wired", "sql")
+    __slots__ = ("_converts", "_fetch", "_fixed", "_make", "_order", "_out", "_texts", "_wired", "sql")
 
     def __init__(self, core: sa.Executable, dialect: Dialect, column_keys: list[str] | None = None) -> None:
         compiled: Any = core.compile(dialect=dialect, column_keys=column_keys)  # type: ignore[attr-defined]
         required = {n for n, bind in compiled.binds.items() if bind.required or n in (column_keys or ())}
         state = compiled.construct_expanded_state(dict.fromkeys(required))
         self.sql = state.statement
-        places = list(enumerate(state.positiontup or ()))
+        self._order = tuple(state.positiontup or ())
+        places = list(enumerate(self._order))
         converts = {n: _to_database(compiled.binds[n].type, dialect) for _, n in places if n in compiled.binds}
         self._fetch = _fetching([name for _, name in places if name in required])
         given = [(at, convert) for at, name in places if name in required and (convert := converts.get(name))]
@@ -98,34 +99,48 @@ class Statement:
 class Insert(Statement):
     """The insert of a whole row of a model; columns that are left out take the model's defaults."""
 
-    __slots__ = ("_columns", "_defaults", "_factories", "_model", "unless_there", "wired_unless_there")
+    __slots__ = ("_blank", "_model", "_places", "_required", "unless_there", "wired_unless_there")
 
     def __init__(self, model: type[SQLModel], dialect: Dialect) -> None:
         target = table(model)
         columns = [c.name for c in target.columns if not _generated(c)]
         super().__init__(sa.insert(target).inline(), dialect, columns)
-        self._model, self._columns = model.__name__, frozenset(columns)
+        self._model = model.__name__
         self.unless_there = f"{self.sql} ON CONFLICT DO NOTHING"
         self.wired_unless_there = dollars(self.unless_there)
+        places = {name: (at, _to_database(target.c[name].type, dialect)) for at, name in enumerate(self._order)}
+        self._places = {n: (at, None if convert is _text else convert) for n, (at, convert) in places.items()}
+        self._blank: list[Any] = [None] * len(columns)
         fields: dict[str, Any] = {name: model.model_fields[name] for name in columns if name in model.model_fields}
-        self._factories = [(name, field.default_factory) for name, field in fields.items() if field.default_factory]
-        made = {name for name, _ in self._factories}
-        self._defaults = {n: f.default for n, f in fields.items() if n not in made and not f.is_required()}
+        defaults = {n: f.get_default(call_default_factory=True) for n, f in fields.items() if not f.is_required()}
+        self._required = self._places.keys() - defaults.keys()
+        self._fill(self._blank, defaults)
 
     def bind(self, params: Mapping[str, Any]) -> list[Any]:
         """The row in the driver's order and form.
 
         Raises TypeError for a column that the model does not have, or a required one that is missing.
         """
-        row = {**self._defaults, **params}
-        for name, factory in self._factories:
-            if name not in row:
-                row[name] = factory()
-        if row.keys() != self._columns:
-            unknown, lacking = row.keys() - self._columns, self._columns - row.keys()
-            told = f"has no {', '.join(sorted(unknown))}" if unknown else f"lacks {', '.join(sorted(lacking))}"
-            raise TypeError(f"{self._model} {told}")
-        return super().bind(row)
+        if lacking := self._required - params.keys():
+            raise TypeError(f"{self._model} lacks {', '.join(sorted(lacking))}")
+        try:
+            return self._fill(self._blank.copy(), params)
+        except KeyError:
+            if unknown := params.keys() - self._places.keys():
+                raise TypeError(f"{self._model} has no {', '.join(sorted(unknown))}") from None
+            raise
+
+    def _fill(self, values: list[Any], params: Mapping[str, Any]) -> list[Any]:
+        places = self._places
+        for name, value in params.items():
+            at, convert = places[name]
+            if convert is not None:
+                values[at] = convert(value)
+            elif type(value) is not str or (value.isascii() and "\x00" not in value):
+                values[at] = value
+            else:
+                values[at] = storable(value)
+        return values
 
 
 class _Made:
@@ -197,6 +212,8 @@ def _to_database(kind: Any, dialect: Dialect) -> Convert | None:
         return _WRITTEN if dialect.name == "sqlite" else _remembering(convert)
     if isinstance(kind, sa.JSON) and convert is not None and dialect.name == "sqlite":
         return _json(convert, dialect)
+    if isinstance(kind, sa.Boolean) and dialect.name == "sqlite":
+        return _BITS.__getitem__
     is_text = isinstance(kind, AutoString | sa.String)
     return _text if is_text and convert is None else convert
 
@@ -216,16 +233,18 @@ def _moment(value: datetime | None) -> str | None:
 
 
 def _remembering(convert: Convert) -> Convert:
-    """The same, which does not convert a value again that it has just converted: one moment is many columns' time."""
+    """The same, which knows the last two: a moment is many columns' time, beside the one at which a run began."""
     last: tuple[Any, Any] = (None, convert(None))
+    before = last
 
     def remembered(value: Any) -> Any:
-        nonlocal last
-        known, made = last
-        if value is not known:
-            made = convert(value)
-            last = (value, made)
-        return made
+        nonlocal last, before
+        if value is last[0]:
+            return last[1]
+        if value is before[0]:
+            return before[1]
+        last, before = (value, convert(value)), last
+        return last[1]
 
     return remembered
 
@@ -236,9 +255,9 @@ def _json(convert: Convert, dialect: Dialect) -> Convert:
     nothing = convert(None)
 
     def written(value: Any) -> Any:
-        if value is None:
-            return nothing
-        return write(value) if type(value) in _PLAIN else convert(value)
+        if not value and (kind := type(value)) in _EMPTY:
+            return _EMPTY[kind]
+        return write(value) if type(value) in _PLAIN else nothing if value is None else convert(value)
 
     return written
 
@@ -247,6 +266,8 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+_BITS = {True: 1, False: 0, None: None}
+_EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 _PLAIN = (dict, list, str, int, float, bool)
 _WRITTEN = _remembering(_moment)
 
