@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from sqlmodel import SQLModel
 
 import interlock.store.schema  # noqa: F401 (defines the tables)
-from interlock.store import epochs, migrate
+from interlock.store import epochs, holders, migrate
 from interlock.store.epochs import Uncertain
 from interlock.store.errors import StoreTooNew, StoreUnavailable
 from interlock.store.postgres import WAKE_CHANNEL, PostgresDriver
@@ -110,9 +111,16 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def into_postgres(driver: PostgresDriver, prepared: sqlite3.Connection, begin: Begin) -> Uncertain:
+def into_postgres(
+    driver: PostgresDriver, prepared: sqlite3.Connection, begin: Begin, patience_s: float = migrate.PATIENCE_S
+) -> Uncertain:
     """Replaces every row of a PostgreSQL database in one transaction; who writes meanwhile waits, and is then told that
-    its lease is gone."""
+    its lease is gone.
+
+    It gives way to those who use a table and begins anew, so that nobody waits behind it for long.
+
+    Raises StoreUnavailable where somebody still uses one after `patience_s`.
+    """
     there = migrate.revision(driver.url)
     if there is not None and there not in migrate.KNOWN:
         raise StoreTooNew(there, migrate.HEAD)
@@ -120,11 +128,7 @@ def into_postgres(driver: PostgresDriver, prepared: sqlite3.Connection, begin: B
         migrate.migrate_to(driver.url)
     tables = [table.name for table in SQLModel.metadata.sorted_tables]
     with driver.connect() as connection:
-        connection.execute("BEGIN")
-        for setting in (*migrate.LONG_WORK, "SET LOCAL timezone = 'UTC'"):
-            connection.execute(setting)
-        connection.execute(f"SELECT pg_advisory_xact_lock({migrate.LOCK_KEY})")
-        connection.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        _take(connection, tables, patience_s)
         found = begin(epochs.standing(PostgresTx(connection, driver.statements)))
         connection.execute(f"TRUNCATE {', '.join(tables)}")
         snapshot = SqliteSnapshot(prepared)
@@ -136,6 +140,28 @@ def into_postgres(driver: PostgresDriver, prepared: sqlite3.Connection, begin: B
         connection.execute("COMMIT")
         connection.execute(f"NOTIFY {WAKE_CHANNEL}")
     return found
+
+
+def _take(connection: Any, tables: list[str], patience_s: float) -> None:
+    """Begins a transaction that has all tables for itself."""
+    from psycopg.errors import LockNotAvailable
+
+    give_up_at = monotonic() + patience_s
+    while True:
+        connection.execute("BEGIN")
+        for setting in (*migrate.LONG_WORK, "SET LOCAL timezone = 'UTC'"):
+            connection.execute(setting)
+        connection.execute(f"SELECT pg_advisory_xact_lock({migrate.LOCK_KEY})")
+        try:
+            connection.execute(f"SET LOCAL lock_timeout = '{migrate.CHANGE_S}s'")
+            connection.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+            connection.execute(migrate.LONG_WORK[0])
+            return
+        except LockNotAvailable as error:
+            connection.execute("ROLLBACK")
+            if monotonic() >= give_up_at:
+                raise StoreUnavailable(f"{holders.told(connection)}: nothing was changed") from error
+        sleep(migrate.PAUSE_S)
 
 
 def _copy(connection: Any, snapshot: SqliteSnapshot, table: str, columns: dict[str, str]) -> None:

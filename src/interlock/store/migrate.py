@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from interlock.store import holders
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
 from interlock.store.postgres import PostgresDriver, first_line
@@ -100,7 +101,8 @@ def _value(row: Any) -> str | None:
 def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
     """Migrates forward to a revision in one transaction; whoever else migrates the database is waited for.
 
-    On PostgreSQL it gives way to those who use a table and begins anew, so that nobody waits behind it for long.
+    On PostgreSQL it gives way to those who use a table and begins anew, so that nobody waits behind it for long; who
+    still does after `PATIENCE_S` is named.
 
     Raises StoreUnavailable.
     """
@@ -112,12 +114,21 @@ def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
             return _migrate(url, target, pooled=pooled)
         except sa.exc.DBAPIError as error:
             cause = error.orig
-            if getattr(cause, "sqlstate", None) == LOCK_NOT_AVAILABLE and monotonic() < give_up_at:
-                sleep(PAUSE_S)
-                continue
+            if getattr(cause, "sqlstate", None) == LOCK_NOT_AVAILABLE:
+                if monotonic() < give_up_at:
+                    sleep(PAUSE_S)
+                    continue
+                raise _in_use(url, pooled=pooled) from error
             told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
             failed = StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}")
             raise told or failed from error
+
+
+def _in_use(url: str, *, pooled: bool) -> StoreUnavailable:
+    driver = driver_for(url, pooled=pooled)
+    assert isinstance(driver, PostgresDriver)
+    with driver.connect() as connection:
+        return StoreUnavailable(f"`{driver_path(url)}` was not migrated: {holders.told(connection)}")
 
 
 def _migrate(url: str, target: str, *, pooled: bool) -> None:

@@ -34,12 +34,14 @@ _SPEED = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA foreign_k
 
 
 def restore(
-    url: str, path: Path, folder: Path, start: Callable[[Manifest], Beginning], *, silent_s: float | None
-) -> tuple[Manifest, Uncertain]:
+    url: str, path: Path, folder: Path, start: Callable[[Manifest], Beginning], *, silent_s: float | None,
+    patience_s: float = migrate.PATIENCE_S,
+) -> tuple[Manifest, Uncertain]:  # fmt: skip
     """Replaces all that is in a database, or makes one, by what a backup holds.
 
     Whoever calls makes sure that nobody executes on SQLite. On PostgreSQL workers that were heard of within `silent_s`
-    are in the way; with None they are shut out instead. `folder` has room for a copy.
+    are in the way; with None they are shut out instead. Who uses its tables otherwise is waited for, `patience_s` at
+    most. `folder` has room for a copy.
 
     Blocks. Raises UsageError, BadArchive, StoreTooNew, Conflict, StoreError, and InterlockError where the disk is full.
     """
@@ -59,7 +61,7 @@ def restore(
 
             if isinstance(driver, PostgresDriver):
                 _refuse_while_at_work(driver, start(archive.manifest).now, silent_s)
-                return archive.manifest, into_postgres(driver, connection, begin)
+                return archive.manifest, into_postgres(driver, connection, begin, patience_s)
             return archive.manifest, into_sqlite(driver, connection, begin)
 
 

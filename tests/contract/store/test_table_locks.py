@@ -4,14 +4,17 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.store import migrate, partitions, retention
+from interlock.core.values import SYSTEM
+from interlock.store import archive, migrate, partitions, restore, retention
 from interlock.store.engine import Store
+from interlock.store.epochs import Beginning
 from interlock.store.errors import StoreUnavailable
 from interlock.store.tx import Tx
 
@@ -133,3 +136,32 @@ async def test_readers_go_on_while_a_migration_waits_for_one_that_stays(postgres
         beside.rollback()
         await migrating
     assert migrate.revision(postgres_url) == migrate.HEAD
+
+
+async def test_readers_go_on_while_a_restore_waits_for_one_that_stays_who_is_named_in_the_end(
+    url: str, store: Store, beside: "psycopg.Connection[Any]", tmp_path: Path
+) -> None:
+    """It would have the tables it got to itself, for a minute, while it waits for the one it did not get."""
+    await asyncio.to_thread(archive.back_up, url, tmp_path / "x.backup", "0", FAR)
+    beside.execute("SELECT count(*) FROM tasks")
+
+    def put(patience_s: float) -> object:
+        return restore.restore(
+            url, tmp_path / "x.backup", tmp_path, lambda manifest: Beginning(FAR, FAR, SYSTEM, "default", False),
+            silent_s=None, patience_s=patience_s,
+        )  # fmt: skip
+
+    told = (
+        rf"process {beside.info.backend_pid} of the server .*has its tables in use, in a transaction for \d+ s: end it"
+    )
+    with pytest.raises(StoreUnavailable, match=told):
+        await asyncio.to_thread(put, 0)
+    restoring = asyncio.create_task(asyncio.to_thread(put, 60))
+    with psycopg.connect(url, autocommit=True) as look:
+        async with asyncio.timeout(20):
+            while look.execute(ASKED.format("tasks").encode()).fetchone() is None:
+                await asyncio.sleep(0.01)
+    assert [await each for each in (store.read(tasks), store.read(runs), store.read(steps))] == [0, 0, 0]
+    assert not restoring.done()
+    beside.rollback()
+    await restoring
