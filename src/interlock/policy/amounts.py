@@ -52,6 +52,9 @@ _OPEN = re.compile(
     r"world\w*|maintain\w*|\*|777|666|reader|read|view\w*|comment\w*|member|contributor|collaborator|anonymous|allusers)(?:$|[\s_:.,*-])",
     re.IGNORECASE,
 )
+_ACCOUNT = re.compile(
+    r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}|0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34}"
+)
 _NUMBER = re.compile(r"-?\d[\d,. '_]*")
 
 
@@ -130,6 +133,7 @@ def _money(args: Mapping[str, Any], about: Mapping[str, frozenset[str]], limits:
     sums = [number(args[key]) for key, topic in about.items() if "sum" in topic]
     large = [each for each in sums if each is not None and each > limits.amount]
     means = any("means" in topic and args[key] not in (None, "", [], {}) for key, topic in about.items())
+    means = means or (bool(large) and any(_is_account(value) for value in args.values()))
     other = any(
         "transfer" in topic and "sum" not in topic and args[key] not in (None, "") for key, topic in about.items()
     )
@@ -140,6 +144,11 @@ def _money(args: Mapping[str, Any], about: Mapping[str, frozenset[str]], limits:
     if large and limits.amount:
         return [kinds.AMOUNT]
     return []
+
+
+def _is_account(value: Any) -> bool:
+    """Whether a value is written as the number of an account, or the address of a wallet."""
+    return isinstance(value, str) and 14 < len(value) < 64 and _ACCOUNT.fullmatch(value.replace(" ", "")) is not None
 
 
 def _many(value: Any, limits: Limits) -> bool:

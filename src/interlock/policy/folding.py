@@ -22,9 +22,9 @@ _RUNS = 40
 _LOOK_ALIKES = str.maketrans(
     dict(
         zip(
-            "аеорсухівнкмтѕјһԁԛԝɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢαβεηικνορτυχωϲϳ"
+            "ӏӀаеорсухівнкмтѕјһԁԛԝɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢαβεηικνορτυχωϲϳ"
             "АВЕКМНОРСТУХІЅЈԌԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧƖØøłđħŧ՝օսհոցզքɑʋ‐‑‒–—−⁄∕․。．｡…",
-            "aeopcyxibhkmtsjhdqwgilnryacdejkmoptuvwzabenikvoptuxwcj"
+            "llaeopcyxibhkmtsjhdqwgilnryacdejkmoptuvwzabenikvoptuxwcj"
             "ABEKMHOPCTYXISJGQWABEZHIKMNOPTYXlOoldht'ouhngqpav------//.....",
             strict=True,
         )

@@ -3,6 +3,7 @@
 Where grants are kept, how long they are good for, and who may give one is not known here.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,12 @@ from typing import Any
 from interlock.core.values import digest
 from interlock.policy.binding import same
 from interlock.policy.calls import Call, Caller
+from interlock.policy.risk import Risk, Trust
 from interlock.policy.targets import is_prose_key
 
+REWRITTEN = 0.1
+"""The share of a persona's words that may change before it counts as another one."""
+_TEXTS = ("role", "soul", "prompt")
 _SHAPE, _ALIKE = "interlock-shape-1", "interlock-alike-1"
 
 
@@ -46,6 +51,34 @@ def covers(grant: Grant, call: Call, who: Caller) -> bool:
 def covering(grants: Iterable[Grant], call: Call, who: Caller) -> Grant | None:
     """The first grant that covers a call."""
     return next((grant for grant in grants if covers(grant, call, who)), None)
+
+
+def outgrown(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Why a persona is not the one any more that somebody gave leave to, by its file then and now; None where it is.
+
+    More tools or capabilities, riskier work, less trust, or another text: more than a tenth of its words. Fewer tools
+    and more trust are no reason, and neither is a slip of the pen that was mended.
+    """
+    for key, told in (("tools", "has more tools"), ("capabilities", "has more capabilities")):
+        if more := sorted({*now.get(key, ())} - {*before.get(key, ())}):
+            return f"{told}: {', '.join(more)}"
+    risk, trust = now.get("risk_profile"), now.get("trust")
+    if _rank(Risk, risk) > _rank(Risk, before.get("risk_profile")):
+        return f"is there for riskier work: {risk}"
+    if _rank(Trust, trust) < _rank(Trust, before.get("trust")):
+        return f"is trusted less: {trust}"
+    one, other = _words(before), _words(now)
+    changed = (one - other).total() + (other - one).total()
+    return "was rewritten" if changed > REWRITTEN * (one.total() + other.total()) else None
+
+
+def _rank(words: type[Risk] | type[Trust], value: Any) -> int:
+    known = [str(each) for each in words]
+    return known.index(value) if value in known else -1
+
+
+def _words(persona: Mapping[str, Any]) -> Counter[str]:
+    return Counter(word for key in _TEXTS for word in str(persona.get(key) or "").lower().split())
 
 
 def shape_of(args: Any) -> str:

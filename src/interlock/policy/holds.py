@@ -29,6 +29,8 @@ class Holds:
     HOOK = 2048
     PROSE = 4096
     HEADERS = 8192
+    RUN = 16384
+    """A step of a recipe, which a shell would be given."""
 
 
 class Kind:
@@ -48,6 +50,8 @@ _COMMAND = frozenset(
 )
 _CODE = frozenset("code script scripts program snippet python expression".split())
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
+_OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql mql aql dql n1ql flux influxql aggregation".split())
+_RUN = frozenset("run runs entrypoint beforescript afterscript postinstall preinstall oncomplete".split())
 _URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl src".split())
 _PATH = frozenset(
     "path paths file files filename filenames filepath filepaths folder directory dir dest destination "
@@ -82,6 +86,7 @@ def of(key: str) -> int:
     for names, what in (
         (_COMMAND, Holds.COMMAND), (_CODE, Holds.CODE), (_SQL, Holds.SQL), (_URL, Holds.URL), (_PATH, Holds.PATH),
         (_METHOD, Holds.METHOD), (_BODY, Holds.BODY),
+        (_RUN, Holds.RUN),
     ):  # fmt: skip
         if whole in names or last in names:
             out |= what
@@ -93,6 +98,8 @@ def of(key: str) -> int:
         out |= Holds.MAYBE_SQL
     if any(word in _HOOK for word in found) or whole in _HOOK:
         out |= Holds.HOOK
+    if last in _OTHER_LANGUAGES:
+        out |= Holds.MAYBE_SQL
     if last in ("headers", "header"):
         out |= Holds.HEADERS
     if recipients.key_weight(key):

@@ -7,7 +7,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from interlock.policy import amounts, commands, holds, kinds, options, paths, python_code, recipients, sql, urls, verbs
+from interlock.policy import (
+    amounts,
+    commands,
+    holds,
+    kinds,
+    options,
+    paths,
+    python_code,
+    recipients,
+    smuggled,
+    sql,
+    urls,
+    verbs,
+)
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
@@ -16,10 +29,12 @@ from interlock.policy.own_tools import OWN, SETTLED, overrides, texts
 from interlock.policy.rules import Policy
 
 MOST_SCRIPTS = 50
+MOST_VALUES = 500
+"""Values of a call that have something in them like a command."""
 _SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ksh dash cmd powershell batch".split())
 _PYTHON_NAMES = frozenset("python py python3 ipython jupyter".split())
 _OTHER_NAMES = frozenset("javascript js node nodejs typescript ts ruby perl php lua r go rust java".split())
-_WORD = re.compile(r"\s*[A-Za-z_]+\s*")
+_WORD = re.compile(r"\s*(?:[A-Za-z_]+|[\w-]*\d[\w-]*)\s*")
 _SCHEME = re.compile(
     r"\s*(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}(?:[/?]\S*)?$|"
     r"(?:javascript|vbscript|data|file|mailto|blob|jar|ldaps?|gopher|dict|smb|s?ftp|tel|sms|sip|view-source|about|chrome|"
@@ -30,6 +45,9 @@ _PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
 _OPENINGS = ("{", "[", '"', " ", "\t", "\n", "\ufeff", "/", "~", ".", "\\")
 _SCALARS = frozenset((int, float, bool))
+_SPOKEN = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.MAYBE_SQL | Holds.BODY
+"""What holds text of its own kind; anything else is a value."""
+_GIVEN = ("args", "arguments", "argv", "params", "parameters")
 _WRITE_METHODS = frozenset("POST PUT PATCH DELETE CONNECT TRACE MKCOL MOVE COPY PROPPATCH LOCK PURGE".split())
 _INSIDE = frozenset(
     "ask_operator do_nothing get_event get_goal get_task list_events list_goals list_tasks memory_get "
@@ -75,7 +93,7 @@ def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
 def _says_nothing_as(what: int, text: str) -> bool:
     if what == Holds.PROSE:
         return True
-    if ":" in text:
+    if ":" in text or smuggled.may_be(text):
         return False
     if what == Holds.PATH:
         return not paths.judge(text, writes=True, closed=False)
@@ -85,7 +103,7 @@ def _says_nothing_as(what: int, text: str) -> bool:
 class _Look:
     """One look at all arguments of a call."""
 
-    __slots__ = ("builtin", "found", "kind", "policy", "reads", "scripts", "settled")
+    __slots__ = ("builtin", "found", "kind", "policy", "reads", "scripts", "settled", "values")
 
     def __init__(self, call: Call, policy: Policy, found: dict[str, Raised]) -> None:
         self.policy = policy
@@ -95,6 +113,7 @@ class _Look:
         self.settled = call.tool in OWN
         self.reads = bool(self.kind & Kind.READS)
         self.scripts = 0
+        self.values = 0
 
     def add(self, found: Iterable[Raised]) -> None:
         for each in found:
@@ -132,6 +151,16 @@ class _Look:
             self._started(args)
         if everything & (Holds.METHOD | Holds.BODY | Holds.HEADERS) and not self.settled:
             self._http(args, everything)
+        if "name" in args and not (self.reads or self.builtin):
+            self._called(args)
+        self.add(smuggled.in_keys(args))
+
+    def _called(self, args: Mapping[str, Any]) -> None:
+        """A call of another tool in the arguments of this one: a name, and what is given to it."""
+        name = args["name"]
+        is_call = isinstance(name, str) and any(isinstance(args.get(key), Mapping) for key in (*_GIVEN, "input"))
+        if is_call and (verbs.asks_for_act(name) or verbs.asks_for_change(name)):
+            self.add((kinds.ACTS,))
 
     def _started(self, args: Mapping[str, Any]) -> None:
         """A program, its arguments and its variables in arguments of their own, as in the settings of MCP servers."""
@@ -139,7 +168,9 @@ class _Look:
         for key, value in args.items():
             if holds.of(key) & Holds.COMMAND and isinstance(value, str) and value and not words:
                 words.append(value)
-        given = next((args[key] for key in ("args", "arguments", "argv", "params", "parameters") if key in args), ())
+        given = next((args[key] for key in _GIVEN if key in args), ())
+        if isinstance(given, str):
+            given = given.split()
         if words and isinstance(given, (list, tuple)) and given and not any(sign in words[0] for sign in "\n;|&"):
             rest = [each for each in given[:1000] if isinstance(each, str)]
             found = commands.judge_words([*words[0].split(), *rest])
@@ -175,10 +206,21 @@ class _Look:
             self._commands(text, what, args)
         if what & Holds.URL or (not what & Holds.PROSE and _SCHEME.match(text)):
             self._address(key, text, what)
+        if not what & _SPOKEN and not (self.builtin or self.settled):
+            self._value(text, what)
+        elif what & (Holds.SQL | Holds.MAYBE_SQL) and not (self.builtin or what & Holds.COMMAND):
+            self.add(smuggled.in_question(text))
         if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
         if what & (Holds.ACT | Holds.METHOD) and not self.builtin and self._asks(key, text, what):
             self.add((kinds.ACTS,))
+
+    def _value(self, text: str, what: int) -> None:
+        """A text where neither prose nor commands are expected."""
+        self.add(smuggled.in_value(text))
+        for script in (text,) if what & Holds.RUN else smuggled.scripts(text):
+            self.values += 1
+            self.add(smuggled.harm(script) if self.values <= MOST_VALUES else (kinds.UNREADABLE,))
 
     def _asks(self, key: str, text: str, what: int) -> bool:
         """Whether an argument that chooses what to do asks for an act."""
@@ -242,7 +284,7 @@ class _Look:
 
     def _maybe_sql(self, text: str, what: int) -> None:
         sure = bool(what & Holds.SQL) and (
-            bool(self.kind & Kind.DATABASE) or sql.looks_like(text) or " " in text.strip()
+            bool(self.kind & Kind.DATABASE) or sql.looks_like(text) or " " in text.strip() or sql.is_order(text)
         )
         if sure or ((self.kind & Kind.DATABASE or not self.reads) and not self.builtin and sql.looks_like(text)):
             found = sql.judge(text)

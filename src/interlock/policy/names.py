@@ -132,6 +132,8 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
     read_at = next((at for at, word in enumerate(words) if _reads(word) and not _is_act(words, at)), None)
     if words and words[-1] in v.HARMS and (words[0] not in READS or words[0] in v.READ_NOUNS):
         return Name(Says.ACTS, "does harm", words[-1])
+    if words and read_at is None and (harmful := v.HARMFUL.intersection(words[:-1])) and words[-1] not in v.GUARDS:
+        return Name(Says.ACTS, "does harm", min(harmful))
     if said := tongues.wide(name):
         if read_at is None or words[read_at] not in v.READS:
             return Name(Says.ACTS, *said)
@@ -179,7 +181,7 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             return Name(Says.ACTS, what, word)
         elif reads in v.READ_NOUNS and (word in MAY_ACT or word in FOREIGN) and at == 0 and read_at == 1:
             return Name(Says.UNCLEAR, what, word)
-    if words[-1] in v.CREDENTIALS and reads in v.REVEALS:
+    if reads in v.REVEALS and (words[-1] in v.CREDENTIALS or tuple(words[-2:]) in v.CREDENTIAL_PAIRS):
         return Name(Says.ACTS, "reveals credentials", words[-1])
     return Name(Says.READS)
 

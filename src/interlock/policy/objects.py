@@ -6,9 +6,10 @@ Data only; the verbs themselves are `vocabulary`'s, and `names` and `senses` kno
 from collections.abc import Mapping
 
 PAIRS: Mapping[str, str] = {
-    "controls a device": "go+to pick+up issue+prescription",
+    "controls a device": "go+to pick+up issue+prescription take+off",
     "sends": (
-        "file+complaint file+claim file+report file+lawsuit file+dispute text+user text+customer text+contact "
+        "file+tax file+taxes ship+order ship+orders ship+package ship+item file+complaint file+claim "
+        "file+report file+lawsuit file+dispute text+user text+customer text+contact "
         "text+number text+phone text+person text+message make+call ping+webhook ping+user ping+team ping+person "
         "ping+channel page+oncall page+engineer page+team page+user alert+user alert+users alert+team alert+staff "
         "alert+customer alert+authorities report+incident report+abuse report+spam report+crime report+fraud "
@@ -63,6 +64,8 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     ),
     "facilitate": ("pays", "payment payments transaction transactions transfer transfers purchase"),
     "handle": ("changes what is stored", "case cases refund refunds payment payments request requests return returns"),
+    "ship": ("sends", "order orders package packages parcel item items goods"),
+    "fire": ("runs something", "event events webhook webhooks trigger triggers applet action"),
     "pick": ("controls a device", "up"),
     "page": ("sends", "engineer oncall team operator"),
     "alert": ("sends", "user users team staff customer customers authorities owner admin"),

@@ -28,9 +28,12 @@ _SECRET_NAMES = frozenset(
     "secrets.yml secrets.toml secrets.env secrets.txt secrets.ini secret.json secret.yaml secret.yml "
     "secret.txt passwords.txt passwords.csv password.txt passwords.json tokens.json terraform.tfstate "
     "kubeconfig .bash_history .zsh_history .mysql_history .psql_history .python_history .sh_history "
-    ".fish_history .rediscli_history kcore .terraformrc .condarc .claude.json".split()
+    ".fish_history .rediscli_history kcore .terraformrc .condarc .claude.json wp-config.php localsettings.php "
+    "unattend.xml application_default_credentials.json".split()
 )
 _SECRET_WHOLE = frozenset("/etc/passwd /etc/group /etc/passwd- /proc/kcore /dev/mem /dev/kmem /etc/krb5.keytab".split())
+_CERTIFICATE = re.compile(r"(?:.*[-_.])?(?:ca|cacert|ca-?bundle|certs?|certificates?|chain|fullchain|public|pub)\.pem")
+"""Names of what is shown to everybody."""
 _SECRET_END = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|keytab|agekey)$")
 _DOTENV = re.compile(
     r"(?!\.?(?:example|sample|template)\.)(?:.*[^/])?\.env"
@@ -66,10 +69,15 @@ _STARTS = re.compile(
 )
 _SYSTEM_READS = re.compile(
     r"^/(?:etc/(?!(?:os-release|lsb-release|debian_version|hostname|timezone|localtime|mime\.types|issue|shells|locale\.\w+|"
-    r"alternatives/.*|debian_version)$).|root(?:/|$)|boot/|var/(?:log|spool|mail|backups|lib/docker)/|sys/(?:kernel|firmware)|"
+    r"alternatives/.*|debian_version)$).|root(?:/|$)|boot/|var/(?:log|spool|mail|backups|lib/(?:docker|kubelet|mysql|postgresql))/|sys/(?:kernel|firmware)|"
     r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
     r"^(?:[a-z]:)?/(?:windows|winnt|inetpub|boot\.ini|program files[^/]*|users/[^/]+/(?:appdata|ntuser))"
 )
+_RAW = re.compile(
+    r"^/dev/(?!(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/.*|shm/.*)$).|"
+    r"^%(?:app|localapp|program)data%|^%(?:userprofile|system(?:root|drive)|windir)%"
+)
+"""Devices, and places of Windows by the names of its variables."""
 _ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
 _TELLING = re.compile(
     r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
@@ -134,7 +142,7 @@ def touches_secret(path: str) -> bool:
         return False
     if name in _SECRET_NAMES or text in _SECRET_WHOLE or _PROC.match(text) or _DOTENV.fullmatch(name):
         return True
-    if _SECRET_END.search(name):
+    if _SECRET_END.search(name) and not _CERTIFICATE.fullmatch(name):
         return True
     whole = f"/{text.strip('/')}/"
     return _SECRET_FOLDERS.search(whole) is not None
@@ -190,6 +198,7 @@ def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     if (
         odd
         or _SHARE.match(path)
+        or _RAW.match(text)
         or (is_outside(path, closed=True) if closed else (reads_system(path) or (writes and is_system(path))))
     ):
         found.append(OUTSIDE_WORKSPACE)

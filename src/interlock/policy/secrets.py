@@ -4,7 +4,7 @@ Finding and masking only; where real secrets are kept and filled in is the tools
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -99,6 +99,8 @@ _NEVER = frozenset(
 )
 """Words that make `max_tokens`, `page_token`, `primary_key` or `password_policy` something else."""
 _ALWAYS = frozenset("secret secrets password passwd passphrase pwd passcode credential credentials".split())
+_WRAPS = frozenset("value values data plain plaintext plain_text text current".split())
+"""Keys under which the value of what the key above them names stands."""
 _KEYS = frozenset("api access secret private signing encryption ssh auth master service client deploy".split())
 
 
@@ -213,7 +215,16 @@ def names_secret(name: str, value: object) -> bool:
         return False
     if isinstance(value, (int, float)):
         return weight == 3
+    if isinstance(value, (list, tuple, Mapping)):
+        return weight > 1 and any(isinstance(each, str) and _is_secret_value(each, weight) for each in _held(value))
     return isinstance(value, str) and _is_secret_value(value, weight)
+
+
+def _held(value: Sequence[Any] | Mapping[Any, Any]) -> Iterable[Any]:
+    """What a list holds, or a mapping that only wraps a value: `{"value": …}`."""
+    if isinstance(value, Mapping):
+        return (item for key, item in value.items() if str(key).lower() in _WRAPS)
+    return value
 
 
 def secret_weight(name: str) -> int:

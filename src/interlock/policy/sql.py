@@ -74,6 +74,11 @@ def looks_like(text: str) -> bool:
     return _START.match(text[:400]) is not None
 
 
+def is_order(text: str) -> bool:
+    """Whether a single word is a whole statement: `shutdown`, `checkpoint`."""
+    return text.strip().rstrip(";").upper() in HEADS
+
+
 def judge(text: str) -> tuple[Raised, ...]:
     """What raises an SQL text; empty where it certainly only reads. Total."""
     found: dict[str, Raised] = {}

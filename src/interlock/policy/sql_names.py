@@ -41,7 +41,14 @@ _SECRET_TABLES = frozenset(
 _HINTS = re.compile(
     r"secret|passw|passp|passcode|pwd|credential|key|token|pg_shadow|pg_authid|user_mapping|global_priv|mysql|pg_hba|logins|user\$"
 )
-_PLACES = frozenset(("FROM", "JOIN", "TABLE", "INTO"))
+_PLACES = frozenset(("FROM", "JOIN", "TABLE", "INTO", "LATERAL"))
+_CLAUSES = frozenset(
+    "SELECT FROM WHERE GROUP ORDER HAVING LIMIT OFFSET FETCH WINDOW QUALIFY UNION EXCEPT INTERSECT SET VALUES "
+    "RETURNING "
+    "PARTITION".split()
+)
+"""Words with which a part of a query begins."""
+_BEFORE_TABLES = frozenset(("FROM", "JOIN", ",", "("))
 _FILE = re.compile(
     r"[/\\]|\.(?:csv|tsv|txt|json|jsonl|ndjson|parquet|xlsx?|gz|zst|db|sqlite3?|duckdb|arrow|orc|avro|log|conf|xml|html?)$",
     re.IGNORECASE,
@@ -56,14 +63,18 @@ _QUOTES = "'\"`"
 def reached(words: Sequence[str]) -> list[Raised]:
     """What the functions and tables of a statement reach; of each kind once."""
     found: dict[Raised, None] = {}
-    has_link, columns = False, _columns(words)
+    has_link, columns, between = False, _columns(words), None
     for at, (word, follows) in enumerate(zip(words, (*words[1:], ""), strict=True)):
         if follows == "(":
             if word.lower() not in COMPUTES and at not in columns and (called := _called(words, at)) is not None:
                 found[called] = None
         elif word == "@":
             has_link = True
-        elif 3 < len(word) < 6 and word.upper() in _PLACES and (_is_far(words, at + 1) or _is_file(words, at)):
+        elif word == "," and _is_quoted_file(follows):
+            between = _between_tables(words) if between is None else between
+            if at in between:
+                found[kinds.DATABASE_LEAVES] = None
+        elif 3 < len(word) < 8 and word.upper() in _PLACES and (_is_far(words, at + 1) or _is_file(words, at)):
             found[kinds.DATABASE_LEAVES] = None
     if has_link and _links(words):
         found[kinds.DATABASE_LEAVES] = None
@@ -134,9 +145,29 @@ def is_file(word: str) -> bool:
     return _FILE.search(word[1:-1]) is not None
 
 
+def _is_quoted_file(word: str) -> bool:
+    return word[:1] in ("'", '"', "`") and is_file(word)
+
+
+def _between_tables(words: Sequence[str]) -> frozenset[int]:
+    """The commas that part tables: in `FROM t, 'x.csv'`, not in `SELECT a, 'x.csv'` or `f(a, 'x.csv')`."""
+    found, lists = set(), [False]
+    for at, word in enumerate(words):
+        if word == "(":
+            lists.append(lists[-1] and words[at - 1].upper() in _BEFORE_TABLES)
+        elif word == ")":
+            if len(lists) > 1:
+                lists.pop()
+        elif word == "," and lists[-1]:
+            found.add(at)
+        elif 2 < len(word) < 10 and word.upper() in _CLAUSES:
+            lists[-1] = word.upper() == "FROM"
+    return frozenset(found)
+
+
 def _is_file(words: Sequence[str], at: int) -> bool:
     """Whether a quoted name in the place of a table is that of a file, which some databases read."""
-    if at + 1 >= len(words) or words[at + 1][0] not in _QUOTES or not _FILE.search(words[at + 1][1:-1]):
+    if at + 1 >= len(words) or not _is_quoted_file(words[at + 1]):
         return False
     if words[at].upper() == "INTO" or (at + 2 < len(words) and words[at + 2] == "." and words[at + 1][0] != "`"):
         return False

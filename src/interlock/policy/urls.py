@@ -13,6 +13,7 @@ from urllib.parse import unquote, unquote_plus
 from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold, looks_latin, readings
+from interlock.policy.verbs import asks_for_act, is_act_key
 
 LONGEST = 4096
 MOST_QUERY = 400
@@ -45,6 +46,23 @@ _FALSE_DOTS = str.maketrans({"。": ".", "．": ".", "｡": ".", "․": "."})
 _IPV4_PART = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
 _CODED = re.compile(r"[A-Za-z0-9+/_=-]{40,}|[0-9A-Fa-f]{64,}")
 _LABEL = re.compile(r"[0-9a-f]{24,}|[a-z2-7]{32,}|[a-z0-9-]{45,}")
+
+_STEP = re.compile(r"[a-z]{2,20}(?:[-_][a-z]{2,20})?")
+_ONE_OF_MANY = re.compile(r"(?!(?:19|20)\d\d$)\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}")
+_CHOOSING = frozenset("do act _method method httpmethod mode cmd submit".split())
+_WHOM = frozenset(
+    "id ids uid user userid user_id username account acct account_id to recipient email mail token amount code confirm "
+    "hash sig signature key item item_id order_id orderid u".split()
+)
+"""Names in a query of what something is done to."""
+_FORMS = frozenset(
+    "edit login register signup sign_up create new add compose contact share order book request reply invite "
+    "post email "
+    "mail message call forward change write subscribe authenticate access release merge upload push trade bid "
+    "record set "
+    "transfer-fees update".split()
+)
+"""Words of acts that, in an address, are shown as a page or a form first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +254,28 @@ def carries_out(address: Address) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
+def asks_to_act(address: Address) -> bool:
+    """Whether looking at an address does something: `/unsubscribe?id=5`, `?action=delete`, `/users/5/delete`.
+
+    What a page only tells of an act, as documentation does, and what only shows a form, is not meant.
+    """
+    path, _, query = address.rest.partition("#")[0].partition("?")
+    steps = [unquote(step).lower() for step in path.split("/") if step]
+    pairs = [each.partition("=")[::2] for each in re.split(r"[&;]", query.lower()) if each]
+    if any((is_act_key(key) or key in _CHOOSING) and _acts(unquote_plus(value)) for key, value in pairs):
+        return True
+    if not steps or not _acts(re.sub(r"\.(?:php|do|aspx?|jsp|cgi|action|json)$", "", steps[-1])):
+        return False
+    is_dated = len(steps) > 2 and steps[-3].isdigit()
+    is_of_one = len(steps) > 1 and not is_dated and _ONE_OF_MANY.fullmatch(steps[-2]) is not None
+    return is_of_one or any(key.rpartition("[")[0] in _WHOM or key in _WHOM for key, value in pairs if value)
+
+
+def _acts(word: str) -> bool:
+    return _STEP.fullmatch(word) is not None and word not in _FORMS and asks_for_act(word)
+
+
 def _is_coded(part: str) -> bool:
     """Whether a part of an address is text in base64 or hexadecimal digits."""
     if _CODED.search(part) is None:
@@ -261,4 +301,6 @@ def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
         found.append(kinds.NOT_PUBLIC)
     if carries_out(address):
         found.append(kinds.CARRIES_OUT)
+    if address.rest and asks_to_act(address):
+        found.append(kinds.ACTS)
     return tuple(found)

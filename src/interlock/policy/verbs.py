@@ -45,6 +45,7 @@ _CHANGED = frozenset(
 )
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000
+_APART = re.compile(r"\s*[A-Za-z](?:[ ._-][A-Za-z]){3,40}\s*")
 _LITERALS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|#[^\n]*")
 
 
@@ -61,7 +62,7 @@ def only_reads(tool: str) -> bool:
 @lru_cache(maxsize=4096)
 def asks_for_act(text: str) -> bool:
     """Whether the value of an argument such as `action` is a word for sending, paying, deleting and the like."""
-    plain = fold(text)
+    plain = _pulled_together(fold(text))
     if len(plain) > 60 or plain.count(" ") > 3:
         return False
     for each in dict.fromkeys((plain, plain.lower())):
@@ -73,11 +74,16 @@ def asks_for_act(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def asks_for_change(text: str) -> bool:
     """Whether the value of an argument such as `operation` is a word for changing anything: `update`, `PUT`."""
-    plain = fold(text).lower()
+    plain = _pulled_together(fold(text)).lower()
     found = words(plain[:60])
     if not 0 < len(found) < 4 or len(plain) > 60:
         return False
     return found[0] in _CHANGED or read_name(plain).says is Says.ACTS
+
+
+def _pulled_together(text: str) -> str:
+    """A word whose letters stand apart (`d e l e t e`) as a word."""
+    return re.sub(r"[ ._-]", "", text) if _APART.fullmatch(text) else text
 
 
 def mutates(text: str) -> bool:

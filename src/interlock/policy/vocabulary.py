@@ -36,11 +36,12 @@ ACTS: Mapping[str, str] = {
         "disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind unbind unpair "
         "reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat finalize finalise "
         "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate repair "
-        "reroute acknowledge unacknowledge ack rearrange renumber reclassify recategorize calibrate recalibrate"
+        "notarize notarise reroute acknowledge unacknowledge ack rearrange renumber reclassify recategorize "
+        "calibrate recalibrate"
     ),
     "runs something": (
         "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch "
-        "retry rerun reprocess engage disengage"
+        "retry rerun reprocess engage disengage failover"
     ),
     "does harm": (
         "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert deface "
@@ -50,7 +51,7 @@ ACTS: Mapping[str, str] = {
     ),
     "controls a device": (
         "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
-        "shut tap click swipe drag inject administer"
+        "shut tap click swipe drag inject administer takeoff"
     ),
 }
 """What a tool does, and the verbs that say so; none of them is a noun."""
@@ -69,7 +70,7 @@ MAY_ACT: Mapping[str, str] = {
     "changes what is stored": (
         "clone update change set patch put store import move copy mark label tag link complete close apply fork "
         "star join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase "
-        "play input connect pair scale transition end finish record log rotate correct"
+        "play input connect pair scale transition end finish record log rotate correct silence"
     ),
     "runs something": "run resume start stop trigger dispatch bash shell terminal command",
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
@@ -95,10 +96,10 @@ HEADS: Mapping[str, str] = {
     "deletes": "disposal eviction deregistration uninstallation purging",
     "changes access": "authorization impersonation activation deactivation suspension reinstatement elevation",
     "changes what is stored": (
-        "modification alteration insertion replacement restoration reconfiguration submission installation amendment "
-        "adjustment duplication reallocation migration ingestion overwriting"
+        "modification insertion replacement restoration reconfiguration submission installation amendment "
+        "adjustment duplication reallocation migration ingestion overwriting creation"
     ),
-    "does harm": "diversion disruption infection crash surveillance misuse falsehood scandal",
+    "does harm": "diversion infection",
 }
 """Nouns made of verbs that act: they count as the last word of a name, where its description does not say it reads."""
 
@@ -106,9 +107,22 @@ HARMS = frozenset(
     "theft fraud forgery fabrication falsification tampering sabotage espionage bribery scam phishing counterfeiting "
     "hijack hijacking extortion blackmail embezzlement exfiltration ransomware spoofing sniffing eavesdropping "
     "misrepresentation misdiagnosis malpractice neglect breach attack attacks manipulation harvesting stalking "
-    "harassment poisoning sabotaging laundering".split()
+    "harassment poisoning sabotaging laundering corruption disruption scandal misuse falsehood crash injection "
+    "surveillance alteration alterations retraction".split()
 )
 """What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
+
+HARMFUL = frozenset(
+    "fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake".split()
+)
+"""Words that say of a tool what it does it to, or how; not where its last word is one of `GUARDS`."""
+
+GUARDS = frozenset(
+    "detection detector checker check scan scanner filter report reports stats finder lookup classifier "
+    "analyzer analysis "
+    "monitor alert alerts prevention validator verifier data store detect api awareness protection score list "
+    "news".split()
+)
 
 DOERS = frozenset(
     "sender mailer emailer notifier deleter remover eraser cleaner wiper publisher poster uploader deployer payer "
@@ -191,6 +205,16 @@ CREDENTIALS = frozenset(
     "password passwords passphrase passphrases secret secrets credential credentials passcode passcodes".split()
 )
 """What gives its reader the powers of others, where it ends the name of a tool that reads."""
+
+CREDENTIAL_PAIRS = frozenset(
+    tuple(pair.split("+"))
+    for pair in (
+        "access+token access+tokens auth+token api+key api+keys private+key private+keys secret+key secret+keys "
+        "signing+key "
+        "bearer+token session+token refresh+token session+cookie session+cookies env+vars environment+variables"
+    ).split()
+)
+"""The same in two words."""
 
 REVEALS = frozenset("get read reveal search show fetch export retrieve view".split())
 """Verbs that show what is asked for."""

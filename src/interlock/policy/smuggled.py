@@ -1,0 +1,111 @@
+"""What a value of an argument smuggles in: a command in a name, an option in the place of one, an entity, a statement.
+
+Where commands, code or SQL are expected, their own modules judge them; here is what stands where none is.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+
+from interlock.policy import commands, kinds, sql
+from interlock.policy.calls import Raised
+
+LONGEST = 4_000
+_MOST_FILLED = 3
+_SIGNS = ("$(", "`", ";", "|", "&&", "\n", "--", "__", "<!")
+_FILLED = re.compile(r"\$\(([^()]{1,300})\)|`([^`]{1,300})`")
+_APPENDED = re.compile(r"[\w./:@~'\"*-]{0,200}\s{0,3}(?:;|\|\|?|&&?|\n)\s{0,3}(?P<rest>[a-z./][^\n]{1,300})", re.DOTALL)
+"""A name of one word, and what a shell would take for another command behind it."""
+_OPTION = re.compile(
+    r"--?(?:upload-pack|receive-pack|upload-archive|exec|output|config|config-env|open-files-in-pager|ext-diff|post-file|"
+    r"use-compress-program|to-command|checkpoint-action|eval|pre|rsh|proxy|init-file|init-command|template)(?:=|\s|$)"
+)
+_ENTITY = re.compile(r"<!ENTITY\b", re.IGNORECASE)
+_FROM_ELSEWHERE = re.compile(r"\b(?:SYSTEM|PUBLIC)\b", re.IGNORECASE)
+_INNARDS = re.compile(
+    r"__(?:class|globals|subclasses|builtins|mro|bases|base|import|reduce|getattribute)__|\|\s*attr\s*\("
+)
+_HARMS = frozenset(
+    kind.rule
+    for kind in (
+        kinds.DESTROYS, kinds.LEAVES, kinds.READS_SECRETS, kinds.ACCESS, kinds.PAYS, kinds.HIDDEN,
+        kinds.OUTSIDE_WORKSPACE,
+    )
+)  # fmt: skip
+_STAGES: Mapping[str, Raised] = {
+    "$out": kinds.DATABASE_DELETE, "$merge": kinds.DATABASE_DELETE, "$where": kinds.HIDDEN, "$function": kinds.HIDDEN,
+    "$accumulator": kinds.HIDDEN,
+}  # fmt: skip
+"""Keys in a question to a document store that write its answer over a collection, or run a script in it."""
+_HANDLE = re.compile(r"\bMATCH\b|\bg\s?\.\s?[VE]\s?\(|\bdb\s?\.\s?\w", re.IGNORECASE)
+"""How questions to graphs and document stores begin; what is done with it stands behind."""
+_DELETES_IT = re.compile(
+    r"\bDELETE\s{1,9}\w|\b(?:drop\w{0,20}|remove|delete\w{0,20}|findOneAndDelete)\s?\(", re.IGNORECASE
+)
+_WRITES_IT = re.compile(
+    r"\b(?:SET|REMOVE)\s{1,9}\w|\b(?:insert\w{0,20}|update\w{0,20}|replace\w{0,20}|rename\w{0,20}|bulkWrite|createIndex|"
+    r"findOneAnd\w{0,20})\s?\(",
+    re.IGNORECASE,
+)
+_DELETES = re.compile(
+    r"\bDELETE\s{1,9}(?:DATA\s{0,9}|WHERE\s{0,9})?\{|\b(?:CLEAR|DROP)\s{1,9}(?:SILENT\s{1,9})?"
+    r"(?:GRAPH|ALL|DEFAULT|NAMED|CONSTRAINT|MEASUREMENT|SERIES|BUCKET)\b|^\s*\.(?:drop|delete|purge|clear)\b",
+    re.IGNORECASE,
+)
+_WRITES = re.compile(
+    r"^\s*(?:CREATE|MERGE)\s?\(|\bINSERT\s{1,9}(?:DATA\s{0,9})?\{|\bLOAD\s{1,9}(?:CSV\b|<)|"
+    r"^\s*\.(?:alter|create|set|append|ingest|rename)\b",
+    re.IGNORECASE,
+)
+
+
+def may_be(text: str) -> bool:
+    """A quick look: False only where a value is nothing but a value."""
+    return any(sign in text for sign in _SIGNS)
+
+
+def scripts(text: str) -> list[str]:
+    """What a careless program would give to a shell of a value: what stands in it as a command, or behind it."""
+    if len(text) > LONGEST or not may_be(text):
+        return []
+    inside = [found[1] or found[2] for found in itertools.islice(_FILLED.finditer(text), _MOST_FILLED)]
+    behind = _APPENDED.fullmatch(text)
+    return inside if behind is None else [*inside, behind["rest"]]
+
+
+def in_value(text: str) -> Iterator[Raised]:
+    """What else raises a value where no command is expected: an option, an entity, the innards of an object."""
+    if len(text) > LONGEST:
+        return
+    if text[:1] == "-" and _OPTION.match(text):
+        yield kinds.HIDDEN
+    if "<!" in text and (entity := _ENTITY.search(text)) and _FROM_ELSEWHERE.search(text, entity.end()):
+        yield kinds.HIDDEN
+    if "__" in text and _INNARDS.search(text):
+        yield kinds.HIDDEN
+
+
+def in_question(text: str) -> Iterator[Raised]:
+    """What raises a question to a database that is not plain SQL: a statement behind it, or in another language."""
+    if len(text) > LONGEST:
+        return
+    if ";" in text:
+        for part in text.split(";")[1:20]:
+            if sql.looks_like(part):
+                yield from sql.judge(part.partition("--")[0])
+    begins = _HANDLE.search(text)
+    if _DELETES.search(text) or (begins and _DELETES_IT.search(text, begins.end() - 1)):
+        yield kinds.DATABASE_DELETE
+    elif _WRITES.search(text) or (begins and _WRITES_IT.search(text, begins.end() - 1)):
+        yield kinds.DATABASE_WRITE
+
+
+def in_keys(args: Mapping[str, object]) -> Iterator[Raised]:
+    """What raises a mapping by keys that mean something to a document store."""
+    for key in _STAGES.keys() & args.keys():
+        yield _STAGES[key]
+
+
+def harm(script: str) -> Iterator[Raised]:
+    """What harms in a script, where nothing says that it is one: a program that is not known does not count."""
+    yield from (each for each in commands.judge(script.strip()) if each.rule in _HARMS)
