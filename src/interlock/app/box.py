@@ -104,9 +104,7 @@ class Interlock:
                 try:
                     person = await local_person(settings, store, runtime.clock, surface)
                     await store.write(squad.ensure_project, settings.project, settings.timezone, runtime.clock.now())
-                    trusted = {name: str(each.trust) for name, each in parts.personas.personas.items()}
-                    if await store.read(trusting.changed, trusted):
-                        await store.write(trusting.keep, trusted, runtime.clock.now())
+                    await _keep_trust(runtime)
                     box = cls(runtime, person)
                     watching = asyncio.create_task(
                         PolicyWatch(runtime, appears_at=here / POLICY).run(), name="policy watch"
@@ -363,3 +361,14 @@ class Interlock:
             mission_id=found.mission_id, status=found.status, standing=found.standing, reason=found.reason,
             deliverable=text, approvals=found.approvals, cost_usd=whole["cost_usd"], estimate=whole["estimate"],
         )  # fmt: skip
+
+
+async def _keep_trust(runtime: Runtime) -> None:
+    """Trusts members as their personas' files say, and ends the grants of those that are others by now."""
+    store, now = runtime.store, runtime.clock.now()
+    files = {name: each.to_json() for name, each in runtime.personas.personas.items()}
+    trusted = {name: str(each["trust"]) for name, each in files.items()}
+    if await store.read(trusting.changed, trusted):
+        await store.write(trusting.keep, trusted, now)
+    if stale := await store.read(trusting.stale, files, now):
+        await store.write(trusting.withdraw, stale, now)

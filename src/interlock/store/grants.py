@@ -14,10 +14,11 @@ from interlock.core.values import Actor
 from interlock.policy.grants import Grant as Leave
 from interlock.state_machine.table import TERMINAL
 from interlock.store import audit
-from interlock.store.schema import Grant, Task, table
+from interlock.store.schema import Agent, Approval, Grant, Run, Task, table
 from interlock.store.tx import Tx, small
 
 GRANTS, TASKS = table(Grant), table(Task)
+APPROVALS, RUNS, AGENTS = table(Approval), table(Run), table(Agent)
 _g = GRANTS.c
 _TIME = UTCDateTime()
 _ENDED = [str(state) for state in sorted(TERMINAL)]
@@ -45,6 +46,14 @@ _OF_PERSONA = (
     .where(_g.project_id == b("project"), _g.persona == b("who"), _LIVE)
     .order_by(_g.created_at, _g.id)
 )  # fmt: skip
+_GIVEN_TO = (
+    sa.select(_g.id, _g.persona, AGENTS.c.persona_json)
+    .join_from(GRANTS, APPROVALS, APPROVALS.c.id == _g.approval_id)
+    .join(RUNS, RUNS.c.id == APPROVALS.c.run_id)
+    .join(AGENTS, AGENTS.c.id == RUNS.c.agent_id)
+    .where(_LIVE)
+    .order_by(_g.created_at, _g.id)
+)
 _ONE = sa.select(GRANTS).where(_g.id == b("grant_"))
 _USED = (
     sa.update(GRANTS).where(_g.id == b("grant_")).values(uses=_g.uses + 1, used_at=b("now", type_=_TIME))
@@ -112,6 +121,11 @@ def grant(tx: Tx, grant_id: str) -> Any | None:
 def of_persona(tx: Tx, project_id: str, persona: str, now: datetime) -> list[str]:
     """Ids of the grants in force for a persona's calls of any tool."""
     return [row.id for row in tx.rows(_OF_PERSONA, {"project": project_id, "who": persona, "now": now})]
+
+
+def given_to(tx: Tx, now: datetime) -> list[Any]:
+    """The grants in force with `persona_json`, the persona as it was when one of its agents asked; in any project."""
+    return tx.rows(_GIVEN_TO, {"now": now})
 
 
 def listing(tx: Tx, now: datetime, *, every: bool = False, most: int = 500) -> list[Any]:

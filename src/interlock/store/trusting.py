@@ -1,9 +1,10 @@
-"""Trust of members, kept as the personas' files say it: a lower one holds from the next run on, and ends grants.
+"""Trust of members, kept as the personas' files say it: a lower one holds from the next run on, and ends grants; and so
+does whatever makes a persona another one.
 
 What trust means for a call is the policy's matter, who is trusted how far the files'.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.values import SYSTEM
+from interlock.policy.grants import outgrown
 from interlock.store import audit, grants
 from interlock.store.schema import Member, table
 from interlock.store.tx import Tx
@@ -40,3 +42,23 @@ def keep(tx: Tx, trust_of: Mapping[str, str], now: datetime) -> None:
         if LEVELS.index(to) < LEVELS.index(row.trust):
             for grant_id in grants.of_persona(tx, row.project_id, row.persona, now):
                 grants.revoke(tx, grant_id, SYSTEM, now, reason=f"{row.persona} is trusted less: {to}")
+
+
+def stale(tx: Tx, personas: Mapping[str, Mapping[str, Any]], now: datetime) -> list[tuple[str, str]]:
+    """The grants in force whose persona is not the one any more that they were given to, each with why.
+
+    `personas` are those of the files, as `to_json` gives them. One that has no file any more keeps its grants.
+    """
+    found = []
+    for row in grants.given_to(tx, now):
+        persona = personas.get(row.persona)
+        why = outgrown(row.persona_json, persona) if persona is not None else None
+        if why is not None:
+            found.append((row.id, f"{row.persona} {why}"))
+    return found
+
+
+def withdraw(tx: Tx, found: Sequence[tuple[str, str]], now: datetime) -> None:
+    """Ends grants, each for its reason."""
+    for grant_id, why in found:
+        grants.revoke(tx, grant_id, SYSTEM, now, reason=why)
