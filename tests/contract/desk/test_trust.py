@@ -125,7 +125,8 @@ def _asked(tx: Tx, persona: dict[str, Any], now: Any) -> None:
     )  # fmt: skip
     mailbox.post(tx, post, now)
     approvals.ask(
-        tx, id="apr_note_taker", kind="TOOL_CALL", project_id=PROJECT, subject="s", risk="YELLOW", request={"tool": "note"},
+        tx, id="apr_note_taker", kind="TOOL_CALL", project_id=PROJECT, subject="s", risk="YELLOW",
+        request={"tool": "note"},
         asked_by=agent.id, run_id="run_1", created_at=now,
     )  # fmt: skip
     granted(tx, now)
