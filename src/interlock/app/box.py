@@ -12,7 +12,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.app.discretion import discreet
-from interlock.app.handles import Ends, Handle
+from interlock.app.handles import Handle
 from interlock.app.local import local_person, open_store
 from interlock.app.outlets import deliverer, senders
 from interlock.app.parts import load_parts
@@ -23,6 +23,7 @@ from interlock.desk import answering, attachments, conversation
 from interlock.desk.answering import Answers
 from interlock.desk.conversation import Reply
 from interlock.desk.details import deliverable, task
+from interlock.desk.ends import Ends
 from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow

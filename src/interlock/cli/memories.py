@@ -7,6 +7,7 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import Ident, Json
+from interlock.cli.versions import bring_back
 
 if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
@@ -128,13 +129,9 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Make an earlier version of a memory or a block the current one."""
-    from interlock.cli import screen
     from interlock.desk import memories as desk
 
-    found = opening.at_desk(lambda office, person: desk.restore(office, person, ident, version))
-    if as_json:
-        return screen.data(found)
-    return screen.line(f"{found['id']} is as in version {version} again, now version {found['version']}")
+    bring_back(desk.restore, ident, version, as_json=as_json)
 
 
 def forget(

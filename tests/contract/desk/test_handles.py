@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from interlock import Handle, Interlock, QueueCleared, RunFailed
-from interlock.app.handles import Ends
 from interlock.core.errors import NotFound
 from interlock.desk import controls, queues
+from interlock.desk.ends import Ends
 from interlock.store import leases, mailbox
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable

@@ -1,0 +1,25 @@
+"""Bringing an earlier version back, of whatever has versions; which there are is told where they are listed."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from interlock.cli import opening
+
+if TYPE_CHECKING:
+    from interlock.desk.office import Office, Person
+
+
+def bring_back(
+    restore: "Callable[[Office, Person, str, int], Awaitable[dict[str, Any]]]",
+    ident: str,
+    version: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Makes an earlier version the current one at the desk, and says which one it is now."""
+    from interlock.cli import screen
+
+    found = opening.at_desk(lambda office, person: restore(office, person, ident, version))
+    if as_json:
+        return screen.data(found)
+    return screen.line(f"{found['id']} is as in version {version} again, now version {found['version']}")
