@@ -7,7 +7,20 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from interlock.policy import globs, kinds, options, particular, paths, programs, python_code, recipes, services, shell
+from interlock.policy import (
+    globs,
+    kinds,
+    options,
+    other_code,
+    particular,
+    paths,
+    programs,
+    python_code,
+    recipes,
+    services,
+    shell,
+    steps,
+)
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import by
@@ -17,13 +30,6 @@ from interlock.policy.shell import UNKNOWN, Command, Unreadable
 
 DEEPEST = 5
 _STANDARD = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/", "/usr/games/")
-_RISKY_CODE = re.compile(
-    r"system|exec|`|open|unlink|socket|require|import|eval|spawn|fork|popen|process|child|fetch|http|file|\bio\b|rmdir|"
-    r"mkdir|rename|kill|chmod|chown|send|net|%x|const_|instance_|function|constructor|globalthis|qx|<>|\buse\b|load|dir\b|"
-    r"\$env|getenv|\bENV\b|passthru|proc_|curl|write|syscall|::|remove|\brm\s*\(|delete|\bdofile|\binput\b|shell|truncate|symlink",
-    re.IGNORECASE,
-)
-_TELLS = re.compile(r"\bprocess\.(?:versions?|platform|arch|pid|uptime\(\)|cwd\(\))")
 _VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
 _FILLED = re.compile(r"(?:^|[;&|(`\n])\s*(?:\{\}|%)(?=\s|$|[;&|])")
 """A placeholder that would become a program."""
@@ -32,12 +38,6 @@ _EVALUATING = frozenset(
     "let test [ [[ printf read declare typeset local export readonly unset mapfile readarray wait getopts".split()
 )
 """Commands that evaluate the index of an array in their words once more."""
-_TAKE_VALUES = frozenset(
-    "--max-args --max-procs --delimiter --replace --adjustment --package --signal --kill-after --unset --chdir "
-    "--arg-file "
-    "--max-chars --jobs --interval --timeout --output --input --error --class --classdata".split()
-)
-"""Long options of wrappers that take the next word."""
 _SUSPECT_GLOB = re.compile(r"[*?\[{]")
 
 
@@ -73,11 +73,6 @@ def judge(text: str) -> tuple[Raised, ...]:
     for reading in dict.fromkeys((text, plain)):
         _script(reading, report, 0)
     return tuple(report.found.values())
-
-
-def judge_other(code: str) -> tuple[Raised, ...]:
-    """What raises a piece of code in a language that is not parsed here: whatever is more than plain computing."""
-    return _code(False, code)
 
 
 def judge_words(words: Sequence[str]) -> tuple[Raised, ...]:
@@ -184,7 +179,7 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
         elif name == "parallel" and fed is not None:
             return ("sh", "-c", fed)
         return ()
-    if _name_of(words[0])[0] in programs.SHELLS and len(words) == 1:
+    if _name_of(words[0])[0] in programs.SHELLS and all(word.startswith("-") and word != "-c" for word in words[1:]):
         report.add(kinds.HIDDEN)
     if _name_of(words[0])[0] in programs.SHELLS and any(_FILLED.search(word) for word in words[1:]):
         report.add(kinds.HIDDEN)
@@ -221,9 +216,14 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
                 break
             if not word.startswith("--") and word[-1] in takes and len(word) == 2 and rest:
                 rest.pop(0)
-            elif word in _TAKE_VALUES:
+            elif word in programs.TAKE_VALUES:
                 del rest[:1]
-            elif "=" not in word and len(rest) > 1 and (len(word) == 2 or word.startswith("--")) and depth < DEEPEST:
+            elif (
+                not programs.stands_alone(name, word)
+                and len(rest) > 1
+                and (len(word) == 2 or word.startswith("--"))
+                and depth < DEEPEST
+            ):
                 _otherwise(rest[1:], Command(tuple(rest[1:])), report, depth)
             if name == "npx" and word in ("-c", "--call"):
                 report.add(kinds.HIDDEN)
@@ -270,7 +270,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
     elif name in programs.SUBCOMMANDS:
         particular.subcommands(name, args, command, report, depth)
     elif name in programs.RUNS_TARGETS:
-        particular.targets(name, args, report, depth)
+        steps.targets(name, args, report, depth)
     elif name in programs.HARMLESS:
         particular.harmless(name, args, command, report)
     elif words[0] in report.functions:
@@ -278,6 +278,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
             report.add(kinds.OUTSIDE_WORKSPACE)
     elif not standard:
         _own_script(words[0], report, depth)
+        steps.given(words[0], args, report)
     elif name.startswith(("mkfs.", "mount.", "systemd-")):
         report.add(kinds.DESTROYS)
     elif services.asks_unknown(name, args):
@@ -384,6 +385,7 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
         if particular.REMOTE.match(rest[0]):
             report.add(kinds.LEAVES)
         _own_script(rest[0], report, depth, python=python)
+        steps.given(rest[0], rest[1:], report)
         return
     if (text := _fed(command, report)) is not None:
         report.add(*_code(python, text))
@@ -394,4 +396,4 @@ def _code(python: bool, code: str) -> tuple[Raised, ...]:
         return (kinds.HIDDEN,)
     if python:
         return python_code.judge(code)
-    return (kinds.HIDDEN,) if len(code) > 400 or _RISKY_CODE.search(_TELLS.sub("", code)) else ()
+    return other_code.judge(code)

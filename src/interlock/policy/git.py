@@ -102,6 +102,8 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
         if paths.is_outside(target):
             found.append(kinds.OUTSIDE_WORKSPACE)
         found += paths.written(target)
+    if command == "archive" and any(arg.startswith(("--remote", "--exec")) for arg in rest):
+        found.append(by(kinds.LEAVES, "git archive"))
     if command == "maintenance" and rest[:1] in (["start"], ["register"]):
         found.append(by(kinds.ACCESS, "git"))
     if _loses(command, rest):

@@ -13,6 +13,7 @@ from interlock.policy import (
     holds,
     kinds,
     options,
+    other_code,
     paths,
     python_code,
     recipients,
@@ -349,7 +350,7 @@ def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
     if language == "sql":
         return sql.judge(text)
     if language in _OTHER_NAMES:
-        return commands.judge_other(text)
+        return other_code.judge(text)
     if python_code.parsed(text) is None:
         return commands.judge(text) if not python else (*python_code.judge(text), *commands.judge(text))
     found = python_code.judge(text)

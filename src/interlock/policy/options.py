@@ -12,6 +12,7 @@ from interlock.policy.calls import Raised
 from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, OUTSIDE_WORKSPACE, READS_SECRETS
 
 _HIDDEN: Mapping[str, str] = {
+    "rake": r"-[peE]|--execute",
     "rg": r"--(?:pre|hostname-bin)(?:=|$)",
     "man apropos whatis": r"-[A-Za-z]*[PH]|--pager|--html|--browser",
     "less more most zless zmore": r"\+.*[!|]|-[ko]|--lesskey|--log-file",
@@ -137,7 +138,8 @@ _SECRETS: Mapping[str, str] = {
     "yq": r".*env\(",
     "node nodejs deno bun": r".*process\.env\b(?!\.(?:NODE_ENV|CI|HOME|PATH)\b)",
     "kubectl oc": r"(?i:(?:.*,)?secrets?(?:[/.,]|$))|all,|--raw|view$|--show-managed",
-    "aws": r"get-secret|get-parameter|get-.*-(?:token|password|data|details)$|.*decryption|"
+    "docker podman nerdctl": r".*\{\{.*\bEnv\b",
+    "aws": r"userData$|get-secret|get-parameter|get-.*-(?:token|password|data|details)$|.*decryption|"
            r"get-(?:login|session|federation)|.*token$|aws_access|"
            r"export-cred|list-access-keys|.*(?:secret|credential|password)|batch-get-secret|decrypt|get-caller-identity-token|token",
     "az": r"keyvault|.*(?:keys?|credential|token|secret|password|connection-string|appsetting)s?$",
@@ -148,7 +150,6 @@ _SECRETS: Mapping[str, str] = {
     "npm pnpm yarn": r".*:_|_auth|_password|npmAuth|.*AuthToken$",
     "doctl": r"connection$",
     "heroku fly flyctl vercel netlify doctl": r"config(?::get)?$|secrets?|auth|env$|kubeconfig|token",
-    "helm": r"values$|manifest$|all$",
     "terraform tofu": r"console|pull$|-raw$",
 }  # fmt: skip
 _CODE = re.compile(
@@ -192,7 +193,7 @@ MAKERS = frozenset(
 )
 """Programs whose paths are mostly ones that they write, or whose settings they execute."""
 _LOOKS = re.compile(
-    r"-(?:I|L|isystem|D|l|Wl|rpath|F|iquote|include|sysroot)|--(?:sysroot|prefix=/usr|junit|cov|log|cache|base-?temp|tmp)"
+    r"-(?:I|L|isystem|D|l|Wl|rpath|F|iquote|include|sysroot)|--(?:sysroot|prefix=/usr|junit|cov|log|cache|tmp)"
 )
 
 

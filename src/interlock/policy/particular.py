@@ -8,29 +8,33 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import awk, git, kinds, options, paths, programs, sed, services, sql
+from interlock.policy import awk, git, kinds, options, paths, programs, sed, services, sql, steps
 from interlock.policy.kinds import by
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command
 from interlock.policy.starters import STARTERS
-from interlock.policy.verbs import asks_for_act
 
 if TYPE_CHECKING:
     from interlock.policy.commands import Script
 
 REMOTE = re.compile(r"^(?:[\w.-]+@)?[\w.-]{2,}:(?!//)|^[a-z][a-z0-9+.-]*://")
 ASKS = frozenset("--info --version -version --help -help help version -V".split())
-_TARGET_WORDS = re.compile(r"[\w][\w:./-]{0,80}")
 _OPENS = re.compile(r"(?:^|,)[ugoa]*[+=][rxX]*[st]|(?:^|,)(?:[ug]*[oa][ugoa]*|)[+=][rxXst]*w")
 _DOTTED = re.compile(r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)")
 _RUNNING_OPTIONS = (
     "--to-command", "--checkpoint-action", "--use-compress", "--compress-prog", "--rsh", "-TT",
     "--unzip-command", "--pre",
 )  # fmt: skip
-_INSTALLERS = frozenset(("make", "gmake", "ninja", "meson"))
 _APPENDING = frozenset(("-x", "--exec", "-X", "--exec-batch"))
 """Options after which what was found is put last."""
 _ODD = frozenset("xml xmlstarlet m4 dc rename prename perl-rename file-rename split yq envsubst".split())
+_STARTS_BARE = frozenset("tmux screen nginx apachectl apache2ctl httpd apache2".split())
+"""Programs that start something where they are asked for nothing."""
+_SEARCHES = frozenset("rg ag ack ugrep".split())
+_GREPS = frozenset("grep egrep fgrep zgrep ggrep".split()) | _SEARCHES
+_RECURSES = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive$|--directories=recurse")
+_HOMES = frozenset(("/", "/*", "~", "/home", "/root", "/users", "/proc"))
+_SYSTEMS = frozenset(("/etc", "/var", "/sys", "/boot", "/run"))
 SOME_VALUE = "a1b2" * 5
 """What a variable of a secret name might hold."""
 _RENAMES = re.compile(
@@ -49,6 +53,8 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
         and (not args or list(args) == ["-p"])
     ):
         script.add(by(kinds.READS_SECRETS, name))
+    elif name in _GREPS:
+        searches(name, args, script)
     elif name in _ODD:
         _odd(name, args, command, script)
     elif name == "history" and any(arg.startswith(("-c", "-d")) for arg in args):
@@ -100,6 +106,18 @@ def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> 
         script.add(kinds.READS_SECRETS)
 
 
+def searches(name: str, args: Sequence[str], script: "Script") -> None:
+    """Judges a search for words through everything that lies where the system or people keep their own."""
+    if not (name in _SEARCHES or any(_RECURSES.match(arg) for arg in args)):
+        return
+    for arg in args[1:]:
+        place = paths.plain(arg)
+        if place in _HOMES or re.fullmatch(r"(?:/home|/users)/[^/]+", place):
+            script.add(kinds.READS_SECRETS)
+        elif place in _SYSTEMS:
+            script.add(kinds.OUTSIDE_WORKSPACE)
+
+
 def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
     named = [arg for arg in args if not arg.startswith("-")]
     options = [arg for arg in args if arg.startswith("-")]
@@ -111,6 +129,8 @@ def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
         for arg in args:
             if arg.startswith("--one-top-level="):
                 script.writes(arg.partition("=")[2])
+    if name == "cpio" and named and any(re.match(r"-\w*p|--pass", arg) for arg in options):
+        script.writes(named[-1])
     if name in ("tar", "unzip", "7z", "gzip", "patch", "cpio"):
         for number, arg in enumerate(args):
             if arg in ("-C", "-d", "-D", "--directory") and number + 1 < len(args):
@@ -309,6 +329,8 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
     if not sure and len(rest) > 1 and rest[1].lower() not in harmless and rest[0].lower() in harmless:
         script.add(by(otherwise, name))
     if not rest:
+        if name in _STARTS_BARE:
+            script.add(by(otherwise, name))
         if name in ("docker", "ip") or not harmless:
             script.add(*(() if harmless else (by(otherwise, name),)))
         return
@@ -341,7 +363,7 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
         script.add(by(otherwise, name))
         return
     if name in programs.RUNS_TARGETS and first in ("run", "run-script", "run-task", "dev"):
-        targets(name, rest[1:], script, depth)
+        steps.targets(name, rest[1:], script, depth)
     if first in programs.FETCHES.get(name, ()):
         script.add(by(kinds.INSTALLS, name))
         if any(arg in ("-g", "--global", "--location=global") for arg in args):
@@ -355,33 +377,6 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
             script.add(by(kinds.LEAVES, name))
     if name == "journalctl" and any(arg.startswith("--vacuum") or arg == "--rotate" for arg in args):
         script.add(by(otherwise, name))
-
-
-def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
-    """Names of a project's own recipes: `make test` is work, `make deploy` is what it says."""
-    for number, arg in enumerate(args):
-        if (
-            arg in ("-C", "-f", "--file", "--directory")
-            and number + 1 < len(args)
-            and paths.is_outside(args[number + 1])
-        ):
-            script.add(kinds.OUTSIDE_WORKSPACE)
-        if arg.startswith(("--ev", "SHELL=")) or (arg == "-" and args[number - 1] in ("-f", "--file", "--makefile")):
-            script.add(kinds.HIDDEN)
-        variable, has_value, value = arg.partition("=")
-        if has_value and not arg.startswith("-"):
-            raised, is_program = options.judge_variable(variable, value)
-            script.add(*(() if raised is None else (raised,)))
-            if is_program:
-                script.script(value, depth + 1)
-            elif re.search(r"[;`|&]|\$\(", value):
-                script.add(kinds.HIDDEN)
-        if name in _INSTALLERS and arg in ("install", "uninstall"):
-            script.add(kinds.OUTSIDE_WORKSPACE)
-        if not arg.startswith("-") and (
-            not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or asks_for_act(arg.partition("=")[0])
-        ):
-            script.add(kinds.ACTS if asks_for_act(arg) else kinds.HIDDEN)
 
 
 _Special = Callable[[Sequence[str], Command, "Script", int], None]

@@ -3,6 +3,7 @@
 How a command line is read is not known here. A program in none of the tables counts as unknown.
 """
 
+import re
 from collections.abc import Mapping
 
 from interlock.policy.calls import Raised
@@ -54,6 +55,9 @@ HARMLESS = frozenset(
     systemd-analyze systemd-delta systemd-cgls systemd-cgtop systemd-path systemd-detect-virt systemd-escape journalctl
     netstat ss sysctl service
     timedatectl localectl hostnamectl resolvectl loginctl tig hledger ledger task-list calcurse aspell-list
+    pv datamash jello jtbl ident ajson lpstat pg_config pdffonts pdfimages ul hashid
+    systool lsfd
+    mmdblookup numsum pdf-parser termgraph git-sizer scspell textstat
     write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
     """.split()
 )
@@ -101,7 +105,7 @@ SURE: Mapping[str, Raised] = {
         "ssh-copy-id ssh-add ssh-agent createuser dropuser htpasswd dscl ntfsfix auditctl icacls cacls "
         "takeown net netsh reg regedit schtasks sc wmic set-executionpolicy new-localuser "
         "add-localgroupmember set-acl set-service new-service enable-psremoting gpedit dseditgroup kadmin "
-        "ktutil realm adcli pam-auth-update ptrace gcore ld.so screen tmux dtach".split(),
+        "ktutil realm adcli pam-auth-update ptrace gcore ld.so dtach".split(),
         ACCESS,
     ),
     **dict.fromkeys(
@@ -135,6 +139,12 @@ WRAPPERS: Mapping[str, str] = {
 """Programs that start the program among their arguments, with the letters of their options that take a value."""
 SKIPS = frozenset(("timeout", "chrt", "taskset", "flock", "faketime"))
 """Wrappers whose first own argument is no program."""
+TAKE_VALUES = frozenset(
+    "--max-args --max-procs --delimiter --replace --adjustment --package --signal --kill-after --unset --chdir "
+    "--arg-file --max-chars --jobs --interval --timeout --output --input --error --class --classdata".split()
+)
+"""Long options of wrappers that take the next word."""
+_ALONE = re.compile(r"-[0rtpxilo]+")
 AS_ANOTHER = frozenset(("sudo", "doas"))
 
 SHELLS = frozenset("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split())
@@ -250,6 +260,19 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
         ),
         LEAVES,
     ),
+    "tmux": (
+        frozenset("ls list-sessions list-windows list-panes list-keys list-commands list-clients info -V".split()),
+        ACCESS,
+    ),
+    "screen": (frozenset("-ls -list -v --version".split()), ACCESS),
+    "nginx": (frozenset("-t -T -v -V".split()), ACCESS),
+    **dict.fromkeys(
+        ("apachectl", "apache2ctl", "httpd", "apache2"),
+        (frozenset("-t -v -V -S -M -l configtest status fullstatus".split()), ACCESS),
+    ),
+    "flask": (frozenset("routes --version".split()), HIDDEN),
+    "celery": (frozenset("inspect report status events --version".split()), DESTROYS),
+    "dbt": (frozenset("ls list parse compile debug docs deps --version".split()), DESTROYS),
     "rustup": (frozenset("show toolchain".split()), LEAVES),
     "nvm": (frozenset("ls list use current".split()), LEAVES),
     "asdf": (frozenset("list current where".split()), LEAVES),
@@ -292,3 +315,8 @@ WRITERS = frozenset(
     "cp mv ln tee touch mkdir install rmdir split csplit patch tar unzip 7z rsync mktemp gzip cpio".split()
 )
 """Programs that write where their arguments say."""
+
+
+def stands_alone(wrapper: str, option: str) -> bool:
+    """Whether an option of a wrapper surely takes no next word: one with its value, and those of `xargs` without."""
+    return "=" in option or (wrapper == "xargs" and _ALONE.fullmatch(option) is not None)

@@ -72,4 +72,6 @@ def module(named: str, rest: Sequence[str], command: Command, script: "Script", 
         for arg in rest[1:]:
             script.writes(arg)
     else:
+        for arg in rest if name in ("venv", "virtualenv") else ():
+            script.writes(arg)
         script.add(*options.judge(program, rest))

@@ -61,7 +61,8 @@ _READS: Mapping[str, frozenset[str]] = {
         "rollout~status rollout~history auth~can-i auth~whoami config~get-contexts config~current-context "
         "config~get-clusters "
         "kustomize wait completion options",
-        "helm": "list ls status get history show search template lint version env verify repo~list dependency~list "
+        "helm": "list ls status get~notes get~hooks get~metadata history show search template lint version env "
+        "verify repo~list dependency~list "
         "plugin~list completion",
         "gh": "pr~view pr~list pr~status pr~diff pr~checks issue~view issue~list issue~status repo~view repo~list "
         "run~view run~list run~watch workflow~view workflow~list release~view release~list search~issues search~prs "
@@ -73,6 +74,10 @@ _READS: Mapping[str, frozenset[str]] = {
         "repo~search ci~view "
         "ci~list ci~status ci~get ci~trace ci~lint release~view release~list label~list user~events api~- auth~status "
         "pipeline~list pipeline~status job~list alias~list config~get completion version cluster~list",
+        "jj": "log diff show status st evolog interdiff root version help op~log op~show op~diff operation~log "
+        "operation~show config~get config~list config~path tag~list branch~list bookmark~list file~list file~show "
+        "workspace~list workspace~root git~root",
+        "redis-cli": "ping info dbsize ttl pttl type exists lastsave time memory~usage cluster~info cluster~nodes",
         "hub": "pr~list pr~show issue issue~show ci-status release release~show",
         "terraform tofu terragrunt": "plan show providers graph validate version output state~list state~show "
         "workspace~list "
@@ -106,10 +111,10 @@ _AWS = re.compile(
 _WRITES = re.compile(r"-i*[XfF]|--method|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file|[a-z]+://")
 _VALUED = frozenset(
     "--prefix --cwd --dir --manifest-path --workspace --filter -n --namespace -R --repo --profile --region -p "
-    "--project -g --resource-group --cluster -o --output".split()
+    "--project -g --resource-group --cluster -o --output -A --app".split()
 )
 _SHORT = frozenset(option for option in _VALUED if not option.startswith("--"))
-_SPACED = frozenset("kubectl oc helm gh glab aws gcloud az doctl argocd flux istioctl nomad".split())
+_SPACED = frozenset("kubectl oc helm gh glab aws gcloud az doctl argocd flux istioctl nomad celery".split())
 """Services whose short options before a command have a value of their own."""
 _FLAGS = frozenset(
     "--no-pager --debug --verbose --quiet -q --no-color --system --silent -y --yes --offline --frozen --locked "
@@ -121,6 +126,8 @@ _UNKNOWN_READS = frozenset(
     - {"diff", "search", "get"}
 )
 _WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
+_ASKING = re.compile(r"--(?:list(?:-[a-z]+){0,2}|status|describe|info|check)")
+"""Options that ask an unknown program to tell something, where it is given nothing before."""
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
 _ACTING = frozenset(
     "install uninstall add create new init set unset enable disable start stop restart reload run exec execute "
@@ -128,9 +135,13 @@ _ACTING = frozenset(
     "mv rsync sftp connect attach console shell interactive browse login logout use switch select apply sync serve "
     "upgrade update rebuild build resize reboot reset resume suspend pause rotate generate invoke call submit "
     "trigger import export encrypt decrypt sign edit write copy move rename prune clean clear cleanup fix force "
-    "flush send rest curl wget nc dd kill-session".split()
+    "launch boot open spawn flush send rest curl wget nc dd kill-session".split()
 )
 """Words before a look, or as options beside it, that make an act of it: `compute ssh list`, `list --fix`."""
+_GROUPS = frozenset(
+    "services jobs revisions regions executions domain-mappings delivery-pipelines releases targets rollouts".split()
+)
+"""What `gcloud run` and `gcloud deploy` are asked about: there they are the names of services."""
 _NOUNS = frozenset("host mail t r time watch service at".split())
 """Names of programs that are things too."""
 _RULES = frozenset(
@@ -181,6 +192,10 @@ def reads(name: str, args: Sequence[str]) -> bool:
         return len(named) > 1 and _AWS.match(named[1]) is not None and named[:2] != ["s3api", "get-object"]
     if name in _CLOUDS:
         verbs = [arg for arg in named[:5] if _WORDS.fullmatch(arg)]
+        if name == "gcloud" and verbs[:2] == ["logging", "read"]:
+            return True
+        if name == "gcloud" and verbs[:1] in (["run"], ["deploy"]) and verbs[1:2] and verbs[1] in _GROUPS:
+            verbs = verbs[1:]
         look = next((at for at, verb in enumerate(verbs[:4]) if at and verb in _LOOKS), None)
         before = frozenset(part for verb in verbs[:look] for part in (verb, *verb.split("-")))
         return look is not None and _ACTING.isdisjoint(before) and not any(asks_for_act(verb) for verb in verbs)
@@ -208,8 +223,15 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
         return False
     if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):
         return True
+    if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
+        return len(args) == 1 or not _starts(args[0])
     named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))[:2]
-    if not any(arg in _UNKNOWN_READS for arg in named) or (named[0] not in _UNKNOWN_READS and _starts(named[0])):
+    looks = (
+        (_looks(named[0]) or not _UNKNOWN_READS.isdisjoint(named))
+        if named
+        else args[:1] and _ASKING.fullmatch(args[0]) and all(arg[:1] == "-" for arg in args[1:2])
+    )
+    if not looks or (named and not _looks(named[0]) and _starts(named[0])):
         return False
     for arg in args:
         if (
@@ -228,6 +250,20 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
         ):
             return False
     return True
+
+
+def _looks(word: str) -> bool:
+    """Whether a word asks to be told something: `list`, `pool-list`, `list_queues`, `route:list`."""
+    if word in _UNKNOWN_READS:
+        return True
+    steps = re.split(r"[-_:]", word)
+    if len(steps) == 1 or not (steps[0] == "list" or steps[-1] in ("list", "ls", "info", "status")):
+        return False
+    return (
+        len(word) < 30
+        and _ACTING.isdisjoint(steps)
+        and not any(asks_for_change(step) or asks_for_act(step) for step in steps)
+    )
 
 
 def _starts(word: str) -> bool:

@@ -1,0 +1,77 @@
+"""Steps of a project's own that are asked for by name: `make deploy`, `rake db:drop`, `python manage.py flush`.
+
+What a step does when it runs is not known here; its name is read as a word.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from interlock.policy import kinds, options, paths, python_code
+from interlock.policy.verbs import asks_for_act
+
+if TYPE_CHECKING:
+    from interlock.policy.commands import Script
+
+_TARGET_WORDS = re.compile(r"(?:@?\w*//|:)?(?:\w|\.\.\.)[\w:.,/+-]{0,80}")
+_STEP = re.compile(r"[a-z][\w:.-]{1,40}")
+_INSTALLERS = frozenset(("make", "gmake", "ninja", "meson"))
+_MAKES = frozenset(("make", "gmake"))
+_ONLY_SHOWN = frozenset("-n --dry-run --just-print --recon".split())
+_FRAMEWORKS = frozenset("manage.py artisan rails console app.py cli.py".split())
+"""Files by which frameworks are told to do things."""
+_LOSES = frozenset(
+    "flush reset_db createsuperuser changepassword dbshell sendtestemail clearsessions migrate:fresh migrate:reset "
+    "migrate:refresh migrate:rollback db:wipe tinker db:drop db:reset db:purge drop_db".split()
+)
+"""Commands of theirs that empty a database, make somebody powerful, or take orders for it."""
+
+
+def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
+    """Names of a project's own recipes: `make test` is work, `make deploy` is what it says."""
+    if name in _MAKES and _ONLY_SHOWN.intersection(args):
+        args = [arg for arg in args if not (_TARGET_WORDS.fullmatch(arg) and "=" not in arg)]
+    if name == "bazel" and args[:1] in (["run"], ("run",)) and any("//" in arg for arg in args):
+        script.add(kinds.HIDDEN)
+    for number, arg in enumerate(args):
+        if (
+            arg in ("-C", "-f", "--file", "--directory")
+            and number + 1 < len(args)
+            and paths.is_outside(args[number + 1])
+        ):
+            script.add(kinds.OUTSIDE_WORKSPACE)
+        if arg.startswith(("--ev", "SHELL=")) or (arg == "-" and args[number - 1] in ("-f", "--file", "--makefile")):
+            script.add(kinds.HIDDEN)
+        variable, has_value, value = arg.partition("=")
+        if has_value and not arg.startswith("-"):
+            raised, is_program = options.judge_variable(variable, value)
+            script.add(*(() if raised is None else (raised,)))
+            if is_program:
+                script.script(value, depth + 1)
+            elif re.search(r"[;`|&]|\$\(", value):
+                script.add(kinds.HIDDEN)
+        if name in _INSTALLERS and arg in ("install", "uninstall"):
+            script.add(kinds.OUTSIDE_WORKSPACE)
+        if not arg.startswith("-") and (
+            not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or _asks(arg.partition("=")[0])
+        ):
+            script.add(kinds.ACTS if _asks(arg.partition("=")[0]) else kinds.HIDDEN)
+
+
+def given(path: str, args: Sequence[str], script: "Script") -> None:
+    """Judges what a script of the project is told to do: its first word, and the code that a framework's shell runs."""
+    word = next((arg for arg in args if not arg.startswith("-")), "")
+    if not _STEP.fullmatch(word):
+        return
+    if asks_for_act(word) or (path.rpartition("/")[2] in _FRAMEWORKS and (word in _LOSES or _asks(word))):
+        script.add(kinds.ACTS)
+    for before, after in itertools.pairwise(args):
+        if before in ("-c", "--command") and word in ("shell", "shell_plus"):
+            script.add(*python_code.judge(after))
+
+
+def _asks(word: str) -> bool:
+    """Whether the name of a step says that it acts, as a whole or in its last part: `deploy`, `db:drop`."""
+    last = re.split(r"[:.]", word)[-1]
+    return asks_for_act(word) or (last != word and asks_for_act(last))
