@@ -47,3 +47,17 @@ def test_version_is_the_packages(cli: Cli) -> None:
     from importlib.metadata import version
 
     assert replace(cli, anew=True)("--version").out.split() == ["interlock", version("interlock")]
+
+
+def test_questions_about_files_load_neither_a_database_nor_what_executes(cli: Cli) -> None:
+    (cli.folder / "policy.yaml").write_text("version: 1\nrules:\n  - {id: a, tools: [file_read], risk: RED}\n")
+    asked = [
+        ["policy", "check"],
+        ["policy", "test"],
+        ["policy", "explain", '{"tool": "file_read"}'],
+        ["persona", "list"],
+    ]
+    others = [["--version"], ["--help"], ["policy", "--nope"], ["nothing"]]
+    code = f"from interlock.cli.main import run\nassert [run(each) for each in {asked + others!r}] == [0] * 6 + [2] * 2"
+    framework = {"alembic", "anthropic", "langgraph", "mcp", "openai", "psycopg", "sqlalchemy", "sqlmodel"}
+    assert loaded_by(cli, code) & framework == set()

@@ -35,7 +35,7 @@ class Counter:
 
         Raises ConfigError with all faults of the file.
         """
-        from interlock.app.parts import load_policy
+        from interlock.app.config import load_policy
 
         return load_policy(self.settings.policy)
 

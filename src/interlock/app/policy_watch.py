@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interlock.agents.context import Runtime
-from interlock.app.parts import emptiness, load_policy_of, read, shown
+from interlock.app.config import emptiness, load_policy_of, read, shown
 from interlock.core.complaint import Complaint
 from interlock.core.errors import ConfigError
 from interlock.core.values import SYSTEM, digest

@@ -29,10 +29,10 @@ def persona() -> typer.Typer:
 
 def persona_list(as_json: Json = False) -> None:
     """The personas that would work here, and where each comes from."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
 
-    found = parts.load_all_personas(opening.settings())
+    found = config.load_all_personas(opening.settings())
     if as_json:
         return screen.data([{**p.to_json(), "source": found.sources[name]} for name, p in found.personas.items()])
     screen.table(
@@ -49,17 +49,17 @@ def persona_list(as_json: Json = False) -> None:
 
 
 def _origin(source: Path) -> str:
-    from interlock.app import parts
+    from interlock.app import config
 
-    return "built-in" if source.is_relative_to(PACKAGE) else parts.shown(source.parent)
+    return "built-in" if source.is_relative_to(PACKAGE) else config.shown(source.parent)
 
 
 def persona_check(file: File = None) -> None:
     """Tell every fault of the persona files with its line."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
 
-    found = parts.load_all_personas(opening.settings()) if file is None else parts.load_persona_files(file)
+    found = config.load_all_personas(opening.settings()) if file is None else config.load_persona_files(file)
     if found.faults:
         raise ConfigError(list(found.faults))
     screen.line(f"{len(found.personas)} personas are fine: {', '.join(found.personas)}")
@@ -74,14 +74,14 @@ def persona_import(
     as_json: Json = False,
 ) -> None:
     """Make personas of agents that were written for CrewAI or Claude Code, and say what cannot be carried over."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.desk import importing
 
     settings = opening.settings()
     folder = out or (settings.personas[0] if settings.personas else Path("personas"))
-    parts.refuse_workspace(settings, folder)
-    found = importing.bring(files, parts.builtin_names())
+    config.refuse_workspace(settings, folder)
+    found = importing.bring(files, config.builtin_names())
     done, faults = importing.write(found.drafts, folder, force=force) if found.drafts else ([], [])
     refused = [*found.faults, *faults]
     if as_json:
@@ -90,7 +90,7 @@ def persona_import(
     else:
         for draft, path in done:
             tools = ", ".join(draft.persona.tools) or "no tools of its own"
-            screen.line(f"{draft.persona.name}: {parts.shown(path)} (intern, YELLOW; {tools})")
+            screen.line(f"{draft.persona.name}: {config.shown(path)} (intern, YELLOW; {tools})")
             for note in draft.notes:
                 screen.note(f"  {note}")
         found_anyway = [Path("personas").resolve(), *(each.resolve() for each in settings.personas)]

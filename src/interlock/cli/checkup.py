@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from interlock.app import fleet, parts
+from interlock.app import config, fleet, parts
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.desk import audit
@@ -89,7 +89,7 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 
 def _policy(settings: Settings) -> Iterator[Finding]:
     try:
-        empty = parts.emptiness(settings.policy, parts.load_policy_of(settings))
+        empty = config.emptiness(settings.policy, config.load_policy_of(settings))
     except ConfigError as error:
         yield from (Finding("policy", "error", fault) for fault in error.faults)
     else:
@@ -99,7 +99,7 @@ def _policy(settings: Settings) -> Iterator[Finding]:
 
 
 def _personas(settings: Settings) -> Iterator[Finding]:
-    found = parts.load_all_personas(settings)
+    found = config.load_all_personas(settings)
     yield from (Finding("personas", "error", fault) for fault in found.faults)
     yield Finding("personas", "ok", f"{len(found.personas)} loaded")
 

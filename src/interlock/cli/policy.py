@@ -53,7 +53,7 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     Exit code 2: the file cannot be used, or a test of it fails. 1: it can, and some of its rules can never match, are
     shadowed by others, or change nothing, or it is empty.
     """
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.policy import lint
     from interlock.policy.cases import run_tests
@@ -61,17 +61,17 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     settings = opening.settings()
     path, known = file or settings.policy, _known(tools, prefix)
     faults: list[str] = []
-    personas = parts.load_all_personas(settings).personas
+    personas = config.load_all_personas(settings).personas
     found: Policy | None = None
     try:
-        parts.refuse_workspace(settings, settings.policy if file is None else None)
-        found = parts.load_policy(path, known_tools=known, known_personas=frozenset(personas))
+        config.refuse_workspace(settings, settings.policy if file is None else None)
+        found = config.load_policy(path, known_tools=known, known_personas=frozenset(personas))
         trust = {name: str(each.trust) for name, each in personas.items()}
         faults = [str(failure) for failure in run_tests(found, trust)]
         faults += [str(each) for each in lint.without_voters(found, len(settings.consensus.models))]
     except ConfigError as error:
         faults = list(error.faults)
-    remarks = [*parts.emptiness(path, found), *lint.remarks(found, parts.declared_risks(), known)] if found else []
+    remarks = [*config.emptiness(path, found), *lint.remarks(found, config.declared_risks(), known)] if found else []
     notes = [*found.notes, *map(str, _unanswerable(found))] if found else []
     if as_json:
         screen.data(_checked(path, found, faults, remarks, notes))
@@ -86,7 +86,7 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
         return screen.line("there is no policy file: the built-in policy holds")
     if remarks:
         count = "remark" if len(remarks) == 1 else f"{len(remarks)} remarks"
-        raise InterlockError(f"`{parts.shown(path)}` can be used, but see the {count} above")
+        raise InterlockError(f"`{config.shown(path)}` can be used, but see the {count} above")
     counts = f"{len(found.rules)} rules, {len(found.denials)} denials, {len(found.cases)} tests"
     return screen.line(f"{path} is fine: {counts}")
 
@@ -125,12 +125,12 @@ def _unanswerable(found: "Policy") -> list["Remark"]:
 
 
 def _known(tools: Path | None, prefix: str) -> frozenset[str]:
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.policy.builtin import BASE
     from interlock.policy.suggest import tools_of
 
     more = () if tools is None else (f"{prefix}{tool['name']}" for tool in tools_of(_document(tools)))
-    return parts.builtin_names().union(BASE, more)
+    return config.builtin_names().union(BASE, more)
 
 
 def policy_test(
@@ -141,24 +141,24 @@ def policy_test(
     as_json: Json = False,
 ) -> None:
     """Run the tests of the policy, and of further files; exit code 1 where one does not come out as expected."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.core.errors import placed
     from interlock.policy.case_file import cases_from
     from interlock.policy.cases import run_tests
 
     settings = opening.settings()
-    found = parts.load_policy(policy or settings.policy)
+    found = config.load_policy(policy or settings.policy)
     faults: list[str] = []
     further: list[Case] = []
     for path in files or ():
         try:
-            further += cases_from(parts.read(path), parts.shown(path))
+            further += cases_from(config.read(path), config.shown(path))
         except ConfigError as error:
             faults += error.faults
     if faults:
         raise ConfigError(faults)
-    trust = {name: str(each.trust) for name, each in parts.load_all_personas(settings).personas.items()}
+    trust = {name: str(each.trust) for name, each in config.load_all_personas(settings).personas.items()}
     failures, count = run_tests(found, trust, further), len(found.cases) + len(further)
     if as_json:
         told = [placed(str(failure)) for failure in failures]
@@ -178,14 +178,14 @@ def policy_explain(
 
     With `--stdin`, a line that is no call is answered with {"error": …} in its place, and the exit code is 2.
     """
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.policy.cases import answer
 
     if stdin == (call is not None):
         raise UsageError("give one call as JSON, or `--stdin` with one on each line")
     settings = opening.settings()
-    found, known = parts.load_policy(policy or settings.policy), parts.surroundings(settings)
+    found, known = config.load_policy(policy or settings.policy), config.surroundings(settings)
     faults = []
     for where, text in _calls(call):
         try:
@@ -297,13 +297,13 @@ def policy_replay(
     as_json: Json = False,
 ) -> None:
     """Say what a policy would have decided on the calls on record: whom it would have asked, held and denied."""
-    from interlock.app import parts
+    from interlock.app import config, parts
     from interlock.cli import screen
     from interlock.core.clock import SystemClock
     from interlock.desk import policy as desk
 
     settings = opening.settings()
-    found, toolbox = parts.load_policy(policy or settings.policy), parts.builtin_toolbox()
+    found, toolbox = config.load_policy(policy or settings.policy), parts.builtin_toolbox()
     begun = None if since is None else desk.since(since, SystemClock().now().astimezone())
     done = opening.at_desk(
         lambda office, person: desk.replay(office, found, toolbox, since=begun, mission=mission, most=limit)

@@ -66,7 +66,7 @@ def take(
     as_json: Json = False,
 ) -> None:
     """Make a file the conversation of its agent; what the agent may do stays as its persona says here."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.core.errors import UsageError
     from interlock.desk import session_import as desk
@@ -75,7 +75,7 @@ def take(
         data = file.read_bytes()
     except OSError as error:
         raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from error
-    personas = parts.load_all_personas(opening.settings())
+    personas = config.load_all_personas(opening.settings())
     done = opening.at_desk(
         lambda office, person: desk.take(office, person, personas, data, str(file), replace=replace, mine=mine),
         anew=True,

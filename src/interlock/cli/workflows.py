@@ -24,12 +24,12 @@ def workflow() -> typer.Typer:
 
 def workflow_list(as_json: Json = False) -> None:
     """The workflows that a mission can go by: `run GOAL --workflow NAME`."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.desk import workflows
 
     settings = opening.settings()
-    found = workflows.loaded(settings, parts.load_all_personas(settings).personas)
+    found = workflows.loaded(settings, config.load_all_personas(settings).personas)
     views = [workflows.shown(each) for each in found.workflows.values()]
     if as_json:
         return screen.data(views)
@@ -49,19 +49,19 @@ def _steps(workflow: dict[str, Any]) -> str:
 
 
 def _origin(workflow: dict[str, Any]) -> str:
-    from interlock.app import parts
+    from interlock.app import config
 
-    return "built-in" if workflow["is_shipped"] else parts.shown(Path(workflow["source"]).parent)
+    return "built-in" if workflow["is_shipped"] else config.shown(Path(workflow["source"]).parent)
 
 
 def workflow_check(files: Files = None, as_json: Json = False) -> None:
     """Tell every fault of the workflow files with its line."""
-    from interlock.app import parts
+    from interlock.app import config
     from interlock.cli import screen
     from interlock.desk import workflows
 
     settings = opening.settings()
-    personas = parts.load_all_personas(settings).personas
+    personas = config.load_all_personas(settings).personas
     try:
         good = workflows.checked(settings, personas, files or [])
     except ConfigError as error:

@@ -8,7 +8,8 @@ import pytest
 
 from interlock.agents import runner, voting
 from interlock.agents.interruption import Interrupt
-from interlock.app.parts import load_policy_of, voter_faults
+from interlock.app.config import load_policy_of
+from interlock.app.parts import voter_faults
 from interlock.core.errors import ConfigError, Conflict
 from interlock.desk import asking, signing
 from interlock.llm.messages import ModelRequest, ToolResult
