@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.policy import kinds, options, paths, python_files, python_texts, sql
+from interlock.policy import kinds, options, paths, python_acts, python_files, python_texts
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
@@ -65,6 +65,8 @@ class _Reader:
     """Local names of modules and of what was imported from them."""
     texts: dict[str, str | None] = field(default_factory=dict)
     """Constants that were given names; None once there are several."""
+    made: set[str] = field(default_factory=set)
+    """Names of functions that the code itself defines."""
     settled: set[int] = field(default_factory=set)
     """Nodes that were judged with what stands around them."""
 
@@ -87,6 +89,8 @@ class _Reader:
                 self._import(node)
             elif isinstance(node, ast.Assign):
                 self._remember(node)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.made.add(node.name)
         for node in nodes:
             if isinstance(node, ast.Call):
                 if isinstance(node.func, ast.Name):
@@ -191,8 +195,6 @@ class _Reader:
             self.add(kinds.HIDDEN)
         if name in t.EVALUATES:
             self._evaluated(node)
-        if last in ("push", "force_push") and "git" in self.names:
-            self.add(kinds.LEAVES)
         if last in ("terminate", "suspend", "send_signal") and "psutil" in self.names:
             self.add(kinds.DESTROYS)
         if last == "enable_load_extension" or (name == "open" and any(k.arg == "opener" for k in node.keywords)):
@@ -216,6 +218,7 @@ class _Reader:
         if last in ("extractall", "extract") and any(paths.is_outside(text) for text in self._texts_of(node)):
             self.add(kinds.OUTSIDE_WORKSPACE)
         self.add(*python_files.judge(name, last, node, self._constant))
+        self.add(*python_acts.judge(name, node, self._constant, self.names, self.made))
 
     def _evaluated(self, node: ast.Call) -> None:
         """A call that runs what its texts say."""
@@ -244,8 +247,6 @@ class _Reader:
             self.add(kinds.LEAVES)
         if name == "vars" and node.args and self._dotted(node.args[0]) in t.REACHED:
             self.add(kinds.HIDDEN)
-        if last in ("execute", "executescript", "executemany"):
-            self.add(*(found for text in self._texts_of(node)[:1] if sql.looks_like(text) for found in sql.judge(text)))
 
     def _known(self, name: str, kind: Raised, node: ast.Call) -> None:
         if name == "os.chmod" and len(node.args) > 1:

@@ -21,7 +21,8 @@ NETWORK = frozenset(
     "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
 )
 PURE_PARTS = frozenset(
-    "urllib.parse urllib.error http.HTTPStatus http.cookies google.protobuf requests.exceptions".split()
+    "urllib.parse urllib.error importlib.metadata importlib.resources http.HTTPStatus http.cookies "
+    "google.protobuf requests.exceptions".split()
 )
 HIDING = frozenset(
     "jsonpickle posix nt ctypes cffi marshal pickle dill cloudpickle shelve importlib imp runpy code codeop pty pdb "

@@ -16,7 +16,7 @@ _SAME = frozenset("expanduser resolve absolute as_posix strip lstrip rstrip lowe
 _DECODING = frozenset(
     "b64decode b32decode b16decode b85decode a85decode urlsafe_b64decode standard_b64decode decodebytes fromhex "
     "unhexlify "
-    "a2b_hex a2b_base64 decompress translate maketrans chr unquote".split()
+    "a2b_hex a2b_base64 decompress translate maketrans chr unquote bytes bytearray".split()
 )
 
 

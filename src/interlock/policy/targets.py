@@ -74,9 +74,11 @@ def _texts(tree: ast.AST) -> Iterator[str]:
     made |= {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
     made |= {a.asname or a.name for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
     computed = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_product(node.func)}
+    named = [re.escape(name) for name in made if "prod" in name.lower() and name.lower() not in _SURE]
+    own = re.compile(rf"\b(?:{'|'.join(named)})\b") if named else None
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+            yield own.sub("", node.value) if own is not None else node.value
         elif isinstance(node, ast.ImportFrom) and node.module in _COMPUTING:
             continue
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -123,7 +125,7 @@ def _token_names(token: str, prose: bool) -> bool:
     if "prod" not in token.lower():
         return False
     if (page := _PAGE.match(token)) is not None:
-        steps = re.split(r"[/?&=#;]", page["rest"].lower())
+        steps = re.split(r"[/?&=#;]", page["rest"].lower().partition("/wiki/")[0])
         return bool(_SURE.intersection(words(page["host"]))) or bool(_SURE.intersection(steps))
     if _DOCUMENT.search(token) and ":" not in token and "@" not in token:
         return False

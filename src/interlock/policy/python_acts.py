@@ -1,0 +1,53 @@
+"""What calls in Python code say that they do to objects of which only the name is known: statements, deletions.
+
+Which functions of the standard library harm is `python_names`'; how an expression becomes a text is `python_texts`'.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from interlock.policy import kinds, sql
+from interlock.policy.calls import Raised
+
+TextOf = Callable[[ast.AST | None], str | None]
+_STATEMENTS = frozenset(
+    "execute executescript executemany read_sql read_sql_query text raw exec_driver_sql sql query run_query "
+    "fetch fetchall "
+    "fetchone fetchval fetchrow fetch_all".split()
+)
+"""Methods and functions that give their first text to a database."""
+_ARRAYS = frozenset("np numpy jnp jax cupy torch tf".split())
+_ON_SCREEN = frozenset("tkinter Tkinter customtkinter PyQt5 PyQt6 PySide6 pygame curses".split())
+"""Modules of which an object that deletes is a field to type into."""
+_ACTS = re.compile(
+    r"(?:send|post|publish)_?(?:e?mails?|sms|messages?|notifications?|tweet|invoice|payment|money|report|alert)|"
+    r"(?:delete|drop|purge|wipe|destroy|truncate|terminate|remove)_(?:all|many|one|users?|accounts?|tables?|databases?|"
+    r"collections?|buckets?|objects?|records?|repos?|repository|clusters?|instances?|stack|documents?|indices|customers?|"
+    r"orders?|messages?|events?|branch|projects?|deployments?|volumes?|snapshots?|roles?|polic(?:y|ies)|secrets?|everything)|"
+    r"drop_?(?:all|database|collection)|(?:create|capture|issue|make)_(?:charge|payment|refund|transfer|payout)|"
+    r"(?:transfer|withdraw|send)_(?:funds|money|payment|eth|btc|transaction)|(?:grant|revoke|assign)_(?:access|role|admin|"
+    r"permissions?|privileges?)|flush_?(?:all|db)|add_collaborator|merge_pull_request|place_order|cancel_(?:order|booking|"
+    r"subscription|reservation)|make_public|reset_password|shutdown_instance|reboot_instance"
+)
+"""Names of methods that act whatever they are taken from."""
+
+
+def judge(
+    name: str | None, node: ast.Call, text_of: TextOf, names: Mapping[str, str], made: Collection[str]
+) -> Iterator[Raised]:
+    """What a call raises by what it is called; `names` are imported, `made` are functions of the code itself."""
+    is_method = isinstance(node.func, ast.Attribute)
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
+    if last in _STATEMENTS:
+        given = [text_of(each) for each in (*node.args[:1], *(keyword.value for keyword in node.keywords))]
+        for text in given:
+            if text is not None and sql.looks_like(text):
+                yield from sql.judge(text)
+    if last in ("push", "force_push") and any(each.partition(".")[0] == "git" for each in names.values()):
+        yield kinds.LEAVES
+    if not is_method or last in made:
+        return
+    deletes = last == "delete" and (name or "").partition(".")[0] not in _ARRAYS and _ON_SCREEN.isdisjoint(names)
+    if deletes or _ACTS.fullmatch(last):
+        yield kinds.ACTS
