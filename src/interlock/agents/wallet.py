@@ -177,11 +177,19 @@ def _wanted(session: Session, short: Shortage, need_microusd: int) -> tuple[int,
         return more, (
             f"the {what} budget is frozen: a provider billed more than a call can cost by its price, and {spent} of "
             f"{usd(short.limit_microusd)} are spent; approving raises the limit by {usd(more)} and lets it go on"
+            f"{_by_then(short)}"
         )
     return more, (
         f"{what} budget used up: {spent} of {usd(short.limit_microusd)} spent, the next model call needs "
-        f"{usd(need_microusd)}; approving raises the limit by {usd(more)}"
+        f"{usd(need_microusd)}; approving raises the limit by {usd(more)}{_by_then(short)}"
     )
+
+
+def _by_then(short: Shortage) -> str:
+    """What else an answer to a question about a day means, as it may come after midnight."""
+    if short.kind != "project_day":
+        return ""
+    return "; after midnight it raises the new day's, and any answer lets work go on with the new day's money"
 
 
 def _ask_and_park(tx: Tx, claim: Claim, hold: Hold, now: datetime) -> None:

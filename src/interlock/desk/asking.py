@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from interlock.core.errors import Conflict
+from interlock.core.values import usd
 from interlock.desk import proposal
 from interlock.desk.cards import Action, Card, Fact, Passage, Tone
 from interlock.desk.details import handed
@@ -21,7 +22,7 @@ from interlock.desk.replies import headline, tone_of
 from interlock.desk.signing import card_of, mark_of, shown
 from interlock.desk.views import View
 from interlock.desk.wording import dollars, line, moment, words
-from interlock.store import asked, blobs, signatures
+from interlock.store import asked, blobs, days, ledger, signatures
 from interlock.store.tx import Tx
 
 TITLES = {
@@ -52,6 +53,8 @@ class Asked:
     """Its text; None where there is none, or it is no text."""
     votes: list[Any]
     """What models said of it, where they were asked first."""
+    passed: str | None
+    """What an answer means by now, where the day that it asks about is over."""
     alike: list[View]
     """The other open questions that may be answered together with it, as many as a card shows."""
 
@@ -94,11 +97,12 @@ def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> Asked:
     if card["status"] == "pending" and card["expires_at"] is not None and card["expires_at"] <= now:
         card = {**card, "status": "expired"}
     if card["withheld"]:
-        return Asked(card, [], None, None, [], [])
+        return Asked(card, [], None, None, [], None, [])
     ids = [each for each in asked.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
     return Asked(
         card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
-        signatures.votes(tx, row.id), [card_of(each) for each in asked.some(tx, ids)] if ids else [],
+        signatures.votes(tx, row.id), _passed(tx, card, now),
+        [card_of(each) for each in asked.some(tx, ids)] if ids else [],
     )  # fmt: skip
 
 
@@ -129,6 +133,17 @@ def _before(tx: Tx, card: View, now: datetime) -> Before | None:
     return Before(None if "\x00" in text else text, found.version)
 
 
+def _passed(tx: Tx, card: View, now: datetime) -> str | None:
+    asked_about = card["request"].get("account") if card["kind"] == "BUDGET" and card["status"] == "pending" else None
+    account = ledger.account(tx, asked_about) if asked_about is not None else None
+    if account is None or not days.is_over(tx, account, now):
+        return None
+    return (
+        "the day that it asks about is over: approve or deny, and work goes on with today's money; approving also "
+        f"raises today's limit by {usd(int(card['request'].get('amount_microusd', 0)))}"
+    )
+
+
 def _deliverable(tx: Tx, card: View) -> str | None:
     ident = card["request"].get("deliverable")
     if ident is None:
@@ -151,6 +166,7 @@ def _facts(found: Asked, is_together: bool) -> list[tuple[str, str | None]]:
         ("About", card["summary"] if card["does"] and card["summary"] != f"wants to call {card['tool']}" else None),
         ("Held by", ", ".join(card["rules"]) or ("the trust matrix" if card["kind"] == "TOOL_CALL" else None)),
         ("Because", "; ".join(card["reasons"])),
+        ("By now", found.passed),
         ("Has read", ", ".join(READ[each] for each in card["labels"] if each in READ) or None),
         *((f"Model {vote.seat}", _vote(vote)) for vote in found.votes),
         ("Cost so far", f"{dollars(card['run_cost_usd'])} this run, {dollars(card['mission_cost_usd'])} the mission"),

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import UsageError
-from interlock.desk import money
+from interlock.core.values import usd
+from interlock.desk import asking, money
 from interlock.llm.messages import ModelRequest, Usage
 from interlock.oversight import waiting
 from interlock.store import audit, ledger, limits, squad, tasks
@@ -59,6 +60,25 @@ async def test_what_waits_for_people_waits_for_them_past_midnight_and_goes_on_wi
     moves = await store.read(tasks.transitions, (await stage.task_of(run)).id)
     (back,) = [row for row in moves if row.from_status == "NEEDS_APPROVAL"]
     assert (back.to_status, back.actor_kind) == ("IN_PROGRESS", "human")
+
+
+async def test_card_of_a_question_that_is_open_past_midnight_says_what_an_answer_means_by_now(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage, _ = await short(store, tmp_path)
+    asked = await stage.the_question()
+    more = usd(asked.request["amount_microusd"])
+    before = await asking.approval_card(stage.runtime, asked.id)
+    stage.clock.advance(DAY_S - 1)
+    after = await asking.approval_card(stage.runtime, asked.id)
+    facts = [{fact.label: fact.value for fact in card.facts} for card in (before, after)]
+    assert "after midnight it raises the new day's, and any answer lets work go on" in facts[0]["Because"]
+    assert "By now" not in facts[0]
+    assert facts[1]["By now"] == (
+        "the day that it asks about is over: approve or deny, and work goes on with today's money; approving also "
+        f"raises today's limit by {more}"
+    )
+    assert [action.verb for action in after.actions] == ["approve", "deny"]
 
 
 @pytest.mark.parametrize("has_begun", [True, False])
