@@ -50,7 +50,9 @@ Stamp = tuple[int, int, int, int]
 UNSURE: Stamp = (0, 0, 0, 0)
 SETTLED_NS = 50_000_000
 QUICK_S, SLOW_S = 0.003, 60.0
-"""A look that takes longer than the first is taken off the event loop for the second."""
+"""Where looks take longer than the first, they are taken off the event loop for the second."""
+SLOW_LOOKS = 3
+"""In a row; a single one may be slow because the machine is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class BootstrapFolder:
         self._folder, self._workspaces, self._mask = folder, workspaces, mask
         self._known: dict[str, tuple[Stamp, FileNote | None, str | None]] = {}
         self._seen: _Look | None = None
-        self._slow_until_s = 0.0
+        self._slow_looks, self._slow_until_s = 0, 0.0
         self._looking: asyncio.Future[Bootstrap] | None = None
 
     async def look(self) -> Bootstrap:
@@ -100,8 +102,9 @@ class BootstrapFolder:
         begun_s = time.monotonic()
         if begun_s >= self._slow_until_s:
             same = self._if_untouched()
-            if time.monotonic() - begun_s > QUICK_S:
-                self._slow_until_s = begun_s + SLOW_S
+            self._slow_looks = self._slow_looks + 1 if time.monotonic() - begun_s > QUICK_S else 0
+            if self._slow_looks >= SLOW_LOOKS:
+                self._slow_looks, self._slow_until_s = 0, begun_s + SLOW_S
             if same is not None:
                 return same
         loop, looking = asyncio.get_running_loop(), self._looking

@@ -1,7 +1,7 @@
 """All that a run needs to know from the database, in one read."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlock.agents import learning, turns
 from interlock.agents.background import NOTHING, Background, Gathering, Wanted
@@ -29,8 +29,7 @@ class Unfinished:
     """Each question as its id and what it is about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(NamedTuple):
     """A run with everything around it; the fields are rows as named tuples."""
 
     run: Any

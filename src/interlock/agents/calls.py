@@ -12,7 +12,7 @@ from typing import Any
 from interlock.agents import live, subagents, voting
 from interlock.agents.interruption import Interrupt
 from interlock.agents.session import CallState, Session, later
-from interlock.agents.steps import Hold, Results
+from interlock.agents.steps import Hold
 from interlock.agents.voting import Consultation
 from interlock.core.ids import new_id
 from interlock.core.values import digest
@@ -264,8 +264,7 @@ def _may_run_at_once(session: Session, work: Sequence[CallState]) -> bool:
 
 
 async def _run(session: Session, call: CallState) -> Done | HeldAnew:
-    token = token_of(session.claim.run.id, session.claim.steps, call.position)
-    where = context(session, call.id, token)
+    where = context(session, call.id, call.token)
     telemetry = session.runtime.telemetry
     known = call.tool if session.gate.toolbox.get(call.tool) is not None else None
     with telemetry.span("tool", tool=known, risk=call.risk, agent=session.persona.name) as span:
@@ -284,7 +283,7 @@ async def _take(session: Session, call: CallState, outcome: Done | HeldAnew, set
         settled.holds.append(await _unknown(session, call, outcome.content))
     else:
         settled.done.append(outcome)
-        session.after_call(outcome)
+        session.after_call(call, outcome)
         live.called(session, call, outcome)
 
 
@@ -302,7 +301,7 @@ async def _book(session: Session, settled: Settled) -> None:
     """Records outcomes before the rest of the turn has ended."""
     done, settled.done = settled.done, []
     if done:
-        await session.record(session.results(Results(done=done)))
+        await session.record(session.results(done))
 
 
 def _repeatable(session: Session, call: CallState) -> bool:
@@ -328,7 +327,7 @@ async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
     if row.status == "approved" and row.kind != "QUESTION":
         return True
     settled.done.append(_answered(session, call, row))
-    session.after_call(settled.done[-1])
+    session.after_call(call, settled.done[-1])
     return False
 
 

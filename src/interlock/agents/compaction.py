@@ -139,9 +139,9 @@ async def _take_up(session: Session, found: Cut, outcome: Turn | Failed | None, 
     told = system_words("system", _SUMMED_UP, beside=said) if said else system_words("system", _LEFT_OUT)
     place = _place(session, markers.COMPACTION, found, told.text)
     if isinstance(outcome, Turn):
-        step = replace(step_of(session, outcome), stop_reason=COMPACTION, lines=())
+        step = step_of(session, outcome)._replace(stop_reason=COMPACTION, lines=())
         await session.write(_sum_up, session.claim, session.spender, step, place, session.now())
-        session.after_summary(outcome.reply.usage, step)
+        session.after_summary(step)
     else:
         booked = outcome.settlement if outcome is not None else None
         await session.write(_leave_out, session.claim, session.spender, booked, place, session.now())
@@ -249,7 +249,7 @@ async def _shown_again(session: Session, rows: Sequence[Any], place: Place) -> N
     marker = await session.runtime.store.read(markers.then, run, rows[0].created_at)
     assert marker is not None
     history = window.left(session.brief.history, marker)
-    session.brief = replace(session.brief, marker=marker, history=history)
+    session.brief = session.brief._replace(marker=marker, history=history)
     session.messages, session.earlier = joined(window.earlier(history, marker), window.own(rows, marker))
     session.counted = session.dense_tokens = 0
     live.compacted(session, place.tokens_before, place.summary)

@@ -4,9 +4,8 @@ What is said is not decided here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from interlock.core.ids import new_id
 from interlock.llm.messages import (
@@ -34,21 +33,20 @@ SYSTEM, USER, ASSISTANT, CALL, RETURN = (
 """Source: S0 "Run Tracking"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One row of `run_messages` to be."""
 
     message_type: str
     content: str
-    blocks: tuple[Any, ...]
+    blocks: list[Any]
     tool_name: str | None = None
     tool_input: Any = None
 
 
 def system_line(parts: Sequence[SystemPart], record: Mapping[str, Any] | None = None) -> Line:
     """The system prompt, so that a later trace and a resumed run see the same one; `record` is only for the trace."""
-    text = "\n\n".join(part.text for part in parts)
-    blocks = tuple({"name": p.name, "text": p.text, "stable": p.stable} for p in parts)
+    text = "\n\n".join([part.text for part in parts])
+    blocks = [{"name": p.name, "text": p.text, "stable": p.stable} for p in parts]
     return Line(SYSTEM, text, blocks, tool_input=record)
 
 
@@ -57,25 +55,25 @@ def lines_of(message: Message, names: dict[str, str] | None = None) -> list[Line
     lines: list[Line] = []
     loose: list[Block] = []
     kind = USER if message.role == "user" else ASSISTANT
-
-    def flush() -> None:
-        if loose:
-            text = "\n".join(_words(block) for block in loose)
-            lines.append(Line(kind, text, tuple(block_to_json(block) for block in loose)))
-            loose.clear()
-
     for block in message.blocks:
-        if isinstance(block, ToolUse):
-            flush()
-            lines.append(Line(CALL, block.raw or "", (block_to_json(block),), block.name, block.args))
-        elif isinstance(block, ToolResult):
-            flush()
-            name = (names or {}).get(block.call_id)
-            lines.append(Line(RETURN, block.content, (block_to_json(block),), name))
-        else:
+        if not isinstance(block, (ToolUse, ToolResult)):
             loose.append(block)
-    flush()
+            continue
+        if loose:
+            lines.append(_together(kind, loose))
+            loose = []
+        if isinstance(block, ToolUse):
+            lines.append(Line(CALL, block.raw or "", [block_to_json(block)], block.name, block.args))
+        else:
+            name = names.get(block.call_id) if names else None
+            lines.append(Line(RETURN, block.content, [block_to_json(block)], name))
+    if loose:
+        lines.append(_together(kind, loose))
     return lines
+
+
+def _together(kind: str, blocks: Sequence[Block]) -> Line:
+    return Line(kind, "\n".join(map(_words, blocks)), [block_to_json(block) for block in blocks])
 
 
 def _words(block: Block) -> str:
@@ -104,7 +102,7 @@ def write(tx: Tx, run_id: str, position: int, lines: Sequence[Line], now: dateti
                 "content": line.content,
                 "tool_name": line.tool_name,
                 "tool_input": line.tool_input,
-                "blocks": list(line.blocks),
+                "blocks": line.blocks,
                 "created_at": now,
             }
             for offset, line in enumerate(lines)

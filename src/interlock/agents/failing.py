@@ -6,7 +6,7 @@ is `choosing`'s matter.
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from interlock.agents import choosing, spending, steps
@@ -65,7 +65,8 @@ async def again(session: Session, failed: Failed) -> Ending | bool:
     session.failures += 1
     wait_s = _wait_s(session, failed.error)
     if is_too_long(failed.error) and len(session.messages) > 1:
-        session.window_tokens, wait_s = int(session.context_tokens() * SHRUNK), 0.0
+        session.info = replace(session.info, context_tokens=int(session.context_tokens() * SHRUNK))
+        wait_s = 0.0
     if wait_s is None:
         return await _otherwise(session, failed)
     await session.write(steps.book_failed, session.claim, session.spender, failed.settlement, session.now())

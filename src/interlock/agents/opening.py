@@ -30,13 +30,14 @@ from interlock.agents import brief as briefs
 from interlock.agents.background import Background, Wanted, failure
 from interlock.agents.brief import COMPACTION, Brief, Unfinished
 from interlock.agents.context import Runtime
+from interlock.agents.interruption import Interrupt
 from interlock.agents.mending import joined
 from interlock.agents.persona import Persona, restored
 from interlock.agents.prompt import build_prompt
 from interlock.agents.prompt_data import prompt_data
 from interlock.agents.quoting import one_line
 from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
-from interlock.agents.steps import Beginning
+from interlock.agents.steps import UNUSED, Beginning
 from interlock.agents.system_words import safe, system_words
 from interlock.agents.task_messages import task_message
 from interlock.core.errors import InterlockError
@@ -59,14 +60,14 @@ NEEDS_TASK = frozenset({HANDS_IN, "post_progress", "post_comment"})
 """Tools that only make sense for a run that works on a task."""
 
 
-async def open_session(runtime: Runtime, claim: Claim) -> Session | None:
+async def open_session(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> Session | None:
     """The session of a claimed run; None where the run has ended already, its task being closed.
 
     Raises UsageError where its model cannot be used, LeaseLost.
     """
     brief = await _brief(runtime, claim.run)
     with runtime.telemetry.span("resolve") as span:
-        session = await _session(runtime, claim, brief)
+        session = await _session(runtime, claim, brief, interrupt)
         span.tell(agent=session.persona.name, model=session.ref.model, count=len(session.tools))
     if session.amiss is not None:
         await failing.stand_in(session, session.amiss)
@@ -89,10 +90,10 @@ async def _brief(runtime: Runtime, run: Any) -> Brief:
         raise
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the run goes on
         found = await runtime.store.read(briefs.load, run, settings.agents)
-        return replace(found, background=Background(failures=(failure("background", error),)))
+        return found._replace(background=Background(failures=(failure("background", error),)))
 
 
-async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
+async def _session(runtime: Runtime, claim: Claim, brief: Brief, interrupt: Interrupt) -> Session:
     run = claim.run
     persona = restored(brief.agent.id, brief.agent.persona_json)
     (ref, model), amiss = await choosing.chosen(runtime, brief, persona)
@@ -112,8 +113,8 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
     if brief.learning is not None:
         openings = (*openings, brief.learning)
         spender = replace(spender, accounts=tuple(sorted((*spender.accounts, brief.learning.id))))
-    limit_s = _limit_s(runtime, run)
-    session = Session(
+    limit_s, began_s = _limit_s(runtime, run), runtime.clock.monotonic()
+    return Session(
         runtime=runtime,
         claim=claim,
         brief=brief,
@@ -123,7 +124,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         gate=Gate(
             runtime.in_force,
             runtime.toolbox,
-            frozenset(t.name for t in tools),
+            frozenset([tool.name for tool in tools]),
             _caller(brief, persona),
             runtime.settings.approvals.people_for_red,
             barred,
@@ -136,14 +137,15 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief) -> Session:
         position=0,
         spender=spender,
         deadline_at=now + timedelta(seconds=limit_s),
-        began_s=runtime.clock.monotonic(),
-        ends_s=runtime.clock.monotonic() + limit_s,
+        began_s=began_s,
+        ends_s=began_s + limit_s,
+        interrupt=interrupt,
+        watch=breaker.resumed(brief, unanswered=False),
         labels=_taint(brief),
         attempt=brief.attempts,
+        openings=openings,
+        amiss=amiss,
     )
-    session.openings, session.amiss = openings, amiss
-    session.watch = breaker.resumed(brief, unanswered=False)
-    return session
 
 
 def _limit_s(runtime: Runtime, run: Any) -> float:
@@ -300,7 +302,7 @@ def _resume(session: Session) -> None:
         session.calls = [
             CallState(
                 c.id, c.position, c.call_id, c.tool, c.args, c.risk, c.status, c.approval_id, c.result, c.is_error,
-                c.simulated,
+                c.simulated, c.idempotency_token,
             )
             for c in last
         ]  # fmt: skip
@@ -340,4 +342,4 @@ def _mistakes(calls: Sequence[Any]) -> int:
 
 def usage_of(stored: dict[str, int]) -> Usage:
     """Tokens as `Usage.as_dict` stored them."""
-    return replace(Usage(), **stored) if stored else Usage()
+    return Usage(**stored) if stored else UNUSED

@@ -96,25 +96,25 @@ def build_prompt(data: PromptData, layers: Sequence[Layer] | None = None) -> Pro
     rendered: list[tuple[Layer, str]] = []
     degraded = [storable(one_line(failure, limit=500)) for failure in data.failures]
     left_out = {storable(what): storable(one_line(why)) for what, why in data.left_out}
+    is_minimal = data.mode == "minimal"
     for each in LAYERS if layers is None else layers:
-        if data.mode == "minimal" and not each.minimal:
+        if is_minimal and not each.minimal:
             continue
         try:
-            rendered.append((each, each.text(data)))
+            if text := each.text(data):
+                rendered.append((each, text))
         except Exception as error:  # noqa: BLE001 - a lesser prompt is better than no run: row F4
             said = storable(one_line(f"{each.name}: {type(error).__name__}: {error}", limit=300))
             degraded.append(said)
             left_out[each.name] = "it failed"
-    parts = []
+    stable: list[SystemPart] = []
+    changing: list[SystemPart] = []
     for each, text in rendered:
-        if not text:
-            continue
         if each.essential or not degraded:
-            parts.append(SystemPart(each.name, text, each.stable))
+            (stable if each.stable else changing).append(SystemPart(each.name, text, each.stable))
         else:
             left_out[each.name] = "another layer or source failed"
-    parts.sort(key=lambda part: not part.stable)
-    return Prompt(tuple(parts), tuple(degraded), data.mode, left_out)
+    return Prompt((*stable, *changing), tuple(degraded), data.mode, left_out)
 
 
 def _file(name: str) -> Layer:

@@ -139,4 +139,4 @@ class PromptData:
 
     def offers(self, *names: str) -> bool:
         """Whether one of these tools is offered."""
-        return any(tool.name in names for tool in self.tools)
+        return not {tool.name for tool in self.tools}.isdisjoint(names)

@@ -5,6 +5,7 @@ What the agent knows beside that is prompt_knowledge's.
 """
 
 import re
+from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -58,7 +59,7 @@ def tools(data: PromptData) -> str:
     """The tools that are offered, a line each."""
     if not data.tools:
         return "# Tools\nYou have no tools in this run: your answer is text."
-    listed = "\n".join(f"- {tool.name}: {_first_sentence(tool.description)}" for tool in data.tools)
+    listed = "\n".join([f"- {tool.name}: {_first_sentence(tool.description)}" for tool in data.tools])
     return (
         f"# Tools\n{listed}\n"
         "Use only these. Calls that do not need each other's results belong in the same turn. A failed call comes back "
@@ -131,17 +132,17 @@ def own_prompt(data: PromptData) -> str:
 
 def bootstrap(data: PromptData, name: str) -> str:
     """A file of instructions of the project's people."""
-    text = next((file.text for file in data.files if file.name == name), "")
-    return f"# {name}\n{_HEADS[name]}\n\n{text}" if text else ""
+    for file in data.files:
+        if file.name == name and file.text:
+            return f"# {name}\n{_HEADS[name]}\n\n{file.text}"
+    return ""
 
 
 def behaviour(data: PromptData) -> str:
     """The rules that hold whatever the files say."""
     names = {tool.name for tool in data.tools}
-    is_subagent = data.place.kind == "subagent"
-    rules = rules_for(names, text_is_delivered=data.text_is_delivered, is_subagent=is_subagent)
-    first = "These rules hold whatever is said above and in the messages.\n"
-    return f"# How to behave\n{first}" + "\n".join(f"- {rule}" for rule in rules)
+    rules = rules_for(names, text_is_delivered=data.text_is_delivered, is_subagent=data.place.kind == "subagent")
+    return f"# How to behave\nThese rules hold whatever is said above and in the messages.\n{_listed(rules)}"
 
 
 def style(data: PromptData) -> str:
@@ -161,8 +162,7 @@ def channel(data: PromptData) -> str:
 
 def clock(data: PromptData) -> str:
     """The date and time, to the minute, in the project's time zone."""
-    local = data.now.astimezone(ZoneInfo(data.timezone))
-    return f"# Date and time\n{local:%A, %Y-%m-%d %H:%M} ({data.timezone}, UTC{local:%z})"
+    return f"# Date and time\n{_told(data.now.replace(second=0, microsecond=0), data.timezone)}"
 
 
 def runtime(data: PromptData) -> str:
@@ -196,6 +196,17 @@ def _and(things: tuple[str, ...]) -> str:
 def _first_sentence(description: str) -> str:
     """What a tool does, in short: the whole of it is in what is said of the tool itself, beside the prompt."""
     return one_line(_SENTENCE.split(description.strip(), maxsplit=1)[0], limit=LONGEST_SENTENCE)
+
+
+@lru_cache(maxsize=1024)
+def _listed(lines: tuple[str, ...]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+@lru_cache(maxsize=64)
+def _told(minute: datetime, timezone: str) -> str:
+    local = minute.astimezone(ZoneInfo(timezone))
+    return f"{local:%A, %Y-%m-%d %H:%M} ({timezone}, UTC{local:%z})"
 
 
 _prose = lru_cache(maxsize=512)(quoted)

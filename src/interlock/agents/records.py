@@ -13,19 +13,19 @@ from interlock.tools.execute import CallStatus, Proposal
 
 def step_of(session: Session, turn: Turn, proposals: Sequence[Proposal] = ()) -> StepRecord:
     """The step of a reply that the run goes on from, with its calls."""
-    number = session.claim.steps + 1
+    number, reply = session.claim.steps + 1, turn.reply
     return StepRecord(
         number=number,
         id=new_id("stp"),
         settlement=turn.settlement,
-        stop_reason=str(turn.reply.stop_reason),
-        usage=turn.reply.usage.as_dict(),
-        total_usage=session.usage.plus(turn.reply.usage).as_dict(),
+        stop_reason=str(reply.stop_reason),
+        usage=reply.usage,
+        total_usage=session.usage.plus(reply.usage),
         labels=sorted(session.labels),
         model=str(session.ref),
         attempts=turn.attempts,
-        request_id=turn.reply.request_id,
-        lines=lines_of(turn.reply.message),
+        request_id=reply.request_id,
+        lines=lines_of(reply.message),
         position=session.position,
         calls=[calls.row_of(session, p, number) for p in proposals],
         holds=[calls.hold_of(session, p) for p in proposals if p.status is CallStatus.HELD],

@@ -6,7 +6,6 @@ What each transaction writes is in `steps`; what a call may do, in `tools.execut
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from interlock.agents import asking, calls, compaction, failing, live, steps
@@ -14,12 +13,12 @@ from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.compaction import Fill
 from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
-from interlock.agents.opening import open_session, usage_of
+from interlock.agents.opening import open_session
 from interlock.agents.records import step_of
 from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
 from interlock.agents.turn import Turn, attempt
-from interlock.agents.wallet import Parked, secure
+from interlock.agents.wallet import secure
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.telemetry import Span
 from interlock.core.values import Actor, ActorKind
@@ -38,6 +37,8 @@ MISTAKES_ALLOWED = 3
 CONFLICTS_ALLOWED = 5
 """Times that a run steps aside for somebody who changed its task first."""
 ASIDE_S = 1.0
+CUT = frozenset({StopReason.MAX_TOKENS, StopReason.CONTEXT_WINDOW, StopReason.REFUSAL})
+"""Why a reply stopped whose calls are not made: they may not be whole."""
 
 
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
@@ -67,11 +68,10 @@ async def _handled(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: S
 
 async def _worked(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Span, held: list[Session]) -> None:
     try:
-        session = await open_session(runtime, claim)
+        session = await open_session(runtime, claim, interrupt)
         if session is not None:
             span.tell(agent=session.persona.name, model=session.ref.model, provider=session.ref.provider)
             held.append(session)
-            session.interrupt = interrupt
             live.began(session)
             await _until_deadline(session)
     except LeaseLost:
@@ -142,8 +142,7 @@ async def _next_step(session: Session) -> bool:
     fill = compaction.filled(session)
     if fill is Fill.FULL:
         await compaction.reset(session)
-    secured = await secure(session)
-    if isinstance(secured, Parked):
+    if not await secure(session):
         return False
     runtime = session.runtime
     if wait_s := runtime.circuits.enter(session.ref.provider, runtime.clock.monotonic()):
@@ -151,7 +150,7 @@ async def _next_step(session: Session) -> bool:
     if fill is Fill.CROWDED:
         failed = await compaction.compact(session)
         return failed is None or await _gone_on(session, await failing.again(session, failed))
-    turn = await attempt(session, secured.prompt_tokens)
+    turn = await attempt(session, session.prompt_tokens())
     if isinstance(turn, Turn):
         return await _follow(session, turn)
     return await _gone_on(session, await failing.again(session, turn))
@@ -167,10 +166,9 @@ async def _gone_on(session: Session, outcome: Ending | bool) -> bool:
 
 async def _follow(session: Session, turn: Turn) -> bool:
     """Does what a reply asks for; False when the run has ended or waits."""
-    reply = turn.reply
-    cut = reply.stop_reason in (StopReason.MAX_TOKENS, StopReason.CONTEXT_WINDOW, StopReason.REFUSAL)
-    if reply.message.tool_uses and not cut:
-        proposals = await calls.propose(session, reply.message.tool_uses)
+    reply, wishes = turn.reply, turn.reply.message.tool_uses
+    if wishes and reply.stop_reason not in CUT:
+        proposals = await calls.propose(session, wishes)
         await _record(session, turn, proposals)
         session.mistakes = session.mistakes + 1 if all(p.invalid for p in proposals) else 0
         if session.mistakes >= MISTAKES_ALLOWED:
@@ -196,7 +194,8 @@ def _gets_nowhere(stuck: Stuck) -> Ending:
 
 async def _nudge(session: Session) -> None:
     session.nudged, session.owes_nudge = True, False
-    await _tell(session, Results(), Message("user", (Text(NUDGE),)))
+    message = Message("user", (Text(NUDGE),))
+    await _tell(session, message, session.results(message=message))
 
 
 def _ending_of(session: Session, reply: Reply) -> Ending | None:
@@ -223,7 +222,7 @@ async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -
     """Transaction A."""
     step = step_of(session, turn, proposals)
     await session.write(steps.commit_step, session.claim, session.spender, step, session.now())
-    session.after_step(turn.reply.message, turn.reply.usage, step, proposals)
+    session.after_step(turn.reply.message, step)
 
 
 async def _finish_step(session: Session) -> bool:
@@ -233,22 +232,21 @@ async def _finish_step(session: Session) -> bool:
     """
     while True:
         settled = await calls.settle(session)
-        results = Results(done=settled.done, holds=settled.holds)
         if not session.open_calls:
             break
-        await session.record(session.results(results))
+        await session.record(session.results(settled.done, settled.holds))
         if await session.write(asking.park_unless_answered, session.claim, session.now()):
             return False
     session.owes_answers = False
-    stuck = session.stuck()
-    if stuck is not None and not session.quiet:
-        await _end(session, _gets_nowhere(stuck), results=session.results(results, session.answers()))
-        return False
+    stuck, answers = session.stuck(), session.answers()
+    told = session.results(settled.done, settled.holds, answers)
     if session.quiet:
-        told = session.results(results, session.answers())
         await _end(session, _last_word(session, session.last_text), results=told)
         return False
-    await _tell(session, results, session.answers())
+    if stuck is not None:
+        await _end(session, _gets_nowhere(stuck), results=told)
+        return False
+    await _tell(session, answers, told)
     return True
 
 
@@ -260,9 +258,8 @@ def _last_word(session: Session, text: str) -> Ending:
     return Ending(status="completed", stop_reason="end_turn", result=text)
 
 
-async def _tell(session: Session, results: Results, message: Message) -> None:
+async def _tell(session: Session, message: Message, told: Results) -> None:
     """Transaction B: outcomes, what the model is told of them, and the next reservation where the money is there."""
-    told = session.results(results, message)
     session.said(message, told)
     reservation, wanted = session.quote()
     try:
@@ -276,12 +273,12 @@ async def _end(
     session: Session, ending: Ending, step: StepRecord | None = None, results: Results | None = None
 ) -> None:  # fmt: skip
     idle = session.watch.idle_calls, session.watch.idle_microusd
-    ending = replace(ending, follow_up=session.runtime.follow_ups.get(session.claim.run.kind), idle=idle)
+    ending = ending._replace(follow_up=session.runtime.follow_ups.get(session.claim.run.kind), idle=idle)
     await session.write(
         steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
     )  # fmt: skip
     if step is not None:
-        session.usage = usage_of(dict(step.total_usage))
+        session.usage = step.total_usage
     live.ended(session.runtime, session.claim, ending.status, ending.stop_reason, session)
 
 

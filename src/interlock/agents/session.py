@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -18,7 +18,7 @@ from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona
-from interlock.agents.steps import Reservation, Results, StepRecord, commit_results
+from interlock.agents.steps import UNUSED, Hold, Reservation, Results, StepRecord, commit_results
 from interlock.agents.system_words import safe
 from interlock.core.complaint import Complaint
 from interlock.core.values import Actor, ActorKind
@@ -37,13 +37,12 @@ from interlock.llm.messages import (
 from interlock.llm.models import model_info
 from interlock.llm.tokens import estimate_prompt_tokens, message_tokens
 from interlock.policy.progress import Stuck, Watch
-from interlock.policy.risk import Risk
 from interlock.store.errors import LeaseLost
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.postgres import Unreachable
 from interlock.store.tx import Tx
-from interlock.tools.execute import ENDED, CallStatus, Done, Gate, Proposal
+from interlock.tools.execute import ENDED, Done, Gate
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,6 +74,8 @@ class CallState:
     result: str | None = None
     is_error: bool = False
     simulated: bool = False
+    token: str = ""
+    """What outside services are given to tell a repeat from a new request. Source: row E9."""
 
     @property
     def is_open(self) -> bool:
@@ -114,7 +115,10 @@ class Session:
     """When this process took it up, by the monotonic clock."""
     ends_s: float
     """The deadline by the monotonic clock, so that no jump of the other one ends a run."""
-    usage: Usage = field(default_factory=Usage)
+    interrupt: Interrupt
+    watch: Watch
+    """Whether it gets anywhere."""
+    usage: Usage = UNUSED
     labels: frozenset[str] = frozenset()
     kept: frozenset[str] | None = None
     """The labels as they are on record; None where that is not known."""
@@ -138,8 +142,6 @@ class Session:
     """What is wrong with the model that it should have, where it begins with another."""
     summaries: int = 0
     """Steps that only made room."""
-    window_tokens: int | None = None
-    """Of its model, where the provider found a prompt too long."""
     dense_tokens: int = 0
     """How long its prompt was when there was nothing in it to sum up."""
     nudged: bool = False
@@ -150,7 +152,6 @@ class Session:
     """Accounts that must exist before the first reservation."""
     owes_answers: bool = False
     """Whether the model has not been told yet what came of the last step's calls."""
-    interrupt: Interrupt = field(default_factory=Interrupt)
     owes_nudge: bool = False
     """Whether the model has not been told yet that it ended too early."""
     tokens: int = 0
@@ -159,8 +160,6 @@ class Session:
     """Messages that `tokens` includes."""
     scale: float = 1.0
     """Tokens as the provider counts them to one of the estimate, by its last reply."""
-    watch: Watch = field(default_factory=Watch)
-    """Whether it gets anywhere."""
     step_microusd: int = 0
     """What the last step cost."""
     budget_denied: str | None = None
@@ -168,31 +167,24 @@ class Session:
 
     actor: Actor = field(init=False)
     """The agent, for transitions."""
+    is_chat: bool = field(init=False)
+    """Whether the tighter limits of chat hold."""
+    max_turns: int = field(init=False)
+    """Model calls of this run at most."""
+    info: ModelInfo = field(init=False)
+    """What is known of its model, by its name and by what its provider would not take."""
 
     def __post_init__(self) -> None:
         agent = self.brief.agent
         self.actor = Actor(ActorKind.AGENT, agent.id, agent.persona)
-
-    @property
-    def is_chat(self) -> bool:
-        """Whether the tighter limits of chat hold."""
-        return bool(self.claim.run.kind == "chat")
-
-    @property
-    def max_turns(self) -> int:
-        """Model calls of this run at most."""
-        return self.persona.max_turns(chat=self.is_chat)
+        self.is_chat = self.claim.run.kind == "chat"
+        self.max_turns = self.persona.max_turns(chat=self.is_chat)
+        self.info = model_info(self.ref)
 
     @property
     def turns(self) -> int:
         """Model calls so far that were about its work."""
         return self.claim.steps - self.summaries
-
-    @property
-    def info(self) -> ModelInfo:
-        """What is known of its model, by its name and by what its provider would not take."""
-        found = model_info(self.ref)
-        return found if self.window_tokens is None else replace(found, context_tokens=self.window_tokens)
 
     @property
     def worked_s(self) -> float:
@@ -274,7 +266,7 @@ class Session:
     def prompt_tokens(self) -> int:
         """About how long the next prompt is; what was counted before is not counted again."""
         if not self.counted:
-            self.tokens = estimate_prompt_tokens(replace(self.request(1), messages=()))
+            self.tokens, self.counted = estimate_prompt_tokens(self.request(1)), len(self.messages)
         while self.counted < len(self.messages):
             self.tokens += message_tokens(self.messages[self.counted])
             self.counted += 1
@@ -286,11 +278,10 @@ class Session:
 
     def quote(self) -> tuple[Reservation, int]:
         """The reservation for the next call at its worst, and its longest answer."""
-        info = self.info
-        room = max(LEAST_ANSWER, info.context_tokens - self.context_tokens())
+        info, tokens = self.info, self.prompt_tokens()
+        room = max(LEAST_ANSWER, info.context_tokens - math.ceil(tokens * self.scale))
         wanted = min(self.persona.max_tokens, info.max_output_tokens, room)
-        worst = self.runtime.prices.worst_case(self.ref, self.prompt_tokens(), wanted)
-        return self.reservation_of(worst), wanted
+        return self.reservation_of(self.runtime.prices.worst_case(self.ref, tokens, wanted)), wanted
 
     def reservation_of(self, worst_microusd: int) -> Reservation:
         """A reservation for the next attempt of the coming step."""
@@ -305,21 +296,22 @@ class Session:
     def works_with(self, ref: ModelRef, model: Model) -> None:
         """It goes on with another model, which is on record."""
         self.ref, self.model, self.failures, self.scale, self.dense_tokens = ref, model, 0, 1.0, 0
-        self.reservation = self.owed_microusd = self.window_tokens = None
+        self.reservation = self.owed_microusd = None
+        self.info = model_info(ref)
 
     def counted_as(self, tokens: int, usage: Usage) -> None:
         """A provider has counted a prompt that was estimated at so many tokens."""
         scale = usage.prompt_tokens / max(1, tokens)
         self.scale = scale if LIKELY[0] <= scale <= LIKELY[1] else 1.0
 
-    def after_summary(self, usage: Usage, step: StepRecord) -> None:
+    def after_summary(self, step: StepRecord) -> None:
         """A step that made room is on record."""
-        self._booked(usage, step)
+        self._booked(step)
         self.summaries += 1
 
-    def after_step(self, message: Message, usage: Usage, step: StepRecord, proposals: Sequence[Proposal]) -> None:
+    def after_step(self, message: Message, step: StepRecord) -> None:
         """Transaction A is on record."""
-        self._booked(usage, step)
+        self._booked(step)
         self.position += len(step.lines)
         self._append(message)
         self.refused.clear()
@@ -327,20 +319,19 @@ class Session:
         held = {hold.call_id: hold.approval["id"] for hold in step.holds}
         self.calls = [
             CallState(
-                p.id, p.position, p.use.id, p.use.name, p.use.args, str(p.decision.risk if p.decision else Risk.YELLOW),
-                str(p.status), held.get(p.id), p.answer or None, p.status in (CallStatus.DENIED, CallStatus.REFUSED),
+                row["id"], row["position"], row["call_id"], row["tool"], row["args"], row["risk"], row["status"],
+                held.get(row["id"]), row["result"], row["is_error"], token=row["idempotency_token"],
             )
-            for p in proposals
+            for row in step.calls
         ]  # fmt: skip
 
-    def _booked(self, usage: Usage, step: StepRecord) -> None:
-        self.claim.steps, self.usage, self.kept = step.number, self.usage.plus(usage), frozenset(step.labels)
+    def _booked(self, step: StepRecord) -> None:
+        self.claim.steps, self.usage, self.kept = step.number, step.total_usage, frozenset(step.labels)
         self.reservation, self.attempt, self.owed_microusd = None, 0, None
         self.failures = 0
 
-    def after_call(self, done: Done) -> None:
-        """A call has its outcome (on record with the next transaction B)."""
-        call = next(c for c in self.calls if c.id == done.id)
+    def after_call(self, call: CallState, done: Done) -> None:
+        """A call of the last step has its outcome (on record with the next transaction B)."""
         call.status, call.result, call.is_error = str(done.status), done.content, done.is_error
         self.labels |= done.labels
         self.quiet = self.quiet or done.ends_run
@@ -355,18 +346,19 @@ class Session:
 
     def answers(self) -> Message:
         """The results of the last step's calls, in call order."""
-        return safe(Message("user", tuple(ToolResult(c.call_id, c.result or "", c.is_error) for c in self.calls)))
+        return safe(Message("user", tuple([ToolResult(c.call_id, c.result or "", c.is_error) for c in self.calls])))
 
-    def results(self, results: Results, message: Message | None = None) -> Results:
-        """Transaction B with what the session knows filled in; `message` is what the model is told next."""
-        names = {c.call_id: c.tool for c in self.calls}
+    def results(
+        self, done: Sequence[Done] = (), holds: Sequence[Hold] = (), message: Message | None = None
+    ) -> Results:  # fmt: skip
+        """Transaction B; `message` is what the model is told next."""
         return Results(
-            done=results.done,
-            holds=results.holds,
-            lines=lines_of(message, names) if message is not None else (),
+            done=done,
+            holds=holds,
+            lines=lines_of(message, {c.call_id: c.tool for c in self.calls}) if message is not None else (),
             position=self.position,
             labels=sorted(self.labels),
-            usage=self.usage.as_dict(),
+            usage=self.usage,
             is_news=self.labels != self.kept or self.claim.run.crashes > 0,
             loops=self.runtime.settings.loops,
         )
@@ -378,8 +370,8 @@ class Session:
 
     def wished(self, call: CallState) -> Any:
         """The arguments of a call of the last step as the model gave them."""
-        uses = next(m.tool_uses for m in reversed(self.messages) if m.role == "assistant")
-        return uses[call.position].args
+        said = next(m for m in reversed(self.messages) if m.role == "assistant")
+        return said.tool_uses[call.position].args
 
     def _append(self, message: Message) -> None:
         """Adds to the conversation as it would be read back: neighbours of one side are one message."""

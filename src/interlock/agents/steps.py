@@ -4,9 +4,8 @@ Each is one unit of the store, fenced by the run's lease. When which is written 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlock.agents import breaker, circles, conversation, scheduled, spending, voting
 from interlock.agents.asking import Hold as Hold
@@ -15,6 +14,7 @@ from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.routing import KIND as ROUTE
 from interlock.core.values import Actor
+from interlock.llm.messages import Usage
 from interlock.memory import lesson_book, recall
 from interlock.policy.loops import Limits
 from interlock.policy.progress import Stuck
@@ -27,10 +27,10 @@ from interlock.tools.execute import Done, record
 
 MODEL_UNUSABLE = "MODEL_UNUSABLE"
 """The kind of an alert about a provider; it is settled by the next step of a run that it had put off."""
+UNUSED = Usage()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
+class Reservation(NamedTuple):
     """Money to set aside for one attempt of a model call."""
 
     step: int
@@ -39,8 +39,7 @@ class Reservation:
     worst_microusd: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
+class Settlement(NamedTuple):
     """What became of a reservation."""
 
     reservation: Reservation
@@ -48,8 +47,7 @@ class Settlement:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class Beginning(NamedTuple):
     """What a fresh run starts with."""
 
     lines: Sequence[Line]
@@ -70,16 +68,16 @@ class Beginning:
     """The rate that its model is charged at, in words, where it has no price."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRecord:
+class StepRecord(NamedTuple):
     """A finished model call: transaction A."""
 
     number: int
     id: str
     settlement: Settlement
     stop_reason: str
-    usage: Mapping[str, int]
-    total_usage: Mapping[str, int]
+    usage: Usage
+    total_usage: Usage
+    """Of the run so far, with this step."""
     labels: Sequence[str]
     model: str
     attempts: int
@@ -94,19 +92,18 @@ class StepRecord:
     def progress(self) -> Progress:
         """What the run has used with this step."""
         spent = self.settlement.actual_microusd
-        return Progress(usage=self.total_usage, labels=self.labels, spent_microusd=spent)
+        return Progress(usage=self.total_usage.as_dict(), labels=self.labels, spent_microusd=spent)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class Results(NamedTuple):
     """What came of a step's calls: transaction B. `lines` are the answers, once all calls have ended."""
 
     done: Sequence[Done] = ()
     holds: Sequence[Hold] = ()
     lines: Sequence[Line] = ()
     position: int = 0
-    labels: Sequence[str] = field(default_factory=tuple)
-    usage: Mapping[str, int] = field(default_factory=dict)
+    labels: Sequence[str] = ()
+    usage: Usage = UNUSED
     is_news: bool = True
     """Whether labels or usage are not on record as they are."""
     loops: Limits | None = None
@@ -115,7 +112,7 @@ class Results:
     @property
     def progress(self) -> Progress:
         """What the run has used; calls of tools cost nothing more."""
-        return Progress(usage=self.usage, labels=self.labels)
+        return Progress(usage=self.usage.as_dict(), labels=self.labels)
 
 
 def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Reservation | None, now: datetime) -> bool:
@@ -215,7 +212,7 @@ def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: da
         status="completed",
         model_id=step.model,
         stop_reason=step.stop_reason,
-        token_usage=dict(step.usage),
+        token_usage=step.usage.as_dict(),
         cost_microusd=step.settlement.actual_microusd,
         attempts=step.attempts,
         request_id=step.request_id,
@@ -254,8 +251,7 @@ def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(NamedTuple):
     """How a run ends. `open_microusd` is what a call that was cut off is booked at."""
 
     status: str

@@ -43,18 +43,19 @@ def system_words(origin: Origin, text: str, beside: str = "") -> SystemText:
 
 def safe(message: Message) -> Message:
     """A message to an agent in which only Interlock's own words stand between its tags; made so once, and not again."""
-    blocks = tuple(_safe(block) for block in message.blocks)
+    blocks = tuple([_safe(block) for block in message.blocks])
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
 def _safe(block: Block) -> Block:
+    """A block without others' words between tags of ours; itself where there are none."""
     match block:
         case SystemText(text):
             return Text(text)
         case Text(text):
-            return Text(harmless(text))
+            return block if (told := harmless(text)) == text else Text(told)
         case ToolResult(call_id, content, is_error):
-            return ToolResult(call_id, harmless(content), is_error)
+            return block if (told := harmless(content)) == content else ToolResult(call_id, told, is_error)
     return block
 
 

@@ -4,8 +4,9 @@ What the reply leads to is the runner's matter; when to try again, `llm.retries`
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from interlock.agents import live, spending
 from interlock.agents.session import InFlight, Session
@@ -39,8 +40,7 @@ FREE = frozenset(
 """Faults by which a provider turns a request away: nothing is owed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A reply and what it cost."""
 
     reply: Reply
@@ -49,8 +49,7 @@ class Turn:
     begun: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """An attempt without a reply and what it cost all the same."""
 
     error: ModelError
@@ -64,7 +63,7 @@ async def attempt(session: Session, prompt_tokens: int, aside: ModelRequest | No
     """
     reservation = session.reservation
     assert reservation is not None
-    begun = session.now()
+    runtime, begun = session.runtime, session.now()
     session.in_flight = InFlight(prompt_tokens)
     try:
         reply = await _watched(session, aside)
@@ -79,7 +78,7 @@ async def attempt(session: Session, prompt_tokens: int, aside: ModelRequest | No
     session.in_flight = None
     if aside is None:
         session.counted_as(prompt_tokens, reply.usage)
-    cost = session.runtime.prices.cost(session.ref, reply.usage)
+    cost = runtime.prices.cost(session.ref, reply.usage)
     session.owed_microusd = cost.microusd
     estimated = reply.is_estimated or not cost.known
     settlement = Settlement(reservation=reservation, actual_microusd=cost.microusd, estimated=estimated)
@@ -156,13 +155,18 @@ async def _stream(session: Session, request: ModelRequest, words: live.Words | N
 
 
 def _storable(block: Block, vault: Vault) -> Block:
-    """A block as it can be stored, without the values of secrets; what a provider has signed stays as it is."""
+    """A block as it can be stored, without the values of secrets; what a provider has signed stays as it is.
+
+    It is the block itself where all of it can stay.
+    """
     match block:
         case Text(text):
-            return Text(vault.scrub(storable(text)))
+            kept = vault.scrub(storable(text))
+            return block if kept == text else Text(kept)
         case ToolUse(id, name, args, raw, marks):
             given = vault.scrub_value(storable_value(args))
-            return ToolUse(storable(id), storable(name), given, vault.scrub(storable(raw)), marks)
+            found = storable(id), storable(name), given, vault.scrub(storable(raw))
+            return block if found == (id, name, args, raw) else ToolUse(*found, marks)
     return block
 
 

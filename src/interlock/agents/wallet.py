@@ -3,7 +3,6 @@
 The ledger decides; nothing is called here.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -29,61 +28,53 @@ ESTIMATE_EXCEEDED = "ESTIMATE_EXCEEDED"
 """The kind of an alert: a mission has cost a multiple of what was thought."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The next call is paid for."""
-
-    prompt_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """The run waits: for other runs to settle, for midnight, or for a person to raise a limit."""
-
-
-async def secure(session: Session) -> Ready | Parked:
+async def secure(session: Session) -> bool:
     """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2.
+
+    False where the run waits instead: for other runs to settle, for midnight, or for a person to raise a limit.
 
     Raises OverBudget for a look of the Learner, a vote and a routing, for which nobody is asked for money.
     """
-    prompt_tokens = session.prompt_tokens()
     if session.reservation is not None:
-        return Ready(prompt_tokens)
+        return True
     reservation, wanted = session.quote()
     try:
         await session.write(steps.reserve_more, session.claim, session.spender, reservation, session.now())
         session.reserved(reservation, wanted)
-        return Ready(prompt_tokens)
+        return True
     except OverBudget:
         found = await session.runtime.store.read(
-            spending.afford, session.spender.accounts, session.runtime.prices, session.ref, prompt_tokens, wanted
-        )
+            spending.afford, session.spender.accounts, session.runtime.prices, session.ref, session.prompt_tokens(),
+            wanted,
+        )  # fmt: skip
     if isinstance(found, Quote):
-        return await _shorter(session, found, prompt_tokens)
-    return await _without(session, found)
+        return await _shorter(session, found)
+    await _without(session, found)
+    return False
 
 
-async def _shorter(session: Session, found: Quote, prompt_tokens: int) -> Ready | Parked:
+async def _shorter(session: Session, found: Quote) -> bool:
     reservation = session.reservation_of(found.worst_microusd)
     try:
         await session.write(steps.reserve_more, session.claim, session.spender, reservation, session.now())
     except OverBudget:
-        return await _wait(session)
+        await _wait(session)
+        return False
     session.reserved(reservation, found.max_tokens)
-    return Ready(prompt_tokens)
+    return True
 
 
-async def _wait(session: Session) -> Parked:
+async def _wait(session: Session) -> None:
     due = later(session.now(), WAIT_FOR_OTHERS_S)
     await session.write(
         steps.hand_back, session.claim, session.now(), open_microusd=0, due_at=due, error=None, failed=False
     )
-    return Parked()
 
 
-async def _without(session: Session, found: NoRoom) -> Parked:
+async def _without(session: Session, found: NoRoom) -> None:
     if found.waiting_helps:
-        return await _wait(session)
+        await _wait(session)
+        return
     short = found.binding
     if session.claim.run.kind in (LEARN, VOTE, ROUTE):
         raise OverBudget([short.account_id], found.need_microusd)
@@ -91,12 +82,12 @@ async def _without(session: Session, found: NoRoom) -> Parked:
         await session.write(
             steps.hand_back, session.claim, session.now(), open_microusd=0, due_at=None, error=None, failed=False
         )
-        return Parked()
+        return
     if short.kind == "agent_day":
         resumes = day_end(session.now(), session.brief.project.timezone)
         need = found.need_microusd
         await session.write(_pause_member, session.claim, session.brief.member, short, need, resumes, session.now())
-        return Parked()
+        return
     hold = _ask_for_more(session, short, found.need_microusd)
     if short.kind not in shortfalls.SHARED:
         await session.write(_ask_and_park, session.claim, hold, session.now())
@@ -106,7 +97,6 @@ async def _without(session: Session, found: NoRoom) -> Parked:
         await session.write(
             steps.end, session.claim, session.spender, ending, session.actor, None, None, session.now()
         )  # fmt: skip
-    return Parked()
 
 
 def _today(session: Session) -> str:
