@@ -273,7 +273,8 @@ async def _end(
     session: Session, ending: Ending, step: StepRecord | None = None, results: Results | None = None
 ) -> None:  # fmt: skip
     idle = session.watch.idle_calls, session.watch.idle_microusd
-    ending = ending._replace(follow_up=session.runtime.follow_ups.get(session.claim.run.kind), idle=idle)
+    follow_up = session.runtime.follow_ups.get(session.claim.run.kind)
+    ending = ending._replace(follow_up=follow_up, idle=idle, leaves_open=session.leaves_open)
     await session.write(
         steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
     )  # fmt: skip

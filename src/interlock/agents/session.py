@@ -167,6 +167,8 @@ class Session:
 
     actor: Actor = field(init=False)
     """The agent, for transitions."""
+    has_asked: bool = field(init=False)
+    """Whether it has put a question to people, whatever became of it."""
     is_chat: bool = field(init=False)
     """Whether the tighter limits of chat hold."""
     max_turns: int = field(init=False)
@@ -177,6 +179,7 @@ class Session:
     def __post_init__(self) -> None:
         agent = self.brief.agent
         self.actor = Actor(ActorKind.AGENT, agent.id, agent.persona)
+        self.has_asked = bool(self.brief.approvals)
         self.is_chat = self.claim.run.kind == "chat"
         self.max_turns = self.persona.max_turns(chat=self.is_chat)
         self.info = model_info(self.ref)
@@ -212,6 +215,11 @@ class Session:
         return [call for call in self.calls if call.is_open]
 
     @property
+    def leaves_open(self) -> bool:
+        """Whether it may have calls without an outcome, or has ever asked people."""
+        return self.has_asked or bool(self.open_calls)
+
+    @property
     def open_microusd(self) -> int:
         """What the open reservation is booked at, should the run be cut off now. Source: row D6."""
         if self.owed_microusd is not None:
@@ -245,6 +253,7 @@ class Session:
         if not await self.write(commit_results, self.claim, self.spender, results, reservation, self.now()):
             raise LeaseLost(self.claim.run.id)
         self.kept = frozenset(results.labels)
+        self.has_asked = self.has_asked or bool(results.holds)
 
     def now(self) -> datetime:
         """The wall clock."""
@@ -327,6 +336,7 @@ class Session:
 
     def _booked(self, step: StepRecord) -> None:
         self.claim.steps, self.usage, self.kept = step.number, step.total_usage, frozenset(step.labels)
+        self.has_asked = self.has_asked or bool(step.holds)
         self.reservation, self.attempt, self.owed_microusd = None, 0, None
         self.failures = 0
 

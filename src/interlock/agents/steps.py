@@ -264,6 +264,8 @@ class Ending(NamedTuple):
     """Why it was stopped, where it got nowhere."""
     idle: tuple[int, int] | None = None
     """Model calls and micro-dollars since its last sign of progress."""
+    leaves_open: bool = True
+    """Whether calls may be without an outcome, or questions without an answer."""
 
 
 def end(
@@ -293,8 +295,9 @@ def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> 
     """What follows from the end of a run, once it is on record."""
     run = claim.run
     ledger.charge_open(tx, run.id, now, ending.open_microusd)
-    traces.close_calls(tx, run.id, now, ending.stop_reason)
-    approvals.void_of_run(tx, run.id, now, f"its run ended: {ending.stop_reason}")
+    if ending.leaves_open:
+        traces.close_calls(tx, run.id, now, ending.stop_reason)
+        approvals.void_of_run(tx, run.id, now, f"its run ended: {ending.stop_reason}")
     failed = ending.status == "failed"
     if ending.follow_up is not None and (ending.status == "completed" or run.kind == ROUTE):
         ending.follow_up(tx, run, ending.result if ending.status == "completed" else None, now)
