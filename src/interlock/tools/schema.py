@@ -19,6 +19,9 @@ DEEPEST = 32
 _NOTHING_REMOTE: Registry[Any] = Registry()
 _MESSAGE_HEAD, _MESSAGE_TAIL = 80, 160
 _HALF = re.compile("[\ud800-\udfff]")
+_TYPES: Mapping[Any, type] = {"string": str, "integer": int, "boolean": bool}
+_SILENT = frozenset({"title", "description", "default", "examples", "deprecated"})
+"""Keywords that ask nothing of a value."""
 
 
 class ArgumentCheck:
@@ -39,11 +42,15 @@ class ArgumentCheck:
             if not reference.startswith("#"):
                 raise UsageError(f"the schema of tool `{tool}` refers to `{reference}`: only `#/…` is followed")
         self._validator = jsonschema.Draft202012Validator(schema, registry=_NOTHING_REMOTE)
+        self._plain = _plain_fields(schema)
+        self._required = frozenset(schema.get("required", ()))
 
     def errors(self, args: object) -> list[str]:
         """What is wrong with the arguments, each as "`path`: problem"; empty where nothing is."""
         if not isinstance(args, dict):
             return ["the arguments are not a JSON object"]
+        if self._plainly_fit(args):
+            return []
         if unfit := list(_unfit(args, "", 0)):
             return unfit[:MOST_ERRORS]
         try:
@@ -52,6 +59,36 @@ class ArgumentCheck:
             return ["the tool's own schema cannot be applied: it refers to itself, or to what is not there"]
         told = [_located(_path(error.absolute_path), _short(error.message)) for error in found]
         return [*told[:MOST_ERRORS], *([f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else [])]
+
+    def _plainly_fit(self, args: dict[Any, Any]) -> bool:
+        """A quick look: True only for plain values in fields of which the schema asks nothing but a type."""
+        if self._plain is None or not args.keys() >= self._required:
+            return False
+        for name, value in args.items():
+            kind = type(value)
+            if kind is not self._plain.get(name) or (kind is str and not _is_plain(value)):
+                return False
+        return True
+
+
+def _plain_fields(schema: Mapping[str, Any]) -> dict[str, type] | None:
+    """The type of each field of which a schema asks nothing else; None where it asks more of them together."""
+    if not schema.keys() <= {"type", "properties", "required", "additionalProperties", "$defs", *_SILENT}:
+        return None
+    fields: Mapping[str, Any] = schema.get("properties", {})
+    return {
+        name: kind
+        for name, field in fields.items()
+        if _is_plain(name)
+        and isinstance(field, Mapping)
+        and field.keys() <= {"type", *_SILENT}
+        and isinstance(field.get("type"), str)
+        and (kind := _TYPES.get(field["type"])) is not None
+    }
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and "\x00" not in text
 
 
 def _unfit(value: object, path: str, depth: int) -> Iterator[str]:

@@ -53,6 +53,39 @@ def test_every_error_is_told_with_its_path() -> None:
     ]
 
 
+PLAIN: list[dict[str, Any]] = [
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "any"},
+            "count": {"type": "integer", "default": 1},
+            "sure": {"type": "boolean"},
+            "share": {"type": "number"},
+            "short": {"type": "string", "maxLength": 1},
+            "either": {"type": ["string", "null"]},
+        },
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+    {"type": "object", "properties": {"text": {"type": "string"}, "x": True}},
+    {"type": "object", "required": ["count"]},
+    {"type": "object", "properties": {"text": {"type": "string"}}, "dependentRequired": {"text": ["sure"]}},
+]
+VALUES = st.one_of(
+    st.sampled_from(["", "ab", "\x00", "\ud800", "ä", None, True, 0, 1.0, 0.5, float("nan")]), st.integers(), st.text()
+)
+
+
+@given(schema=st.sampled_from(PLAIN), args=st.dictionaries(st.sampled_from([*PLAIN[0]["properties"], "x"]), VALUES))
+def test_a_quick_look_finds_what_a_thorough_one_does(schema: dict[str, Any], args: dict[str, Any]) -> None:
+    thorough = {**schema, "minProperties": 0}
+    assert errors(args, schema) == errors(args, thorough)
+
+
+def test_a_rule_for_all_arguments_together_is_kept() -> None:
+    assert errors({}, {"type": "object", "minProperties": 1}) == ["{} should be non-empty"]
+
+
 def test_missing_argument_is_named() -> None:
     assert errors({}) == ["'title' is a required property"]
 
