@@ -9,6 +9,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from interlock.core.values import canonical_json, digest, usd
@@ -23,7 +24,9 @@ LEAST_CALLS = 3
 """Fewer model calls than these say nothing, however dear."""
 SHOWN = 12
 """Calls that a diagnosis names."""
-_CHANGING = re.compile(r"[0-9a-f]{8,}|\d+", re.IGNORECASE)
+_CHANGING = re.compile(r"[0-9a-fA-F]{8,}|\d+")
+_DIGEST = 64
+"""Characters of a digest."""
 
 
 class Limits(Protocol):
@@ -117,13 +120,13 @@ class Watch:
         if not limits.progress:
             return None
         share = None if budget_microusd is None else round(limits.idle_share * budget_microusd)
-        counted = f"{self.idle_calls} model calls for {usd(self.idle_microusd)} without a sign of progress"
         if self.idle_calls >= limits.idle_calls:
-            reason = f"{counted}; {limits.idle_calls} are the most"
+            most = f"{limits.idle_calls} are the most"
         elif share and self.idle_calls >= LEAST_CALLS and self.idle_microusd >= share:
-            reason = f"{counted}; {usd(share)}, {limits.idle_share:.0%} of its task's budget, is the most"
+            most = f"{usd(share)}, {limits.idle_share:.0%} of its task's budget, is the most"
         else:
             return None
+        reason = f"{self.idle_calls} model calls for {usd(self.idle_microusd)} without a sign of progress; {most}"
         return Stuck(reason, self.idle_calls, self.idle_microusd, tuple(_counted(self._did)))
 
     def _signs_of(self, call: Called) -> Iterable[str]:
@@ -131,44 +134,51 @@ class Watch:
             yield f"answer:{call.approval_id}"
         if call.status != "done" or call.tool in TALK:
             return
-        args = call.args if isinstance(call.args, Mapping) else {}
-        made = [args[name] for name in PAYLOADS if args.get(name)]
+        args = call.args if isinstance(call.args, dict) else {}
         asked = f"{call.tool}:{canonical_json(args)}"
-        if made:
-            yield f"made:{digest(canonical_json(made))}"
+        if made := [args[name] for name in PAYLOADS if args.get(name)]:
+            yield f"made:{_brief(canonical_json(made))}"
         elif call.risk != "GREEN":
-            yield f"did:{digest(asked)}"
+            yield f"did:{_brief(asked)}"
         else:
             yield from self._found(asked, _without_echo(call.result or "", args))
 
     def _found(self, asked: str, text: str) -> Iterable[str]:
         """Who asks the same again finds nothing new in numbers that have changed, such as the time of day."""
-        same = "same:" + digest(asked + _CHANGING.sub("#", text))
+        same = "same:" + _brief(asked + _CHANGING.sub("#", text))
         again, before = asked in self._asked, same in self._signs
         self._asked.add(asked)
         self._signs.add(same)
         if text.strip() and not (again and before):
-            yield f"found:{digest(text)}"
+            yield f"found:{_brief(text)}"
+
+
+def _brief(text: str) -> str:
+    """A text as a part of a sign: by its digest, where that is shorter."""
+    return text if len(text) < _DIGEST else digest(text)
 
 
 def _without_echo(text: str, args: Mapping[str, Any]) -> str:
     """A result without the arguments that it repeats, so that asking otherwise is not finding something else."""
-    for word in sorted({value for value in _strings(args) if value}, key=len, reverse=True):
-        text = text.replace(word, "") if len(word) > 1 else re.sub(rf"\b{re.escape(word)}\b", "", text)
+    for word in sorted(set(_strings(args)) - {""}, key=len, reverse=True):
+        if word in text:
+            text = text.replace(word, "") if len(word) > 1 else _alone(word).sub("", text)
     return text
 
 
-def _strings(value: Any) -> Iterable[str]:
+@lru_cache(maxsize=256)
+def _alone(char: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(char)}\b")
+
+
+def _strings(value: Any) -> list[str]:
+    """The texts and numbers in JSON, as texts."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _strings(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _strings(each)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
+        return [value]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return [str(value)]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [text for part in parts for text in _strings(part)]
 
 
 def _shown(call: Called) -> str:
