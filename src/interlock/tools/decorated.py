@@ -141,7 +141,8 @@ def _schema(model: type[pydantic.BaseModel], called: str) -> dict[str, Any]:
 
 
 def _calling(fn: Callable[..., Any], model: type[pydantic.BaseModel], *, with_context: bool) -> ToolFunction:
-    names = [field.removeprefix(_PREFIX) for field in model.model_fields]
+    names = [(field.removeprefix(_PREFIX), field) for field in model.model_fields]
+    is_async = inspect.iscoroutinefunction(fn)
 
     async def call(context: ToolContext, /, **args: Any) -> object:
         try:
@@ -149,9 +150,9 @@ def _calling(fn: Callable[..., Any], model: type[pydantic.BaseModel], *, with_co
         except pydantic.ValidationError as error:
             problems = (f"`{'.'.join(map(str, e['loc']))}`: {e['msg']}" for e in error.errors(include_url=False))
             raise ToolError("the arguments are not valid: " + "; ".join(problems)) from error
-        values = {name: getattr(given, _PREFIX + name) for name in names}
+        values = {name: getattr(given, field) for name, field in names}
         first = (context,) if with_context else ()
-        if inspect.iscoroutinefunction(fn):
+        if is_async:
             return await fn(*first, **values)
         result = await asyncio.to_thread(fn, *first, **values)
         return await result if inspect.isawaitable(result) else result

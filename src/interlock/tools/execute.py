@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from interlock.core.errors import Conflict, InterlockError
@@ -105,9 +106,9 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         return _ended(call, CallStatus.REFUSED, problem, begun)
     found = await contents(tool, args, context.workspace)
     files = digests_of(found)
-    subject = subject_hash(claim.run.id, call.call_id, tool.digest, args, files)
+    subject = partial(subject_hash, claim.run.id, call.call_id, tool.digest, args, files)
     approved = approval is not None and is_good(approval, begun)
-    binding = binding_of(approval, subject) if approved else None
+    binding = binding_of(approval, subject()) if approved else None
     decision = await gate.judge(gate.call(tool, args), context, context.labels, binding)
     if decision.effect is Effect.DENY:
         return _ended(call, CallStatus.DENIED, "denied by the policy: " + "; ".join(decision.reasons), begun)
@@ -115,11 +116,11 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         reason = "what was approved has changed since" if approved else "it needs a person's approval"
         if not approved and approval is not None and approval.status == "approved":
             reason = "the approval expired before it was used"
-        return HeldAnew(call.id, reason, decision, files, subject, args)
+        return HeldAnew(call.id, reason, decision, files, subject(), args)
     spends = binding is not None and approval is not None and approval.status == "approved"
     if not tool.idempotent or spends:
         used = approval.id if approval is not None and spends else None
-        await context.store.write(start, claim, call.id, args, subject, used, begun)
+        await context.store.write(start, claim, call.id, args, subject(), used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = replace(context, repeated_by=approval.id)
     async with lent(gate.vault, gate.who(tool), fixed(context, found), args) as context:
