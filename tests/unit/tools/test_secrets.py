@@ -49,7 +49,11 @@ def test_no_usual_spelling_of_a_value_passes(spelt: str) -> None:
     assert vault().scrub_bytes(f"before {spelt} after".encode()).decode() == text
 
 
-@given(st.text(min_size=8, max_size=40).filter(lambda s: len(s.strip()) >= 8), st.text(), st.text())
+@given(
+    st.text(min_size=8, max_size=40).filter(lambda s: len(s.strip()) >= 8 and s.strip() not in "[secret: TOKEN]"),
+    st.text(),
+    st.text(),
+)
 def test_a_value_is_gone_whatever_stands_around_it(value: str, before: str, after: str) -> None:
     kept = vault(value.strip())
     assert value.strip() not in kept.scrub(before + value.strip() + after)
