@@ -23,6 +23,8 @@ OFFLINE = ("--model", "rehearsal/offline")
         (("run", "x", "--project", "A b", *OFFLINE), 2, "`A b` is no name of a project: write lower-case"),
         (("run",), 2, "missing argument `GOAL`"),
         (("runn", "x"), 2, "no such command `runn`"),
+        (("status",), 2, "no such command `status`, did you mean `task`? See `interlock --help`"),
+        (("approvals", "--status", "x"), 2, "no such option: --status: see `interlock approvals --help`"),
         (("tasks",), 1, "start a mission with `interlock run`"),
         (("approve", "apr_x"), 1, "start a mission with `interlock run`"),
         (("deny", "apr_x"), 2, "missing option `--reason`"),

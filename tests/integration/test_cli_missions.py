@@ -53,7 +53,8 @@ def test_who_has_nobody_to_answer_is_not_asked_again(cli: Cli) -> None:
 def test_a_denied_call_is_told_with_its_reason(cli: Cli) -> None:
     cli("run", HELD, *OFFLINE)
     [card] = cli("approvals", "--json").json()
-    assert cli("deny", card["id"], "--reason", "wrong address").code == 0
+    denied = cli("deny", card["id"], "--reason", "wrong address")
+    assert (denied.code, "nobody is at work here, `interlock up` takes it up" in denied.err) == (0, True)
     again = cli("approve", card["id"])
     assert (again.code, "already denied by" in again.err) == (1, True)
 

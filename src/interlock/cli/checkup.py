@@ -109,7 +109,9 @@ def _instructions(settings: Settings) -> Iterator[Finding]:
     for name, why in found.left_out:
         yield Finding("instructions", "warning", f"agents are not shown all of {name}: {why}")
     tokens = sum(text_tokens(file.text) for file in found.files)
-    names = ", ".join(file.name for file in found.files) or "none: `interlock init` writes files for them"
+    usual = settings.bootstrap / "AGENTS.md"
+    none = f"none yet: write some into {usual}" if usual.exists() else "none: `interlock init` writes files for them"
+    names = ", ".join(file.name for file in found.files) or none
     cost = f", about {tokens:,} tokens of a prompt" if found.files else ""
     yield Finding("instructions", "ok", f"{names}{cost}")
 

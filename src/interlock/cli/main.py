@@ -159,14 +159,21 @@ def run(args: Sequence[str]) -> int:
     except InterlockError as error:
         return _say(str(error), error.exit_code)
     except typer.TyperException as error:
-        message = error.format_message().strip().rstrip(".").replace("'", "`").replace("Value error, ", "")
-        message = _NOT_A_NUMBER.sub("it should be a number", message)
-        return _say(f"{message[:1].lower()}{message[1:]}: see `interlock --help`" if message else "", USAGE)
+        return _say(_misuse(error), USAGE)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 (a traceback is a bug: its details go to a file)
         return _say(f"something unexpected happened ({type(error).__name__}): {_write_down(error)}", 1)
     return code if isinstance(code, int) else 0
+
+
+def _misuse(error: typer.TyperException) -> str:
+    """What is wrong with a command line, and where it is told how it is meant; nothing where that was shown."""
+    message = error.format_message().strip().rstrip(".").replace("'", "`").replace("Value error, ", "")
+    message = _NOT_A_NUMBER.sub("it should be a number", message).replace(". Did you mean", ", did you mean")
+    command = getattr(getattr(error, "ctx", None), "command_path", None) or "interlock"
+    see = " See" if message.endswith("?") else ": see"
+    return f"{message[:1].lower()}{message[1:]}{see} `{command} --help`" if message else ""
 
 
 def _say(message: str, code: int) -> int:

@@ -62,6 +62,14 @@ def at_desk(work: Callable[["Office", "Person"], Awaitable[T]], *, anew: bool = 
     return run(whole())
 
 
+def is_anybody_at_work() -> bool:
+    """Whether what waits is taken up by itself; of a database on a server that is not asked, as others may come."""
+    from interlock.worker.home import HomeLock
+
+    found = settings()
+    return not found.is_embedded or HomeLock(found.home).holder() is not None
+
+
 class Stopping(asyncio.Event):
     """Set by the first Ctrl-C or SIGTERM.
 
