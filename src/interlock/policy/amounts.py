@@ -41,12 +41,27 @@ _HEAVY = frozenset(
     "public makepublic publicaccess bypass skipconfirmation skipreview skipcheck noconfirm cascade "
     "truncate dropexisting autoapprove autoconfirm notify notifyall sendnotification sendnotifications "
     "sendemail sendinvites sendupdates admin isadmin superuser issuperuser sudo root allowall disableauth "
-    "unsafe autopay confirmpayment unlock unlocked".split()
+    "privileged hostnetwork hostpid hostipc allowprivilegeescalation unsafe autopay confirmpayment unlock "
+    "unlocked".split()
 )
 _OPENING_KEYS = frozenset(
     "role roles permission permissions access accesslevel privilege privileges scope scopes visibility "
     "sharing acl policy grant accessrole accesstype permissionlevel sharetype".split()
 )
+_GUARDS = frozenset(
+    "mfa mfaenabled requiremfa twofactor sslverify verifyssl tlsverify authenabled requireauth authrequired firewall "
+    "firewallenabled branchprotection deletionprotection blockpublicaccess auditing auditlogging".split()
+)
+"""What protects, and is taken away where it is set to false."""
+_EXPOSED_KEYS = frozenset(
+    "cidr cidrs cidrip cidripv6 cidrblock cidrblocks sourceranges sourcerange allowedips iprange member members "
+    "principal "
+    "principals".split()
+)
+_EXPOSED = re.compile(
+    r"\s*(?:0\.0\.0\.0/0|::/0|\*|all(?:Authenticated)?Users|everyone|anyone|anonymous|public|AWS:\*)\s*", re.IGNORECASE
+)
+"""Whom something is opened up to where it is opened up to all."""
 _OPEN = re.compile(
     r"(?:^|[\s_:.,-])(?:admin\w*|owner|root|super\w*|write\w*|rw\w*|edit\w*|manage\w*|full\w*|public\w*|anyone\w*|everyone|all|"
     r"world\w*|maintain\w*|\*|777|666|reader|read|view\w*|comment\w*|member|contributor|collaborator|anonymous|allusers)(?:$|[\s_:.,*-])",
@@ -60,7 +75,7 @@ _NUMBER = re.compile(r"-?\d[\d,. '_]*")
 
 @lru_cache(maxsize=4096)
 def topics(key: str) -> frozenset[str]:
-    """What an argument of that name may be: sum, means, transfer, things, quantity, heavy, opening."""
+    """What an argument of that name may be: sum, means, transfer, things, quantity, heavy, opening, exposed, guards."""
     found = words(fold(key)[:80])
     whole = "".join(found)
     out = set()
@@ -80,6 +95,10 @@ def topics(key: str) -> frozenset[str]:
         out.add("heavy")
     if whole in _OPENING_KEYS:
         out.add("opening")
+    if whole in _GUARDS:
+        out.add("guards")
+    if whole in _EXPOSED_KEYS:
+        out.add("exposed")
     return frozenset(out)
 
 
@@ -125,6 +144,10 @@ def judge(args: Mapping[str, Any], limits: Limits) -> list[Raised]:
         ):
             found.append(kinds.ACTS)
         if "opening" in topic and any(_OPEN.search(fold(each)[:200]) for each in _strings(value)):
+            found.append(kinds.ACCESS)
+        if "guards" in topic and value is False:
+            found.append(kinds.ACCESS)
+        if "exposed" in topic and any(_EXPOSED.fullmatch(fold(each)[:100]) for each in _strings(value)):
             found.append(kinds.ACCESS)
     return found
 

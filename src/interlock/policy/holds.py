@@ -29,6 +29,7 @@ class Holds:
     HOOK = 2048
     PROSE = 4096
     HEADERS = 8192
+    SCRIPT_OF_PAGE = 32768
     RUN = 16384
     """A step of a recipe, which a shell would be given."""
 
@@ -43,6 +44,8 @@ class Kind:
     DATABASE = 8
     HTTP = 16
     WRITES_FILES = 32
+    LISTS_EVENTS = 64
+    """It lists what was done, so that an act among its arguments is what it looks for."""
 
 
 _COMMAND = frozenset(
@@ -51,7 +54,12 @@ _COMMAND = frozenset(
 _CODE = frozenset("code script scripts program snippet python expression".split())
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
 _OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql mql aql dql n1ql flux influxql aggregation".split())
-_RUN = frozenset("run runs entrypoint beforescript afterscript postinstall preinstall oncomplete".split())
+_PAGE_SCRIPTS = frozenset("js javascript jscode javascriptcode".split())
+_RUN = frozenset(
+    "run runs entrypoint beforescript afterscript postinstall preinstall oncomplete cron crontab "
+    "userdata manifest yaml yml "
+    "dockerfile".split()
+)
 _URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl src".split())
 _PATH = frozenset(
     "path paths file files filename filenames filepath filepaths folder directory dir dest destination "
@@ -71,6 +79,7 @@ _DATABASE_TOOLS = frozenset(
     "clickhouse mssql oracle".split()
 )
 _HTTP_TOOLS = frozenset("http https request requests fetch curl rest api webhook graphql browser".split())
+_EVENTS = frozenset("event events log logs audit history activity activities trail".split())
 _FILE_WRITES = frozenset(
     "write edit save create append delete move copy put upload replace update patch insert modify rename "
     "remove download export store make mkdir touch add set overwrite extract unzip install apply new".split()
@@ -86,7 +95,7 @@ def of(key: str) -> int:
     for names, what in (
         (_COMMAND, Holds.COMMAND), (_CODE, Holds.CODE), (_SQL, Holds.SQL), (_URL, Holds.URL), (_PATH, Holds.PATH),
         (_METHOD, Holds.METHOD), (_BODY, Holds.BODY),
-        (_RUN, Holds.RUN),
+        (_RUN, Holds.RUN), (_PAGE_SCRIPTS, Holds.SCRIPT_OF_PAGE),
     ):  # fmt: skip
         if whole in names or last in names:
             out |= what
@@ -124,6 +133,8 @@ def kind_of(tool: str) -> int:
         out |= Kind.PYTHON
     elif found & _SHELL_TOOLS:
         out |= Kind.SHELL
+    if found & {"list", "search", "get", "count", "find"} and found & _EVENTS:
+        out |= Kind.LISTS_EVENTS
     if found & _HTTP_TOOLS:
         out |= Kind.HTTP
     if found & _FILE_WRITES:

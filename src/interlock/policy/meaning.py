@@ -42,6 +42,11 @@ _SCHEME = re.compile(
     r"https?|wss?|ssh|git|netdoc|phar|expect|intent|magnet|bitcoin|ethereum|jdbc):\S+$)",
     re.IGNORECASE,
 )
+_SCRIPTS_A_PAGE = re.compile(
+    r"\b(?:document|window|page|driver)\s*(?:\.[^;\n]{0,60})?\.(?:click|submit|send_?keys)\s*\(|\bdocument\.cookie|\blocalStorage\b|"
+    r"\brequire\(\s*['\"](?:node:)?(?:child_process|fs|net|https?|vm|os)['\"]"
+)
+"""Scripts of pages, and of servers in their language, that do more than look."""
 _PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
 _OPENINGS = ("{", "[", '"', " ", "\t", "\n", "\ufeff", "/", "~", ".", "\\")
@@ -93,7 +98,7 @@ def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
 
 def _says_nothing_as(what: int, text: str) -> bool:
     if what == Holds.PROSE:
-        return True
+        return not smuggled.is_alive(text)
     if ":" in text or smuggled.may_be(text):
         return False
     if what == Holds.PATH:
@@ -138,6 +143,8 @@ class _Look:
         for key, value in args.items():
             what = holds.of(key)
             everything |= what
+            if key in smuggled.STAGES:
+                self.add((smuggled.STAGES[key],))
             if isinstance(value, str):
                 self._argument(key, value, what, args)
                 if (inner := _inner(key, value, what)) is not None:
@@ -154,7 +161,6 @@ class _Look:
             self._http(args, everything)
         if "name" in args and not (self.reads or self.builtin):
             self._called(args)
-        self.add(smuggled.in_keys(args))
 
     def _called(self, args: Mapping[str, Any]) -> None:
         """A call of another tool in the arguments of this one: a name, and what is given to it."""
@@ -205,10 +211,13 @@ class _Look:
             return
         if not self.settled:
             self._commands(text, what, args)
+        if smuggled.is_alive(text):
+            self.add(smuggled.in_cell(text))
         if what & Holds.URL or (not what & Holds.PROSE and _SCHEME.match(text)):
             self._address(key, text, what)
-        if not what & _SPOKEN and not (self.builtin or self.settled):
-            self._value(text, what)
+        if (what & Holds.RUN or not what & _SPOKEN) and not (self.builtin or self.settled):
+            if what & Holds.RUN or smuggled.may_be(text):
+                self._value(text, what)
         elif what & (Holds.SQL | Holds.MAYBE_SQL) and not (self.builtin or what & Holds.COMMAND):
             self.add(smuggled.in_question(text))
         if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
@@ -218,8 +227,8 @@ class _Look:
 
     def _value(self, text: str, what: int) -> None:
         """A text where neither prose nor commands are expected."""
-        self.add(smuggled.in_value(text))
-        for script in (text,) if what & Holds.RUN else smuggled.scripts(text):
+        self.add(smuggled.in_value(text, reads=self.reads))
+        for script in smuggled.steps(text) if what & Holds.RUN else smuggled.scripts(text):
             self.values += 1
             self.add(smuggled.harm(script) if self.values <= MOST_VALUES else (kinds.UNREADABLE,))
 
@@ -227,7 +236,7 @@ class _Look:
         """Whether an argument that chooses what to do asks for an act."""
         if not what & Holds.ACT:
             return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.asks_for_change(text)
-        if self.reads and verbs.is_weak_act_key(key):
+        if self.reads and (verbs.is_weak_act_key(key) or self.kind & Kind.LISTS_EVENTS):
             return False
         return verbs.asks_for_act(text) or (not what & Holds.COMMAND and verbs.asks_for_change(text))
 
@@ -239,6 +248,8 @@ class _Look:
         self.add(paths.judge(text, writes=writes and bool(what & Holds.PATH), closed=False))
 
     def _commands(self, text: str, what: int, args: Mapping[str, Any]) -> None:
+        if what & Holds.SCRIPT_OF_PAGE:
+            self.add(other_code.judge(text))
         if what & Holds.CODE and what & Holds.PATH and _PLAIN.fullmatch(text):
             what &= ~Holds.CODE
         if what & (Holds.MAYBE_SQL | Holds.BODY | Holds.SQL) and not self.builtin and verbs.mutates(text):
@@ -296,7 +307,11 @@ class _Look:
     def _address(self, key: str, text: str, what: int) -> None:
         if " " in text.strip() and not _SCHEME.match(text):
             return
+        if self.reads and urls.is_of_its_own(text):
+            return
         self.add(urls.judge(text, ours=False))
+        if not self.reads and text.strip().lower().startswith(("mailto:", "tel:", "sms:")):
+            self.add((kinds.RECIPIENT,))
         if what & Holds.HOOK and not self.reads:
             self.add((kinds.RECIPIENT,))
 
@@ -351,6 +366,8 @@ def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
         return sql.judge(text)
     if language in _OTHER_NAMES:
         return other_code.judge(text)
+    if _SCRIPTS_A_PAGE.search(text[:8_000]):
+        return (kinds.HIDDEN,)
     if python_code.parsed(text) is None:
         return commands.judge(text) if not python else (*python_code.judge(text), *commands.judge(text))
     found = python_code.judge(text)

@@ -134,7 +134,7 @@ _ACCESS: Mapping[str, str] = {
 }
 _SECRETS: Mapping[str, str] = {
     "getent": r"g?shadow|passwd",
-    "jq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV)",
+    "jq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\bConfig\.Env\b)",
     "yq": r".*env\(",
     "node nodejs deno bun": r".*process\.env\b(?!\.(?:NODE_ENV|CI|HOME|PATH)\b)",
     "kubectl oc": r"(?i:(?:.*,)?secrets?(?:[/.,]|$))|all,|--raw|view$|--show-managed",

@@ -11,7 +11,7 @@ from interlock.policy.calls import Raised
 LONGEST = 400
 _RISKY_CODE = re.compile(
     r"system|exec|`|open|unlink|socket|require|import|eval|spawn|fork|popen|process|child|fetch|http|file|\bio\b|rmdir|"
-    r"mkdir|rename|kill|chmod|chown|send|net|%x|const_|instance_|function|constructor|globalthis|qx|<>|\buse\b|load|dir\b|"
+    r"\bfs\.|rmSync|\.submit\s*\(|\.click\s*\(|cookie|localstorage|mkdir|rename|kill|chmod|chown|send|net|%x|const_|instance_|function|constructor|globalthis|qx|<>|\buse\b|load|dir\b|"
     r"\$env|getenv|\bENV\b|passthru|proc_|curl|write|syscall|::|remove|\brm\s*\(|delete|\bdofile|\binput\b|shell|truncate|symlink",
     re.IGNORECASE,
 )

@@ -28,6 +28,7 @@ _RUNNING_OPTIONS = (
 _APPENDING = frozenset(("-x", "--exec", "-X", "--exec-batch"))
 """Options after which what was found is put last."""
 _ODD = frozenset("xml xmlstarlet m4 dc rename prename perl-rename file-rename split yq envsubst".split())
+_PS_SHOWS_VARIABLES = re.compile(r"[axuwjlrg]*e[axuwjlrg]*")
 _STARTS_BARE = frozenset("tmux screen nginx apachectl apache2ctl httpd apache2".split())
 """Programs that start something where they are asked for nothing."""
 _SEARCHES = frozenset("rg ag ack ugrep".split())
@@ -47,11 +48,7 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
     if name in ("cd", "pushd"):
         script.elsewhere = bool(args) and paths.plain(args[0]).startswith(("/tmp", "/var/tmp", "/dev/shm"))
         script.away = (bool(args) and paths.is_outside(args[0])) or (script.away and not (args and args[0] == "-"))
-    elif (
-        name in ("export", "declare", "set", "typeset", "readonly")
-        and not command.assigned
-        and (not args or list(args) == ["-p"])
-    ):
+    elif _shows_variables(name, args, command):
         script.add(by(kinds.READS_SECRETS, name))
     elif name in _GREPS:
         searches(name, args, script)
@@ -77,6 +74,14 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
                 script.writes(arg.partition("=")[2])
                 if not arg.startswith("--out"):
                     script.add(kinds.HIDDEN)
+
+
+def _shows_variables(name: str, args: Sequence[str], command: Command) -> bool:
+    """Whether a program would show all variables: `export -p`, `ps auxe`."""
+    if name == "ps":
+        return bool(args) and _PS_SHOWS_VARIABLES.fullmatch(args[0]) is not None
+    names = name in ("export", "declare", "set", "typeset", "readonly")
+    return names and not command.assigned and all(arg in ("-p", "-x", "-px", "-xp") for arg in args)
 
 
 def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
@@ -153,8 +158,11 @@ def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
             targets = [*targets, arg[2:]]
         elif arg.startswith("--target-directory="):
             targets = [*targets, arg.partition("=")[2]]
+    brought = name in ("cp", "mv", "install") and any(UNKNOWN in arg or paths.is_outside(arg) for arg in named[:-1])
     for target in targets:
         script.writes(target)
+        if brought:
+            script.written[paths.plain(target)] = None
     if name == "mv" and len(named) > 1 and named[-1] == "/dev/null":
         script.add(by(kinds.DESTROYS, name))
 
@@ -303,9 +311,7 @@ def _database(args: Sequence[str], command: Command, script: "Script", depth: in
     elif not statements:
         script.add(kinds.HIDDEN)
     for statement in statements:
-        if UNKNOWN in statement or re.match(
-            r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)", statement
-        ):
+        if UNKNOWN in statement or _DOTTED.match(statement):
             script.add(kinds.HIDDEN)
         elif not re.match(r"\s*[.\\]\w+", statement):
             script.add(*sql.judge(statement))

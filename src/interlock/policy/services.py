@@ -111,7 +111,8 @@ _AWS = re.compile(
 _WRITES = re.compile(r"-i*[XfF]|--method|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file|[a-z]+://")
 _VALUED = frozenset(
     "--prefix --cwd --dir --manifest-path --workspace --filter -n --namespace -R --repo --profile --region -p "
-    "--project -g --resource-group --cluster -o --output -A --app".split()
+    "--project -g --resource-group --cluster -o --output -A --app --context --kube-context --subscription "
+    "--account".split()
 )
 _SHORT = frozenset(option for option in _VALUED if not option.startswith("--"))
 _SPACED = frozenset("kubectl oc helm gh glab aws gcloud az doctl argocd flux istioctl nomad celery".split())

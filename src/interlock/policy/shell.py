@@ -390,7 +390,7 @@ class _Reader:
 
     def _expanded(self, node: "Node") -> str:
         text = self.slice(node)
-        if text.endswith("@P}"):
+        if text.endswith("@P}") or (text.startswith("${!") and text[-2] not in "*@]"):
             self.names.append("@P")
         bare = re.match(r"!?[A-Za-z_][A-Za-z0-9_]*", name := text.strip("${}"))
         if bare is not None:

@@ -7,12 +7,11 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from interlock.policy import commands, kinds, sql
+from interlock.policy import commands, kinds, sql, urls
 from interlock.policy.calls import Raised
 
 LONGEST = 4_000
 _MOST_FILLED = 3
-_SIGNS = ("$(", "`", ";", "|", "&&", "\n", "--", "__", "<!")
 _FILLED = re.compile(r"\$\(([^()]{1,300})\)|`([^`]{1,300})`")
 _APPENDED = re.compile(r"[\w./:@~'\"*-]{0,200}\s{0,3}(?:;|\|\|?|&&?|\n)\s{0,3}(?P<rest>[a-z./][^\n]{1,300})", re.DOTALL)
 """A name of one word, and what a shell would take for another command behind it."""
@@ -20,6 +19,18 @@ _OPTION = re.compile(
     r"--?(?:upload-pack|receive-pack|upload-archive|exec|output|config|config-env|open-files-in-pager|ext-diff|post-file|"
     r"use-compress-program|to-command|checkpoint-action|eval|pre|rsh|proxy|init-file|init-command|template)(?:=|\s|$)"
 )
+_TIMED = re.compile(r"\s*(?:[\d*/,-]+\s+){5}(?P<rest>\S.{0,500})", re.DOTALL)
+_STEPS = re.compile(
+    r"(?m)^[ \t]*(?:-[ \t]*)?(?:run|script|command|cmd|args|RUN|CMD|ENTRYPOINT)"
+    r"(?::[ \t]*|[ \t]+)(?:\|[ \t\n]{0,80})?(\S[^\n]{0,500})"
+)
+_UNQUOTED = str.maketrans("[]\"',", "     ")
+_MOST_STEPS = 20
+_FORMULA = re.compile(
+    r"[=+@-]\s*(?:(?:IMPORT(?:XML|DATA|HTML|FEED|RANGE)|WEBSERVICE|HYPERLINK|IMAGE|FILTERXML)\s*\(|\w{1,20}\s*\|)",
+    re.IGNORECASE,
+)
+_IMAGE = re.compile(r"(?:!\[[^\]\n]{0,200}\]\(\s*<?|\bsrc=[\"']?)(https?://[^\s)>\"']{1,2000})", re.IGNORECASE)
 _ENTITY = re.compile(r"<!ENTITY\b", re.IGNORECASE)
 _FROM_ELSEWHERE = re.compile(r"\b(?:SYSTEM|PUBLIC)\b", re.IGNORECASE)
 _INNARDS = re.compile(
@@ -32,7 +43,7 @@ _HARMS = frozenset(
         kinds.OUTSIDE_WORKSPACE,
     )
 )  # fmt: skip
-_STAGES: Mapping[str, Raised] = {
+STAGES: Mapping[str, Raised] = {
     "$out": kinds.DATABASE_DELETE, "$merge": kinds.DATABASE_DELETE, "$where": kinds.HIDDEN, "$function": kinds.HIDDEN,
     "$accumulator": kinds.HIDDEN,
 }  # fmt: skip
@@ -61,7 +72,10 @@ _WRITES = re.compile(
 
 def may_be(text: str) -> bool:
     """A quick look: False only where a value is nothing but a value."""
-    return any(sign in text for sign in _SIGNS)
+    return (
+        "--" in text or ";" in text or "`" in text or "$(" in text or "|" in text or "&&" in text or "__" in text
+        or "\n" in text or "<!" in text
+    )  # fmt: skip
 
 
 def scripts(text: str) -> list[str]:
@@ -73,7 +87,34 @@ def scripts(text: str) -> list[str]:
     return inside if behind is None else [*inside, behind["rest"]]
 
 
-def in_value(text: str) -> Iterator[Raised]:
+def steps(text: str) -> list[str]:
+    """The scripts in a recipe: one that begins with `#!`, a line of a crontab, the steps of YAML or of a Dockerfile."""
+    if len(text) > 4 * LONGEST:
+        return []
+    if (timed := _TIMED.match(text)) is not None:
+        return [timed["rest"]]
+    found = [each[1].translate(_UNQUOTED) for each in itertools.islice(_STEPS.finditer(text), _MOST_STEPS)]
+    return found if found else [text]
+
+
+def in_cell(text: str) -> Iterator[Raised]:
+    """What raises a text that a sheet or a page would bring to life: a formula or an image that asks another server."""
+    if text[:1] in "=+@" and _FORMULA.match(text):
+        yield kinds.CARRIES_OUT
+    for found in itertools.islice(_IMAGE.finditer(text[:LONGEST]), _MOST_STEPS) if _shows(text) else ():
+        yield from (each for each in urls.judge(found[1], ours=False) if each is kinds.CARRIES_OUT)
+
+
+def is_alive(text: str) -> bool:
+    """A quick look: False only where a text is no formula and shows no image."""
+    return text[:1] in "=+@" or _shows(text)
+
+
+def _shows(text: str) -> bool:
+    return "](" in text or "src=" in text
+
+
+def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
     """What else raises a value where no command is expected: an option, an entity, the innards of an object."""
     if len(text) > LONGEST:
         return
@@ -81,7 +122,7 @@ def in_value(text: str) -> Iterator[Raised]:
         yield kinds.HIDDEN
     if "<!" in text and (entity := _ENTITY.search(text)) and _FROM_ELSEWHERE.search(text, entity.end()):
         yield kinds.HIDDEN
-    if "__" in text and _INNARDS.search(text):
+    if "__" in text and not reads and _INNARDS.search(text):
         yield kinds.HIDDEN
 
 
@@ -98,12 +139,6 @@ def in_question(text: str) -> Iterator[Raised]:
         yield kinds.DATABASE_DELETE
     elif _WRITES.search(text) or (begins and _WRITES_IT.search(text, begins.end() - 1)):
         yield kinds.DATABASE_WRITE
-
-
-def in_keys(args: Mapping[str, object]) -> Iterator[Raised]:
-    """What raises a mapping by keys that mean something to a document store."""
-    for key in _STAGES.keys() & args.keys():
-        yield _STAGES[key]
 
 
 def harm(script: str) -> Iterator[Raised]:

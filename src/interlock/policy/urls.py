@@ -47,6 +47,14 @@ _IPV4_PART = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
 _CODED = re.compile(r"[A-Za-z0-9+/_=-]{40,}|[0-9A-Fa-f]{64,}")
 _LABEL = re.compile(r"[0-9a-f]{24,}|[a-z2-7]{32,}|[a-z0-9-]{45,}")
 
+_REACHING = frozenset(
+    "http https ftp ftps sftp file gopher dict ldap ldaps smb tftp imap imaps pop3 pop3s smtp smtps telnet ssh "
+    "scp rsync git "
+    "ws wss jar data javascript vbscript blob netdoc phar expect php zip glob ogg view-source chrome about jdbc "
+    "mysql postgres "
+    "postgresql mongodb redis amqp tcp udp unix nfs s3 gs rtsp rtmp mailto tel sms".split()
+)
+"""Schemes by which other machines, files and programs are reached."""
 _STEP = re.compile(r"[a-z]{2,20}(?:[-_][a-z]{2,20})?")
 _ONE_OF_MANY = re.compile(r"(?!(?:19|20)\d\d$)\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}")
 _CHOOSING = frozenset("do act _method method httpmethod mode cmd submit".split())
@@ -187,6 +195,12 @@ def is_public(address: Address) -> bool:
     if "." not in host or any(c in host for c in " %<>^|{}`\"'$*,;()") or ".." in host:
         return False
     return not any(host == name or host.endswith(f".{name}") for name in (*_PRIVATE_NAMES, *_PRIVATE_SERVICES))
+
+
+def is_of_its_own(text: str) -> bool:
+    """Whether an address is one of a scheme that only its own server knows, without a host: `docs://guide/start`."""
+    found = re.match(r"\s*([a-z][a-z0-9+.-]{1,20})://([^/?#]*)", text, re.IGNORECASE)
+    return found is not None and found[1].lower() not in _REACHING and re.fullmatch(r"[\w-]*", found[2]) is not None
 
 
 def leads_inside(address: Address) -> bool:
