@@ -31,16 +31,19 @@ _IS_READY = sa.and_(
 )
 """That most need nothing is said, since PostgreSQL takes a comparison of bits to hold for one row of 200, and would
 read and sort all that are ready rather than take the first ones from the index."""
+_ONE: Any = sa.literal_column("1", sa.Integer())
 _READY = (
     sa.select(_lane.agent_id)
     .where(_IS_READY)
     .order_by(_lane.ready_at)
-    .limit(b("most"))
+    .limit(sa.select(b("most", type_=sa.BigInteger())).scalar_subquery())
     .with_for_update(skip_locked=True)
     .cte("ready")
 )
-"""A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once."""
-_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).order_by(_lane.ready_at).limit(1)
+"""A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once. The limit is
+asked for and so unknown to the planner, and a literal where it is always one: a plan is made for each claim anew where
+a known number promises a better one than any would be, which takes longer than the claim."""
+_ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).order_by(_lane.ready_at).limit(_ONE)
 _TAKE = (
     sa.update(LANES)
     .where(_lane.agent_id == sa.any_(sa.func.array(sa.select(_READY.c.agent_id).scalar_subquery())))
@@ -66,7 +69,7 @@ _HEAD = (
     sa.select(RUNS)
     .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
     .order_by(_run.order_at, _run.seq)
-    .limit(1)
+    .limit(_ONE)
 )
 _HEAD_AT = _HEAD.with_only_columns(_RUN_AT).correlate(None).scalar_subquery()
 _STARTED = {
@@ -82,15 +85,15 @@ _QUEUE = (
     sa.select(_run.due_at)
     .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
     .order_by(_run.order_at, _run.seq)
-    .limit(1)
+    .limit(_ONE)
 )
 NEXT_READY = _QUEUE.with_only_columns(sa.func.coalesce(_run.due_at, _NOW)).scalar_subquery()
 NEXT_DUE = _QUEUE.scalar_subquery()
-LET_GO = (
-    sa.update(LANES)
-    .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
-    .values(holder=None, parked_run_id=None)
-)
+HELD = sa.and_(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
+"""Of the lane of a claim, as long as the lease is good."""
+LET_GO = sa.update(LANES).where(HELD).values(holder=None, parked_run_id=None, ready_at=NEXT_READY, due_at=NEXT_DUE)
+"""Frees a lane for the next of its queue; on PostgreSQL once the lane is locked: a statement does not see what was
+posted while it waited for the lock."""
 REFRESH = (
     sa.update(LANES)
     .where(_lane.agent_id == b("agent"))
@@ -147,8 +150,7 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0, susp
         if is_due:
             claims.append(_started(tx, head, worker_id, lane.fence, now))
         else:
-            tx.run(LET_GO, {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence})
-            tx.run(REFRESH, {"agent": lane.agent_id, "now": now})
+            tx.run(LET_GO, {"agent": lane.agent_id, "worker": worker_id, "lease": lane.fence, "now": now})
     return claims
 
 

@@ -118,11 +118,6 @@ def _ids(count: int) -> list[sa.BindParameter[Any]]:
 
 
 @cache
-def _lock(count: int) -> sa.Select[Any]:
-    return sa.select(_acc.id).where(_acc.id.in_(_ids(count))).order_by(_acc.id).with_for_update()
-
-
-@cache
 def _hold(count: int) -> sa.Update:
     worst = b("worst", type_=_BIG)
     fits = _acc.settled_microusd + _acc.reserved_microusd + worst <= _acc.limit_microusd
@@ -157,11 +152,14 @@ def _named(accounts: Sequence[str]) -> dict[str, Any]:
 
 def open_accounts(tx: Tx, openings: Iterable[Opening], now: datetime) -> None:
     """Makes the accounts that do not exist yet; those that do keep their limits."""
-    for o in openings:
-        tx.add_new(
-            Account, id=o.id, kind=o.kind, owner_id=o.owner_id, project_id=o.project_id,
-            limit_microusd=o.limit_microusd, created_at=now,
-        )  # fmt: skip
+    rows = [
+        {
+            "id": o.id, "kind": o.kind, "owner_id": o.owner_id, "project_id": o.project_id,
+            "limit_microusd": o.limit_microusd, "created_at": now,
+        }
+        for o in openings
+    ]  # fmt: skip
+    tx.add_many(Account, rows, new=True)
 
 
 def reserve(
@@ -174,8 +172,6 @@ def reserve(
     reservation = f"{spender.run_id}:{step}:{attempt}"
     named = _named(spender.accounts)
     count = len(spender.accounts)
-    if tx.dialect == "postgresql":
-        tx.run(_lock(count), named)
     tx.must(_hold(count), {**named, "worst": worst_microusd}, count, OverBudget(spender.accounts, worst_microusd))
     _line(tx, "reserve", reservation, spender, step, attempt, model, worst_microusd, now)
     return reservation
@@ -200,8 +196,6 @@ def settle(
     reservation = f"{spender.run_id}:{step}:{attempt}"
     named = _named(spender.accounts)
     count = len(spender.accounts)
-    if tx.dialect == "postgresql":
-        tx.run(_lock(count), named)
     amounts = {**named, "worst": worst_microusd, "amount": actual_microusd}
     tx.must(_book(count), amounts, count, OverBudget(spender.accounts, actual_microusd))
     if actual_microusd > worst_microusd:

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.store import controls
-from interlock.store.claiming import LET_GO, NEXT_DUE, NEXT_READY
+from interlock.store.claiming import HELD, LET_GO, NEXT_DUE, NEXT_READY
 from interlock.store.claiming import REFRESH as REFRESH
 from interlock.store.claiming import SUSPECT as SUSPECT
 from interlock.store.claiming import Claim as Claim
@@ -31,12 +31,17 @@ _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
 _NOW = b("now", type_=_TIME)
 
+_HOLD = sa.select(_lane.agent_id).where(HELD).with_for_update(key_share=True)
 _LET_GO_PARKED = (
     sa.update(LANES)
-    .where(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
-    .values(holder=None, parked_run_id=sa.case((_lane.exclusive, b("run", type_=sa.String())), else_=None))
+    .where(HELD)
+    .values(
+        holder=None,
+        parked_run_id=sa.case((_lane.exclusive, b("run", type_=sa.String())), else_=None),
+        ready_at=sa.case((_lane.exclusive, None), else_=NEXT_READY),
+        due_at=sa.case((_lane.exclusive, None), else_=NEXT_DUE),
+    )
 )
-_GO_ON = LET_GO.values(ready_at=NEXT_READY, due_at=NEXT_DUE)
 _OWN = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
@@ -185,31 +190,25 @@ def finish(
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Ends a run (completed, failed or cancelled), with what it used last, and frees its lane for the next.
-
-    On PostgreSQL the next is looked for once the lane is locked: one statement would not see what was posted while it
-    waited for the lock. SQLite has one writer.
-    """
-    at_once = tx.dialect == "sqlite"
-    tx.must(_GO_ON if at_once else LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
+    """Ends a run (completed, failed or cancelled), with what it used last, and frees its lane for the next."""
+    _hold(tx, claim)
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
     if progress is not None:
         end.update(progress.params)
     tx.must(_END if progress is None else _END_WITH, end, 1, LeaseLost(claim.run.id))
     observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
-    if not at_once:
-        tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+    tx.must(LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
     if is_awaited(claim.run):
         report(tx, claim.run.id, now)
 
 
 def park(tx: Tx, claim: Claim, now: datetime) -> None:
     """Sets a run aside until `wake`; a task agent's lane stays closed, a conversation's goes on."""
-    tx.must(_LET_GO_PARKED, claim.params, 1, LeaseLost(claim.run.id))
+    _hold(tx, claim)
     tx.must(_PARK, claim.params, 1, LeaseLost(claim.run.id))
     observe(tx, "run_parked", run=claim.run, status="waiting")
-    tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+    tx.must(_LET_GO_PARKED, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
 
 
 def use_model(tx: Tx, claim: Claim, model: str) -> None:
@@ -231,12 +230,18 @@ def requeue(
 
     A `stop_reason` says that waiting alone will not help it; it is gone when the run is claimed again.
     """
-    tx.must(LET_GO, claim.params, 1, LeaseLost(claim.run.id))
+    _hold(tx, claim)
     again = {**claim.params, "due": due_at, "fault": error, "tries": int(failed), "stop": stop_reason}
     tx.must(_AGAIN, again, 1, LeaseLost(claim.run.id))
     observe(tx, "run_put_back", run=claim.run, status="created", stop_reason=stop_reason, failed=failed)
-    tx.run(REFRESH, {"agent": claim.run.agent_id, "now": now})
+    tx.must(LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
     tx.wake = tx.wake or due_at is None
+
+
+def _hold(tx: Tx, claim: Claim) -> None:
+    """Locks the lane of a run that is let go, the first of its locks; SQLite has one writer."""
+    if tx.dialect == "postgresql":
+        tx.must_see(_HOLD, claim.params, LeaseLost(claim.run.id))
 
 
 def lock(tx: Tx, run_id: str) -> Any | None:

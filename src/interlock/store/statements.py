@@ -99,7 +99,7 @@ class Statement:
 class Insert(Statement):
     """The insert of a whole row of a model; columns that are left out take the model's defaults."""
 
-    __slots__ = ("_blank", "_model", "_places", "_required", "unless_there", "wired_unless_there")
+    __slots__ = ("_blank", "_model", "_of_rows", "_places", "_required", "unless_there", "wired_unless_there")
 
     def __init__(self, model: type[SQLModel], dialect: Dialect) -> None:
         target = table(model)
@@ -108,6 +108,7 @@ class Insert(Statement):
         self._model = model.__name__
         self.unless_there = f"{self.sql} ON CONFLICT DO NOTHING"
         self.wired_unless_there = dollars(self.unless_there)
+        self._of_rows: dict[tuple[int, bool], bytes] = {}
         places = {name: (at, _to_database(target.c[name].type, dialect)) for at, name in enumerate(self._order)}
         self._places = {n: (at, None if convert is _text else convert) for n, (at, convert) in places.items()}
         self._blank: list[Any] = [None] * len(columns)
@@ -129,6 +130,15 @@ class Insert(Statement):
             if unknown := params.keys() - self._places.keys():
                 raise TypeError(f"{self._model} has no {', '.join(sorted(unknown))}") from None
             raise
+
+    def wired_rows(self, count: int, *, unless_there: bool) -> bytes:
+        """The insert of so many rows at once, as libpq wants it."""
+        found = self._of_rows.get((count, unless_there))
+        if found is None:
+            row = self.sql.partition(" VALUES ")[2]
+            sql = self.sql + f", {row}" * (count - 1) + " ON CONFLICT DO NOTHING" * unless_there
+            found = self._of_rows[count, unless_there] = dollars(sql)
+        return found
 
     def _fill(self, values: list[Any], params: Mapping[str, Any]) -> list[Any]:
         places = self._places

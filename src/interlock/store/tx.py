@@ -23,6 +23,9 @@ Ask = tuple[sa.Executable, Params]
 """A select with its parameters."""
 
 
+ROWS_AT_ONCE = 8
+"""Rows that one statement inserts on PostgreSQL."""
+
 Unit = TypeVar("Unit", bound=Callable[..., Any])
 
 
@@ -119,8 +122,8 @@ class Tx(Protocol):
     def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
         """Inserts a row unless there is one with its key."""
 
-    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
-        """Inserts many rows of one model."""
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]], *, new: bool = False) -> None:
+        """Inserts many rows of one model; `new` leaves out those whose key is there already."""
 
 
 class SqliteTx:
@@ -176,9 +179,9 @@ class SqliteTx:
         s = self.statements.insert(model)
         self.connection.execute(s.unless_there, s.bind(values))
 
-    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]], *, new: bool = False) -> None:
         s = self.statements.insert(model)
-        self.connection.executemany(s.sql, [s.bind(r) for r in rows])
+        self.connection.executemany(s.unless_there if new else s.sql, [s.bind(r) for r in rows])
 
 
 class PostgresTx:
@@ -242,9 +245,10 @@ class PostgresTx:
         s = self.statements.insert(model)
         self.connection.execute(s.unless_there, s.bind(values), prepare=True)
 
-    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]]) -> None:
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]], *, new: bool = False) -> None:
+        add = self.add_new if new else self.add
         for row in rows:
-            self.add(model, **row)
+            add(model, **row)
 
     def verify(self) -> None:
         """Before the commit: sees what stirred, raises the error of the first `must` whose count was wrong."""
@@ -293,3 +297,11 @@ class PipelinedTx(PostgresTx):
     def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
         s = self.statements.insert(model)
         self.wire.send(s.wired_unless_there, s.bind(values))
+
+    def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]], *, new: bool = False) -> None:
+        """So many at once that a run writes its rows with one statement, few enough that each number is prepared."""
+        s = self.statements.insert(model)
+        made = [s.bind(row) for row in rows]
+        for at in range(0, len(made), ROWS_AT_ONCE):
+            some = made[at : at + ROWS_AT_ONCE]
+            self.wire.send(s.wired_rows(len(some), unless_there=new), [value for row in some for value in row])
