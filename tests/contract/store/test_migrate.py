@@ -122,6 +122,23 @@ async def test_rows_that_change_again_and_again_find_room_on_their_page(postgres
     assert (changed, in_place) == (1500, 1500)
 
 
+async def test_outcome_of_a_call_finds_room_on_the_page_of_its_intent(postgres_url: str) -> None:
+    await upgrade(postgres_url)
+    with engine_of(postgres_url).begin() as connection:
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        connection.exec_driver_sql(
+            "INSERT INTO tool_calls (id, run_id, step_number, position, call_id, tool, tool_digest, risk, effect,"
+            " rules, reasons, policy_hash, status, idempotency_token, simulated, is_error, created_at)"
+            " SELECT 'call:' || n, 'run', n, 0, 'c', 'lookup', 'd', 'GREEN', 'read', '[]',"
+            " '[]', 'p', 'ready', 't' || n, false, false, now() FROM generate_series(1, 300) n"
+        )
+    execute(postgres_url, "UPDATE tool_calls SET status = 'done', result = 'what it found', ended_at = now()")
+    query = "SELECT pg_stat_force_next_flush(), n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables"
+    with engine_of(postgres_url).begin() as connection:
+        _, changed, in_place = connection.exec_driver_sql(f"{query} WHERE relname = 'tool_calls'").one()
+    assert (changed, in_place) == (300, 300)
+
+
 async def test_two_processes_that_migrate_at_once_both_succeed(database_url: str) -> None:
     source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
     processes = [

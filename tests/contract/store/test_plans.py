@@ -1,12 +1,16 @@
 """What processes look for again and again while nothing happens is found by an index, however much has piled up."""
 
 import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
+import psycopg
 import pytest
+import sqlalchemy as sa
 
 from interlock.store import claiming, dispatch, inbox, mailbox, reminders
 from interlock.store.engine import Store
+from interlock.store.migrate import upgrade
 from interlock.store.schema import Alert, table
 from tests.contract.store.furniture import T0
 
@@ -64,3 +68,32 @@ async def test_claim_goes_by_the_partial_indexes_and_sorts_nothing(
     steps = [step[3] for step in plan]
     assert [step for step in steps if index in step], steps
     assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith(("SCAN lanes", "SCAN runs"))], steps
+
+
+PILED_UP = """
+SET LOCAL session_replication_role = replica;
+INSERT INTO lanes (agent_id, ready_at, fence, next_seq, clock_at, paused, exclusive)
+    SELECT 'agent ' || n, now() - make_interval(secs => n), 0, 1, now(), false, false FROM generate_series(1, 3000) n;
+INSERT INTO runs (id, project_id, agent_id, kind, status, order_at, seq, attempt, payload, idempotency_key, cause_kind,
+    fence, simulated, labels, step_count, token_usage, cost_microusd, created_at)
+    SELECT 'run ' || n, 'p', 'agent ' || 2990 + n % 11, 'chat', 'created', now(), n, 0, '{}', n, 'message',
+        0, false, '[]', 0, '{}', 0, now() FROM generate_series(1, 5000) n;
+ANALYZE lanes, runs
+"""
+PREPARED = sa.text(
+    "SELECT generic_plans, custom_plans FROM pg_prepared_statements"
+    " WHERE starts_with(statement, 'WITH ready') OR statement LIKE '%FROM runs%''created''%LIMIT 1'"
+).columns(generic_plans=sa.Integer(), custom_plans=sa.Integer())
+TRIED = 5
+"""Plans for the values given that PostgreSQL makes before it compares what they cost with one for any."""
+
+
+async def test_claim_is_planned_once_and_for_all_on_postgresql(postgres_url: str) -> None:
+    await upgrade(postgres_url)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(PILED_UP)
+    async with Store(postgres_url) as store:
+        for number in range(TRIED + 3):
+            assert len(await store.write(mailbox.claim, "w", 1, datetime.now(UTC))) == 1, number
+        plans = [tuple(row) for row in await store.write(lambda tx: tx.rows(PREPARED))]
+    assert plans == [(3, TRIED)] * 2
