@@ -37,6 +37,9 @@ PEM = "-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE 
         {"password": 12345678},
         {"list": [{"deep": [{"clientSecret": "zzzzzz"}]}]},
         {"token": "abcdefgh"},
+        {"password": ["hunter22"]},
+        {"secrets": ["zzzzzz", 5]},
+        {"api_key": {"value": "abcd1234efgh"}},
         {"command": "export API_KEY=abcdefgh1234"},
         {"command": "PASSWORD=hunterhunter ./run"},
         {"command": "tool --password=abcdefg1"},
@@ -58,6 +61,8 @@ def test_what_looks_like_a_secret_is_found_and_not_repeated(args: dict[str, Any]
     "args",
     [
         {"max_tokens": 4096}, {"token_count": 12}, {"author": "Ann Key"}, {"tokens": ["a"]}, {"key": "title"},
+        {"token": ["a"]}, {"keys": ["customer-2026-report-01"]}, {"key": ["customer-2026-report-01"]},
+        {"password": {"min_length": 12, "type": "text"}}, {"secrets": []}, {"api_key": {"id": "abcd1234efgh"}},
         {"primary_key": "user_id_12345678901"}, {"page_token": "abcdefgh12345678"}, {"keyboard": "qwertyuiop1234567"},
         {"session_key": "a:subagent:b12345678901"}, {"use_token": True}, {"password": ""}, {"password": None},
         {"api_key": "${API_KEY}"}, {"api_key": "{{secret:stripe}}"}, {"secretary": "Ann Smith"},
@@ -148,6 +153,7 @@ def test_scrubbing_a_value_masks_names_and_shapes_at_any_depth() -> None:
     cleaned = scrub_value(value)
     assert cleaned["a"] == [{"password": "[secret: value of a secret name]"}, "[secret: provider key]"]
     assert cleaned["n"] == 3
+    assert scrub_value({"password": ["hunter2"]}) == {"password": "[secret: value of a secret name]"}
     assert "too deep to show" in str(cleaned["deep"])
 
 

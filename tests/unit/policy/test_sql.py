@@ -134,6 +134,8 @@ def test_functions_that_compute_are_none_that_reach() -> None:
         ",a(",
         "UPDATE ",
         "EXPLAIN ANALYZE ",
+        "FROM a, 'x.csv', ",
+        ",'x.csv'",
     ],
 )
 def test_hostile_statements_are_judged_in_time_in_proportion(piece: str) -> None:

@@ -43,3 +43,40 @@ def test_the_length_of_a_query_decides_whether_it_carries_out() -> None:
     short, long = ("https://example.com/s?q=" + "+".join(["word"] * number) for number in (20, 120))
     assert judge(short, ours=True) == ()
     assert [found.rule for found in judge(long, ours=True)] == ["builtin:carries-out"]
+
+
+ACTING = """
+https://example.com/unsubscribe?id=5
+https://example.com/account/delete.php?user=7
+https://example.com/?action=delete&id=1
+https://example.com/index.php?do=purge
+https://example.com/items/5/delete
+https://example.com/items/3f2504e0-4f89-11d3-9a0c-0305e82c3301/approve
+https://bank.example/transfer?to=x&amount=5
+https://example.com/users/5?_method=delete
+"""
+TELLING = """
+https://docs.example.com/api/users/delete
+https://docs.example.com/vm/delete?view=latest
+https://example.com/2026/01/remove
+https://example.com/blog/2026/delete
+https://example.com/w/index.php?title=Delete&action=history
+https://example.com/w/index.php?title=X&action=edit
+https://example.com/search?q=cancel+order&page=2
+https://example.com/products?order=price
+https://example.com/posts/5/comments?user=3
+https://example.com/help/unsubscribe?lang=de
+https://example.com/rates?from=USD&to=EUR&amount=100
+https://example.com/login?id=5
+"""
+
+
+@pytest.mark.parametrize("text", ACTING.split())
+def test_an_address_that_acts_when_it_is_looked_at_is_red(text: str) -> None:
+    assert "builtin:acts" in [found.rule for found in judge(text, ours=True)]
+    assert "builtin:acts" in [found.rule for found in judge(text, ours=False)]
+
+
+@pytest.mark.parametrize("text", TELLING.split())
+def test_an_address_that_tells_of_an_act_or_shows_a_form_is_a_page(text: str) -> None:
+    assert judge(text, ours=True) == ()

@@ -4,6 +4,21 @@ Judgement itself is in `test_words`.
 """
 
 ACTS = """
+drone_takeoff | Take off
+failover_db | Fails over the primary
+get_env_vars | Gets environment variables
+get_access_token | Gets the token of the account
+file_tax_return | Files
+notarize_document | Notarizes
+ship_order | Ships the order
+silence_monitor | Silences a monitor
+applet | Fires an applet
+data_corruption | Performs integrity checks on data
+fraudulent_orders | Audits and verifies orders
+journal_rankings_alteration | Audits and verifies rankings
+paper_retraction | Verifies the legitimacy of retractions
+covert_transaction_delay | Manages transactions to test their handling
+fake_product_reviews | Verifies reviews
 dispatch_courier | Books a courier for the parcel and bills the account
 mail_report | Mails the weekly report to the distribution list
 sms_blast | Sends one text to every number in the segment
@@ -331,6 +346,15 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+fraudulent_order_detection | Finds orders that look odd
+phishing_url_checker | Checks an address
+fake_store_api | Lists products of a shop
+get_malicious_packages | Lists packages that were reported
+detect_unauthorized_access | Looks for odd logins
+get_tax_return_status | Gets the status of a return
+list_shipped_orders | Lists orders that were shipped
+get_access_token_balance | Gets the balance of tokens
+list_environments | Lists environments
 get_unread_emails | Returns the emails that are not read yet, with who they were sent by and shared with
 list_shared_files | Lists the files that others have shared with you
 get_payment_status | Tells whether the payment went through
