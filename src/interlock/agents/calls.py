@@ -11,8 +11,9 @@ from typing import Any
 
 from interlock.agents import live, subagents, voting
 from interlock.agents.interruption import Interrupt
-from interlock.agents.session import CallState, Session, later
+from interlock.agents.session import Session, later
 from interlock.agents.steps import Hold
+from interlock.agents.underway import CallState
 from interlock.agents.voting import Consultation
 from interlock.core.ids import new_id
 from interlock.core.values import digest

@@ -6,7 +6,8 @@ Who hears of it is no matter of a run; what has to last is in its rows.
 from typing import Any
 
 from interlock.agents.context import Runtime
-from interlock.agents.session import CallState, Session
+from interlock.agents.session import Session
+from interlock.agents.underway import CallState
 from interlock.core.events import ASSISTANT, COMPACTION, DONE, LIFECYCLE, TOOL, TYPING, Event
 from interlock.store.mailbox import Claim
 from interlock.tools.execute import Done

@@ -36,10 +36,11 @@ from interlock.agents.persona import Persona, restored
 from interlock.agents.prompt import build_prompt
 from interlock.agents.prompt_data import prompt_data
 from interlock.agents.quoting import one_line
-from interlock.agents.session import HANDS_IN, NUDGE, CallState, Session
+from interlock.agents.session import HANDS_IN, NUDGE, Session
 from interlock.agents.steps import UNUSED, Beginning
 from interlock.agents.system_words import safe, system_words
 from interlock.agents.task_messages import task_message
+from interlock.agents.underway import CallState
 from interlock.core.errors import InterlockError
 from interlock.core.values import microusd
 from interlock.llm.messages import Message, StopReason, Text, ToolSpec, Usage
@@ -180,13 +181,14 @@ def _tools(runtime: Runtime, persona: Persona, brief: Brief, barred: Mapping[str
     names = subagents.offered(names, brief.agent.descriptor)
     if barred:
         names -= {tool.name for tool in runtime.toolbox.foreign if tool.digest in barred}
-    return tuple(_with_secrets(runtime, spec, persona) for spec in runtime.toolbox.offered(names))
+    offered = runtime.toolbox.offered(names)
+    return tuple([_with_secrets(runtime, spec, persona) for spec in offered]) if runtime.vault.secrets else offered
 
 
 def _with_secrets(runtime: Runtime, spec: ToolSpec, persona: Persona) -> ToolSpec:
     """A tool as it is offered, with the names of the secrets that it may be given."""
     tool = runtime.toolbox.get(spec.name)
-    if not runtime.vault.secrets or tool is None:
+    if tool is None:
         return spec
     offered = runtime.vault.offered(Who(tool.name, persona.name, outside=tool.outside))
     if not offered:

@@ -274,7 +274,8 @@ async def _end(
 ) -> None:  # fmt: skip
     idle = session.watch.idle_calls, session.watch.idle_microusd
     follow_up = session.runtime.follow_ups.get(session.claim.run.kind)
-    ending = ending._replace(follow_up=follow_up, idle=idle, leaves_open=session.leaves_open)
+    leaves_open = session.leaves_open(settles=step is not None)
+    ending = ending._replace(follow_up=follow_up, idle=idle, leaves_open=leaves_open)
     await session.write(
         steps.end, session.claim, session.spender, ending, session.actor, step, results, session.now()
     )  # fmt: skip

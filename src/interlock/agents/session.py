@@ -20,6 +20,7 @@ from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona
 from interlock.agents.steps import UNUSED, Hold, Reservation, Results, StepRecord, commit_results
 from interlock.agents.system_words import safe
+from interlock.agents.underway import CallState, InFlight
 from interlock.core.complaint import Complaint
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import (
@@ -42,7 +43,7 @@ from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.postgres import Unreachable
 from interlock.store.tx import Tx
-from interlock.tools.execute import ENDED, Done, Gate
+from interlock.tools.execute import Done, Gate
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,38 +58,6 @@ NUDGE = (
     "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
     "if you cannot do the task, hand in what you have and say what is missing."
 )
-
-
-@dataclass(slots=True)
-class CallState:
-    """A tool call of the current step as it stands; the shape of a `tool_calls` row."""
-
-    id: str
-    position: int
-    call_id: str
-    tool: str
-    args: Any
-    risk: str
-    status: str
-    approval_id: str | None = None
-    result: str | None = None
-    is_error: bool = False
-    simulated: bool = False
-    token: str = ""
-    """What outside services are given to tell a repeat from a new request. Source: row E9."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has no outcome yet."""
-        return self.status not in ENDED
-
-
-@dataclass(slots=True)
-class InFlight:
-    """A model call on its way, for booking it should it be cut off."""
-
-    prompt_tokens: int
-    streamed_chars: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,8 +136,10 @@ class Session:
 
     actor: Actor = field(init=False)
     """The agent, for transitions."""
-    has_asked: bool = field(init=False)
+    has_asked: bool = False
     """Whether it has put a question to people, whatever became of it."""
+    is_resumed: bool = field(init=False)
+    """Whether it was worked before, perhaps by a process that died."""
     is_chat: bool = field(init=False)
     """Whether the tighter limits of chat hold."""
     max_turns: int = field(init=False)
@@ -179,7 +150,7 @@ class Session:
     def __post_init__(self) -> None:
         agent = self.brief.agent
         self.actor = Actor(ActorKind.AGENT, agent.id, agent.persona)
-        self.has_asked = bool(self.brief.approvals)
+        self.is_resumed = bool(self.brief.messages)
         self.is_chat = self.claim.run.kind == "chat"
         self.max_turns = self.persona.max_turns(chat=self.is_chat)
         self.info = model_info(self.ref)
@@ -214,10 +185,13 @@ class Session:
         """Calls of the last step without an outcome."""
         return [call for call in self.calls if call.is_open]
 
-    @property
-    def leaves_open(self) -> bool:
-        """Whether it may have calls without an outcome, or has ever asked people."""
-        return self.has_asked or bool(self.open_calls)
+    def leaves_open(self, *, settles: bool) -> bool:
+        """Whether its end may have money, calls or questions to close; with `settles`, that books the last call's cost.
+
+        Of what was before this process took it up nothing is known.
+        """
+        is_reserved = self.reservation is not None and not settles
+        return self.is_resumed or self.has_asked or is_reserved or bool(self.open_calls)
 
     @property
     def open_microusd(self) -> int:

@@ -265,7 +265,7 @@ class Ending(NamedTuple):
     idle: tuple[int, int] | None = None
     """Model calls and micro-dollars since its last sign of progress."""
     leaves_open: bool = True
-    """Whether calls may be without an outcome, or questions without an answer."""
+    """Whether money may still be set aside, a call be without an outcome, or a question without an answer."""
 
 
 def end(
@@ -294,8 +294,8 @@ def end(
 def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> None:
     """What follows from the end of a run, once it is on record."""
     run = claim.run
-    ledger.charge_open(tx, run.id, now, ending.open_microusd)
     if ending.leaves_open:
+        ledger.charge_open(tx, run.id, now, ending.open_microusd)
         traces.close_calls(tx, run.id, now, ending.stop_reason)
         approvals.void_of_run(tx, run.id, now, f"its run ended: {ending.stop_reason}")
     failed = ending.status == "failed"

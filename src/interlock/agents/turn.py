@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from interlock.agents import live, spending
-from interlock.agents.session import InFlight, Session
+from interlock.agents.session import Session
 from interlock.agents.steps import Settlement
+from interlock.agents.underway import InFlight
 from interlock.core.text import storable, storable_value
 from interlock.llm.messages import (
     Block,

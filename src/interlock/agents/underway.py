@@ -1,0 +1,41 @@
+"""What of a run is under way in memory: the tool calls of its last step, and a model call.
+
+What comes of either is the session's matter.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.tools.execute import ENDED
+
+
+@dataclass(slots=True)
+class CallState:
+    """A tool call of the current step as it stands; the shape of a `tool_calls` row."""
+
+    id: str
+    position: int
+    call_id: str
+    tool: str
+    args: Any
+    risk: str
+    status: str
+    approval_id: str | None = None
+    result: str | None = None
+    is_error: bool = False
+    simulated: bool = False
+    token: str = ""
+    """What outside services are given to tell a repeat from a new request. Source: row E9."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no outcome yet."""
+        return self.status not in ENDED
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A model call on its way, for booking it should it be cut off."""
+
+    prompt_tokens: int
+    streamed_chars: int = 0
