@@ -81,8 +81,9 @@ async def erase(office: Office, person: Person, who: str) -> View:
     erased, still_open = await _erase_chats(office, subject)
     await _erase_memories(office, subject)
     echoes = await office.store.read(personal_echoes.gathered, subject)
-    for found in await office.store.read(personal_echoes.mentions, echoes):
-        await office.store.write(personal_echoes.redact, echoes, *found)
+    for where in echoes.places:
+        for found in await office.store.read(personal_echoes.mentions, echoes, where):
+            await office.store.write(personal_echoes.redact, echoes, where, *found)
     await office.store.write(personal_echoes.forget, echoes)
     for kind, ident in await office.store.read(personal_verdicts.mentions, subject):
         await office.store.write(personal_verdicts.redact, subject, kind, ident)
@@ -136,8 +137,10 @@ async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring, echo
         project, now = office.settings.project, office.clock.now()
         return await office.store.write(personal.redact, subject, ids, by, project, now, keys, echoes.clean, own=own)
 
-    logged = await office.store.read(personal_echoes.logged, echoes)
-    changed = sum([await bite(logged[at : at + PAGE], own=False) for at in range(0, len(logged), PAGE)])
+    changed = 0
+    for mission_id in echoes.of_mission:
+        logged = await office.store.read(personal_echoes.logged, echoes, mission_id)
+        changed += sum([await bite(logged[at : at + PAGE], own=False) for at in range(0, len(logged), PAGE)])
     for own in (False, True):
         after = 0
         while ids := await office.store.read(personal.about, subject, after, PAGE):

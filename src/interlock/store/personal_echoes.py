@@ -50,6 +50,9 @@ _QUESTIONS_HERE = sa.select(_ap.id).where(_ap.mission_id == _HERE)
 _NOT_ANOTHERS = sa.or_(_tr.actor_kind != "human", _tr.actor_id == _WHO)
 _NO_CALL = _ap.kind != "TOOL_CALL"
 
+Where = tuple[str | None, str | None]
+"""A mission, or a run; neither: anywhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -151,6 +154,11 @@ class Echoes:
         return re.sub(names, self.known.pseudonym, text)
 
     @property
+    def places(self) -> list[Where]:
+        """Where to look: their missions, their runs, and anywhere beside their name."""
+        return [*((each, None) for each in self.of_mission), *((None, each) for each in self.of_run), (None, None)]
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
         return tuple(name for name in (self.known.name, *self.known.identities) if name)
@@ -186,41 +194,38 @@ def _frozen(found: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
     return {ident: frozenset(words) for ident, words in found.items()}
 
 
-def mentions(tx: Tx, echoes: Echoes) -> list[tuple[str, Any, str | None, str | None]]:
-    """Kind and id of each row that may repeat their words, with the mission or the run that it was found by."""
-    found: dict[tuple[str, Any, str | None, str | None], None] = {}
-    for queries, by, is_run in ((_IN_MISSION, echoes.of_mission, False), (_IN_RUN, echoes.of_run, True)):
-        for here, words in by.items():
-            for part in _spelt(words):
-                for kind, query in queries.items():
-                    for row in tx.rows(query, {"here": here, "part": part, "who": echoes.known.id}):
-                        found[(kind, row.id, None if is_run else here, here if is_run else None)] = None
-    for part in _spelt(echoes.names):
-        for kind, query in _ANYWHERE.items():
-            found |= {(kind, row.id, None, None): None for row in tx.rows(query, {"part": part})}
+def mentions(tx: Tx, echoes: Echoes, where: Where) -> list[tuple[str, Any]]:
+    """Kind and id of each row there that may repeat their words."""
+    mission_id, run_id = where
+    if mission_id is not None:
+        queries, words = _IN_MISSION, echoes.of_mission[mission_id]
+    elif run_id is not None:
+        queries, words = _IN_RUN, echoes.of_run[run_id]
+    else:
+        queries, words = _ANYWHERE, frozenset(echoes.names)
+    given = [{"here": mission_id or run_id, "who": echoes.known.id, "part": part} for part in _spelt(words)]
+    found = {(kind, row.id): None for kind, query in queries.items() for each in given for row in tx.rows(query, each)}
     return list(found)
 
 
-def redact(tx: Tx, echoes: Echoes, kind: str, ident: Any, mission_id: str | None, run_id: str | None) -> None:
+def redact(tx: Tx, echoes: Echoes, where: Where, kind: str, ident: Any) -> None:
     """Takes their words out of one of them."""
     row: Any = tx.one(_ONE[kind], {"ident": ident})
     if row is None:
         return
     before = row._asdict()
-    after = {name: echoes.clean(value, mission_id, run_id) for name, value in before.items()}
+    after = {name: echoes.clean(value, *where) for name, value in before.items()}
     if after != before:
         tx.run(_REWRITE[kind], {"ident": ident, **{f"new_{name}": value for name, value in after.items()}})
     for version in lesson_versions.of(tx, ident) if kind == "lesson" else ():
-        content = echoes.clean(version.content, mission_id, run_id)
+        content = echoes.clean(version.content, *where)
         tx.run(_RELEARN, {"ident": ident, "number": version.version, "what": content})
 
 
-def logged(tx: Tx, echoes: Echoes) -> list[int]:
-    """Ids of the activities, but for those of other people, that may repeat their words, in order."""
+def logged(tx: Tx, echoes: Echoes, mission_id: str) -> list[int]:
+    """Ids of a mission's activities, but for those of other people, that may repeat their words, in order."""
     given = (
-        {"here": here, "part": part, "who": echoes.known.id}
-        for here, words in echoes.of_mission.items()
-        for part in _spelt(words)
+        {"here": mission_id, "part": part, "who": echoes.known.id} for part in _spelt(echoes.of_mission[mission_id])
     )
     return sorted({row.id for each in given for row in tx.rows(_LOGGED, each)})
 
