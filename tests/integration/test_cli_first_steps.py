@@ -47,9 +47,11 @@ def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) 
     assert "space or line break" in broken.out
     assert "two" not in broken.out
     (cli.folder / "policy.yaml").write_text("version: 2\n")
-    wrong = cli("doctor", "--json")
+    wrong = cli("doctor", "--json", INTERLOCK_TIMES__REASSIGN_S="5")
     assert wrong.code == 1
     assert [f["check"] for f in wrong.json() if f["state"] == "error"] == ["policy"]
+    (times,) = [f for f in wrong.json() if f["check"] == "times"]
+    assert (times["state"], "`times.reassign_s` is less than twice" in times["found"]) == ("warning", True)
 
 
 def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> None:

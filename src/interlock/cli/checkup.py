@@ -60,6 +60,7 @@ async def examine() -> list[Finding]:
         _secrets,
         _clock,
         _executing,
+        _times,
     ):
         findings += check(settings)
     findings.append(await _database(settings))
@@ -234,6 +235,16 @@ def _executing(settings: Settings) -> Iterator[Finding]:
     if settings.is_embedded:
         holder = HomeLock(settings.home).holder()
         yield Finding("executing", "ok", "no process, start `interlock up`" if holder is None else f"process {holder}")
+
+
+def _times(settings: Settings) -> Iterator[Finding]:
+    """A worker that is heard of too seldom is taken for dead while it works."""
+    times = settings.times
+    for name in ("stuck_s", "graceful_stop_s", "reassign_s"):
+        if times.heartbeat_s * 2 > getattr(times, name):
+            problem = f"`times.{name}` is less than twice `times.heartbeat_s`: workers that live are taken for dead"
+            yield Finding("times", "warning", problem)
+            return
 
 
 async def _workers(settings: Settings) -> list[Finding]:
