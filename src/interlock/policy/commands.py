@@ -179,6 +179,7 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
         elif name == "parallel" and fed is not None:
             return ("sh", "-c", fed)
         return ()
+    steps.found_elsewhere(words, command.fed_by, report)
     if _name_of(words[0])[0] in programs.SHELLS and all(word.startswith("-") and word != "-c" for word in words[1:]):
         report.add(kinds.HIDDEN)
     if _name_of(words[0])[0] in programs.SHELLS and any(_FILLED.search(word) for word in words[1:]):

@@ -80,8 +80,9 @@ def _shows_variables(name: str, args: Sequence[str], command: Command) -> bool:
     """Whether a program would show all variables: `export -p`, `ps auxe`."""
     if name == "ps":
         return bool(args) and _PS_SHOWS_VARIABLES.fullmatch(args[0]) is not None
+    shown = ("-p", "-x", "-px", "-xp") if name != "set" else ("-p",)
     names = name in ("export", "declare", "set", "typeset", "readonly")
-    return names and not command.assigned and all(arg in ("-p", "-x", "-px", "-xp") for arg in args)
+    return names and not command.assigned and all(arg in shown for arg in args)
 
 
 def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> None:

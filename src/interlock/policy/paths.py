@@ -43,7 +43,7 @@ _PROC = re.compile(
     r"^/proc/(?:self|thread-self|\d+|\*|\$\$)/(?:task/[^/]+/)?(?:environ|mem|maps|cmdline|fd|root|cwd)(?:/|$)"
 )
 _DISGUISED = re.compile(
-    r"%(?:c[01]|e0%80|f[0-9a-f]%[89ab]|u[0-9a-f]{4}|00|25|%)|0x(?:2e|2f|5c)|(?:^|[/\\])(?:\.{3,}|[.?]*\?[.?]*)(?:[/\\%]|$)|"
+    r"%(?:c[01]|e0%80|f[0-9a-f]%[89ab]|u[0-9a-f]{4}|[01][0-9a-f]|25|%)|\.\.(?:2f|5c)|0x(?:2e|2f|5c)|(?:^|[/\\])(?:\.{3,}|[.?]*\?[.?]*)(?:[/\\%]|$)|"
     r"\x00|^(?:php|data|expect|zip|phar|glob|jar|gopher|dict|ogg|compress\.\w+|netdoc|ftp|https?|smb|unc):",
     re.IGNORECASE,
 )

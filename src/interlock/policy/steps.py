@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import kinds, options, paths, python_code
+from interlock.policy import kinds, options, paths, programs, python_code
+from interlock.policy.shell import Command
 from interlock.policy.verbs import asks_for_act
 
 if TYPE_CHECKING:
@@ -57,6 +58,20 @@ def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> Non
             not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or _asks(arg.partition("=")[0])
         ):
             script.add(kinds.ACTS if _asks(arg.partition("=")[0]) else kinds.HIDDEN)
+
+
+def found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:
+    """Judges what is done with the files that a `find` outside the workspace feeds to a program."""
+    if source is None or source.words[:1] != ("find",) or not words:
+        return
+    name = words[0].rpartition("/")[2]
+    writes = name in programs.WRITERS or (name == "sed" and any(word.startswith(("-i", "--in-p")) for word in words))
+    if writes and any(paths.is_outside(root) for root in itertools.takewhile(_is_root, source.words[1:])):
+        script.add(kinds.OUTSIDE_WORKSPACE)
+
+
+def _is_root(word: str) -> bool:
+    return not word.startswith(("-", "(", "!"))
 
 
 def given(path: str, args: Sequence[str], script: "Script") -> None:

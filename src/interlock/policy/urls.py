@@ -144,7 +144,7 @@ def _ipv4(host: str) -> str | None:
     """The usual form of an IPv4 address in any that the old C functions read: decimal, hexadecimal, octal, short."""
     parts = host.split(".")
     if not 1 <= len(parts) <= 4 or not all(_IPV4_PART.fullmatch(part) and len(part) < 20 for part in parts):
-        return None
+        return "0.0.0.0" if len(parts) > 1 and _IPV4_PART.fullmatch(parts[-1]) else None
     numbers: list[int] = []
     for part in parts:
         try:

@@ -19,6 +19,8 @@ from interlock.policy.urls import judge, parse
         ("http://127。0。0。1", "127.0.0.1"),
         ("http://%31%32%37.0.0.1", "127.0.0.1"),
         ("http://999.1.1.1", "0.0.0.0"),
+        ("http://0o177.0.0.1", "0.0.0.0"),
+        ("http://example.1", "0.0.0.0"),
         ("http://[::FFFF:7f00:1]:8080/", "::ffff:127.0.0.1"),
         ("http://[fe80::1%25eth0]/", "fe80::1"),
         ("ht\ntp://exam\tple.com", "example.com"),
