@@ -88,6 +88,7 @@ class BootstrapFolder:
 
     def __init__(self, folder: Path, workspaces: Path, mask: Callable[[str], str] = str) -> None:
         self._folder, self._workspaces, self._mask = folder, workspaces, mask
+        self._paths = {name: str(folder / name) for name in FILES}
         self._known: dict[str, tuple[Stamp, FileNote | None, str | None]] = {}
         self._seen: _Look | None = None
         self._slow_looks, self._slow_until_s = 0, 0.0
@@ -121,7 +122,7 @@ class BootstrapFolder:
             os.stat(os.path.join(self._folder, "."))
         except OSError as error:
             return Bootstrap(left_out=(("bootstrap", f"the folder cannot be read: {_problem(error)}"),))
-        stamps = {name: _stamp(self._folder / name) for name in FILES if os.path.lexists(self._folder / name)}
+        stamps = {name: _stamp(path) for name, path in self._paths.items() if os.path.lexists(path)}
         there = (words for name, words in CODEBASES.items() if os.path.lexists(self._folder / name))
         codebase = tuple(dict.fromkeys(there))
         found = self._read(stamps, codebase)
@@ -134,7 +135,7 @@ class BootstrapFolder:
         if seen is None or seen.place == UNSURE or seen.place != _stamp(self._folder):
             return None
         for name, stamp in seen.stamps.items():
-            if stamp == UNSURE or stamp != _stamp(self._folder / name):
+            if stamp == UNSURE or stamp != _stamp(self._paths[name]):
                 return None
         return seen.found
 
@@ -188,7 +189,7 @@ class BootstrapFolder:
             return file.read(MOST_BYTES), status.st_size
 
 
-def _stamp(path: Path) -> Stamp:
+def _stamp(path: str | Path) -> Stamp:
     """Of what a name leads to; UNSURE where that cannot be seen.
 
     INVARIANT: what was touched a moment ago is UNSURE too, as another change may get the same times.
