@@ -212,9 +212,11 @@ class PostgresDriver:
 
     def notify(self) -> None:
         """Tells the other processes that work is ready; after the commit, once a group."""
+        if self._wire is None:
+            return
         self._writing_since = monotonic()
         with contextlib.suppress(Exception):
-            self._writer.execute(f"NOTIFY {WAKE_CHANNEL}")
+            self._wire.simply(b"NOTIFY " + WAKE_CHANNEL.encode())
         self._writing_since = None
 
     def _connected(self) -> None:
@@ -294,7 +296,7 @@ class PostgresDriver:
         if failure is not None:
             raise failure
         try:
-            self._writer.execute("COMMIT")
+            wire.simply(b"COMMIT")
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             self.close_writer()
             raise CommitUnknown(f"PostgreSQL went away during a commit: {first_line(error)}") from error

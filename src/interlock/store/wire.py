@@ -84,6 +84,19 @@ class Wire:
             return True
         return bool(self._libpq.exec_(b"ROLLBACK").status == self._pq.ExecStatus.COMMAND_OK)
 
+    def simply(self, sql: bytes) -> None:
+        """Executes a statement without parameters by itself, where no pipeline is open, and hears that it is done.
+
+        Raises psycopg.Error for one that failed.
+        """
+        from psycopg import OperationalError, errors
+
+        result = self._libpq.exec_(sql)
+        if self._libpq.status == self._pq.ConnStatus.BAD:
+            raise OperationalError(self._libpq.get_error_message() or "the connection is lost")
+        if result.status != self._pq.ExecStatus.COMMAND_OK:
+            raise errors.error_from_result(result, "utf-8")
+
     def send(self, sql: bytes, params: Sequence[Any] = ()) -> Answer:
         """Sends a statement with `$1` for its parameters, whose types it tells by casts or by where they stand."""
         values, formats = _on_wire(params)
