@@ -79,7 +79,7 @@ _DATABASE_TOOLS = frozenset(
     "clickhouse mssql oracle".split()
 )
 _HTTP_TOOLS = frozenset("http https request requests fetch curl rest api webhook graphql browser".split())
-_EVENTS = frozenset("event events log logs audit history activity activities trail".split())
+_EVENTS = frozenset("audit activity activities trail".split())
 _FILE_WRITES = frozenset(
     "write edit save create append delete move copy put upload replace update patch insert modify rename "
     "remove download export store make mkdir touch add set overwrite extract unzip install apply new".split()

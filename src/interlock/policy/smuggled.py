@@ -30,6 +30,7 @@ _FORMULA = re.compile(
     r"[=+@-]\s*(?:(?:IMPORT(?:XML|DATA|HTML|FEED|RANGE)|WEBSERVICE|HYPERLINK|IMAGE|FILTERXML)\s*\(|\w{1,20}\s*\|)",
     re.IGNORECASE,
 )
+_BEGINS = ("=", "+", "@")
 _IMAGE = re.compile(r"(?:!\[[^\]\n]{0,200}\]\(\s*<?|\bsrc=[\"']?)(https?://[^\s)>\"']{1,2000})", re.IGNORECASE)
 _ENTITY = re.compile(r"<!ENTITY\b", re.IGNORECASE)
 _FROM_ELSEWHERE = re.compile(r"\b(?:SYSTEM|PUBLIC)\b", re.IGNORECASE)
@@ -99,19 +100,17 @@ def steps(text: str) -> list[str]:
 
 def in_cell(text: str) -> Iterator[Raised]:
     """What raises a text that a sheet or a page would bring to life: a formula or an image that asks another server."""
-    if text[:1] in "=+@" and _FORMULA.match(text):
+    if text[:1] in _BEGINS and _FORMULA.match(text):
         yield kinds.CARRIES_OUT
-    for found in itertools.islice(_IMAGE.finditer(text[:LONGEST]), _MOST_STEPS) if _shows(text) else ():
+    for found in (
+        itertools.islice(_IMAGE.finditer(text[:LONGEST]), _MOST_STEPS) if "](" in text or "src=" in text else ()
+    ):
         yield from (each for each in urls.judge(found[1], ours=False) if each is kinds.CARRIES_OUT)
 
 
 def is_alive(text: str) -> bool:
     """A quick look: False only where a text is no formula and shows no image."""
-    return text[:1] in "=+@" or _shows(text)
-
-
-def _shows(text: str) -> bool:
-    return "](" in text or "src=" in text
+    return text[:1] in _BEGINS or "](" in text or "src=" in text
 
 
 def in_value(text: str, *, reads: bool) -> Iterator[Raised]:

@@ -70,7 +70,7 @@ def reached(words: Sequence[str]) -> list[Raised]:
                 found[called] = None
         elif word == "@":
             has_link = True
-        elif word == "," and _is_quoted_file(follows):
+        elif word == "," and follows[:1] in _QUOTES and _is_quoted_file(follows):
             between = _between_tables(words) if between is None else between
             if at in between:
                 found[kinds.DATABASE_LEAVES] = None
