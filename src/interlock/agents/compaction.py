@@ -5,7 +5,7 @@ Where it is cut is `cutting`'s matter; how it is put together again, `window`'s.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from typing import Any
@@ -157,12 +157,12 @@ def _request(session: Session, found: Cut) -> ModelRequest | None:
     """
     usual = session.request(session.max_tokens)
     asked = Message("user", (Text(_ASKED),))
-    fixed = estimate_prompt_tokens(replace(usual, messages=(asked,)))
+    fixed = estimate_prompt_tokens(usual._replace(messages=(asked,)))
     older = fitting(found.older, session.info.context_tokens - session.max_tokens - fixed)
     if older is None:
         return None
     messages, _ = joined(older, [asked])
-    return replace(usual, messages=tuple(messages))
+    return usual._replace(messages=tuple(messages))
 
 
 def _summary_in(reply: Reply) -> str | None:

@@ -9,7 +9,7 @@ What is said is not decided here; the headings of messages are `quoting`'s.
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -44,7 +44,7 @@ def system_words(origin: Origin, text: str, beside: str = "") -> SystemText:
 def safe(message: Message) -> Message:
     """A message to an agent in which only Interlock's own words stand between its tags; made so once, and not again."""
     blocks = tuple([_safe(block) for block in message.blocks])
-    return message if blocks == message.blocks else replace(message, blocks=blocks)
+    return message if blocks == message.blocks else message._replace(blocks=blocks)
 
 
 def _safe(block: Block) -> Block:

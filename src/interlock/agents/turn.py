@@ -4,7 +4,6 @@ What the reply leads to is the runner's matter; when to try again, `llm.retries`
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -152,7 +151,7 @@ async def _stream(session: Session, request: ModelRequest, words: live.Words | N
         raise ModelError(ModelFault.DROPPED, "the stream ended without a reply", provider=session.ref.provider)
     vault, said = session.runtime.vault, reply.message.blocks
     blocks = tuple([_storable(block, vault) for block in said])
-    return reply if blocks == said else replace(reply, message=Message(reply.message.role, blocks))
+    return reply if blocks == said else reply._replace(message=Message(reply.message.role, blocks))
 
 
 def _storable(block: Block, vault: Vault) -> Block:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from interlock.core.errors import InterlockError
 
@@ -78,8 +78,7 @@ class Opaque:
 Block = Text | Thinking | ToolUse | ToolResult | Image | Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One turn of either side."""
 
     role: Literal["user", "assistant"]
@@ -117,8 +116,7 @@ class ToolSpec:
     input_schema: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SystemPart:
+class SystemPart(NamedTuple):
     """A layer of the system prompt. `stable` parts come first; the last stable one ends the cacheable prefix."""
 
     name: str
@@ -126,8 +124,7 @@ class SystemPart:
     stable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """All that one model call needs. `timeout_s` bounds the whole call."""
 
     model: str
@@ -143,8 +140,7 @@ class ModelRequest:
     timeout_s: float = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens, disjoint: `input_tokens` counts neither cache reads nor cache writes."""
 
     input_tokens: int = 0
@@ -189,8 +185,7 @@ class StopReason(StrEnum):
     CONTEXT_WINDOW = "model_context_window_exceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A finished answer."""
 
     message: Message
@@ -205,8 +200,7 @@ class Reply:
     """Whether the provider reported no usage, so that `usage` is a guess."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """A piece of an answer on its way: `kind` is text, thinking or tool (the name of a call that begins)."""
 
     kind: Literal["text", "thinking", "tool"]
@@ -293,8 +287,7 @@ class Model(Protocol):
         """Closes connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRef:
+class ModelRef(NamedTuple):
     """A model by name: `provider/model`."""
 
     provider: str

@@ -82,8 +82,7 @@ class Outcome:
         return cls(value.encode("utf-8", "replace").decode())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(NamedTuple):
     """For whom and in what a call is made."""
 
     run_id: str
@@ -104,9 +103,9 @@ class ToolContext:
     actor: Actor
     labels: frozenset[str] = frozenset()
     """The run's taint so far; it goes with what is written."""
-    secrets: Callable[[str], str] | None = field(default=None, repr=False)
+    secrets: Callable[[str], str] | None = None
     """Gives this call the secrets that the settings name for its tool."""
-    cast: Callable[[str], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    cast: Callable[[str], Mapping[str, Any] | None] | None = None
     """Gives a persona by its name, as it is kept with an agent; None for a name that is nobody's."""
     repeated_by: str | None = None
     """The approval by which a person has it done again, although nobody knows what came of it before."""

@@ -122,7 +122,7 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         used = approval.id if approval is not None and spends else None
         await context.store.write(start, claim, call.id, args, subject(), used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
-        context = replace(context, repeated_by=approval.id)
+        context = context._replace(repeated_by=approval.id)
     async with lent(gate.vault, gate.who(tool), fixed(context, found), args) as context:
         done = await _perform(tool, call, args, context, gate, edited=args != wished)
     return done if decision.grant is None else replace(done, grant=Granted(decision.grant, tool.name, context))

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from interlock.policy.placeholders import names
@@ -30,7 +29,7 @@ async def lent(vault: Vault, who: Who, context: ToolContext, args: Mapping[str, 
     if (named := names(args)) and not context.simulated:
         await context.store.write(_note, context, who.tool, sorted(named))
     try:
-        yield replace(context, secrets=given)
+        yield context._replace(secrets=given)
     finally:
         if asked:
             await context.store.write(_note, context, who.tool, sorted(set(asked)))

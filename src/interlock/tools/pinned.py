@@ -4,7 +4,6 @@ Which files those are, and what they were approved for, is `execute`'s matter.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 
 from interlock.core.values import Actor, digest
@@ -118,4 +117,4 @@ class Pinned(Workspace):
 
 def fixed(context: ToolContext, found: Contents) -> ToolContext:
     """The context of a call with the files that it was judged by; itself where there are none."""
-    return replace(context, workspace=Pinned(context.workspace, found)) if found else context
+    return context._replace(workspace=Pinned(context.workspace, found)) if found else context

@@ -1,6 +1,5 @@
 """Deliverables, threads, alerts: what the tools for an agent's own task write, and when they refuse."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +190,7 @@ async def test_version_that_only_failed_a_check_may_be_handed_in_again(ctx: Tool
 
 
 async def test_review_needs_a_verdict_and_changes_need_reasons(ctx: ToolContext, store: Store) -> None:
-    review = dataclasses.replace(ctx, task_id="tsk_2")
+    review = ctx._replace(task_id="tsk_2")
     with pytest.raises(ToolError, match="give the `verdict`"):
         await submit(review, store, content="fine")
     with pytest.raises(ToolError, match="needs `findings`"):
@@ -227,7 +226,7 @@ async def test_progress_and_comments_go_to_the_thread_of_the_own_task(ctx: ToolC
 
 
 async def test_run_without_a_task_is_told_so(ctx: ToolContext) -> None:
-    alone = dataclasses.replace(ctx, task_id=None)
+    alone = ctx._replace(task_id=None)
     with pytest.raises(ToolError, match="works on no task"):
         await call("submit_deliverable", alone, title="T", summary="S", content="x")
     with pytest.raises(ToolError, match="works on no task"):
@@ -237,7 +236,7 @@ async def test_run_without_a_task_is_told_so(ctx: ToolContext) -> None:
 async def test_ended_task_takes_nothing_more(ctx: ToolContext, store: Store) -> None:
     await store.write(_end, "tsk_3")
     with pytest.raises(ToolError, match="the task is CANCELED"):
-        await call("post_comment", dataclasses.replace(ctx, task_id="tsk_3"), message="x")
+        await call("post_comment", ctx._replace(task_id="tsk_3"), message="x")
 
 
 def _end(tx: Tx, task_id: str) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -112,10 +111,10 @@ async def test_letter_of_unknown_fate_goes_once_more_on_a_persons_word_and_only_
         ctx = mailing(tmp_path, postal.url, store=store)
         for approval in (None, None, "apr_1", "apr_1"):
             with pytest.raises(PersonMustSay, match="may or may not have arrived"):
-                await send(replace(ctx, repeated_by=approval), **LETTER)
+                await send(ctx._replace(repeated_by=approval), **LETTER)
         assert len(postal.requests) == 2
-        assert "m-1@postal" in (await send(replace(ctx, repeated_by="apr_2"), **LETTER)).content
-        assert "m-1@postal" in (await send(replace(ctx, repeated_by="apr_3"), **LETTER)).content
+        assert "m-1@postal" in (await send(ctx._replace(repeated_by="apr_2"), **LETTER)).content
+        assert "m-1@postal" in (await send(ctx._replace(repeated_by="apr_3"), **LETTER)).content
     assert len(postal.requests) == 3
 
 

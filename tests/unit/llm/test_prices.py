@@ -1,6 +1,5 @@
 """Prices: bands, caches, unknown models, a user's corrections."""
 
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -210,10 +209,10 @@ def test_tokens_of_a_paid_model_are_never_free_and_more_of_them_never_cheaper(
     cost = charge(rate, usage)
     assert isinstance(cost, int)
     assert (cost > 0) == (usage.prompt_tokens + out > 0)
-    assert charge(rate, replace(usage, output_tokens=out + more)) >= cost
+    assert charge(rate, usage._replace(output_tokens=out + more)) >= cost
     even = Rate(rate.bands[-1:], rate.cache_read_permille, rate.cache_write_5m_permille)
     for name in ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens"):
-        grown = replace(usage, **{name: getattr(usage, name) + more})
+        grown = usage._replace(**{name: getattr(usage, name) + more})
         assert charge(even, grown) >= charge(even, usage)
 
 
