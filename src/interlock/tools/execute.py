@@ -30,7 +30,7 @@ from interlock.tools.gate import ENDED as ENDED
 from interlock.tools.gate import CallStatus as CallStatus
 from interlock.tools.gate import Gate as Gate
 from interlock.tools.gate import Proposal as Proposal
-from interlock.tools.lending import lent
+from interlock.tools.lending import Lent
 from interlock.tools.pinned import contents, digests_of, fixed
 from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, ToolContext, ToolError, Write
 from interlock.tools.secrets import SecretProblem
@@ -123,7 +123,7 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         await context.store.write(start, claim, call.id, args, subject(), used, begun)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = context._replace(repeated_by=approval.id)
-    async with lent(gate.vault, gate.who(tool), fixed(context, found), args) as context:
+    async with Lent(gate.vault, gate.who(tool), fixed(context, found), args) as context:
         done = await _perform(tool, call, args, context, gate, edited=args != wished)
     return done if decision.grant is None else replace(done, grant=Granted(decision.grant, tool.name, context))
 

@@ -1,7 +1,6 @@
 """Lending secrets to calls, and putting on record which call was given which; never a value. Source: rows G8, I4."""
 
-import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from interlock.policy.placeholders import names
@@ -13,26 +12,32 @@ from interlock.tools.secrets import Vault, Who
 USED = "SECRET_USED"
 
 
-@contextlib.asynccontextmanager
-async def lent(vault: Vault, who: Who, context: ToolContext, args: Mapping[str, Any]) -> AsyncIterator[ToolContext]:
-    """The context in which a tool can ask for its secrets.
+class Lent:
+    """For `async with`: the context in which a tool can ask for its secrets.
 
     What its arguments name is on record before it is called, what its own code asked for afterwards.
     """
-    asked: list[str] = []
 
-    def given(name: str) -> str:
-        value = vault.given(who, name)
-        asked.append(name)
+    def __init__(self, vault: Vault, who: Who, context: ToolContext, args: Mapping[str, Any]) -> None:
+        self._vault, self._who, self._context, self._args = vault, who, context, args
+        self._asked: set[str] = set()
+
+    async def __aenter__(self) -> ToolContext:
+        if (named := names(self._args)) and not self._context.simulated:
+            await self._record(named)
+        return self._context._replace(secrets=self._given)
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._asked:
+            await self._record(self._asked)
+
+    def _given(self, name: str) -> str:
+        value = self._vault.given(self._who, name)
+        self._asked.add(name)
         return value
 
-    if (named := names(args)) and not context.simulated:
-        await context.store.write(_note, context, who.tool, sorted(named))
-    try:
-        yield context._replace(secrets=given)
-    finally:
-        if asked:
-            await context.store.write(_note, context, who.tool, sorted(set(asked)))
+    async def _record(self, secrets: Collection[str]) -> None:
+        await self._context.store.write(_note, self._context, self._who.tool, sorted(secrets))
 
 
 def _note(tx: Tx, context: ToolContext, tool: str, secrets: Sequence[str]) -> None:

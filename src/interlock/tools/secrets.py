@@ -189,7 +189,7 @@ class Vault:
 
     def scrub_value(self, value: Any) -> Any:
         """The same of JSON, keys too; what holds none comes back as it is."""
-        if all(self._masks.scrub(text) is text for text in texts(value)):
+        if not self._masks or all(self._masks.scrub(text) is text for text in texts(value)):
             return value
         return _mapped(value, self._masks.scrub)
 
