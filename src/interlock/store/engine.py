@@ -4,8 +4,9 @@ What the units do is in the modules beside this one; how a database is driven, i
 """
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
@@ -19,7 +20,7 @@ from interlock.store.silence import guard
 from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import Observed, Tx
 from interlock.store.watch import watch
-from interlock.store.writer import Driver, Writer
+from interlock.store.writer import Driver, Taker, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,7 +74,7 @@ class Store:
     ) -> None:
         self.url, self.telemetry = url, telemetry
         self.driver = driver_for(url, pooled=pooled, direct_url=direct_url)
-        self._writer = Writer(self.driver, self.wake)
+        self._writer = Writer(self.driver, self._committed)
         self._room = asyncio.Semaphore(ROOM)
         self._local = threading.local()
         self._readers: list[Any] = []
@@ -178,6 +179,21 @@ class Store:
         self._listeners.add(made)
         return made
 
+    @contextlib.contextmanager
+    def taking(self, taker: Taker) -> Iterator[None]:
+        """Has work taken where it becomes ready, in the same transaction, as far as this process commits at once.
+
+        Whatever is not taken so is told by `wait_for_work`, as ever. The units of a taker are no facts of telemetry's:
+        where that listens, nothing is taken.
+        """
+        if not self.telemetry.listens:
+            self._writer.taker = taker
+        try:
+            yield
+        finally:
+            if self._writer.taker is taker:
+                self._writer.taker = None
+
     def check(self) -> None:
         """Raises StoreGone where the open database is no longer the one that its URL leads to."""
         if isinstance(self.driver, SqliteDriver):
@@ -187,6 +203,12 @@ class Store:
         """Makes `wait_for_work` and every listener's wait return."""
         for listener in list(self._listeners):
             listener.tell()
+
+    def _committed(self, is_taken: bool) -> None:
+        """Work has become ready. Who takes it need not be woken where it has."""
+        for listener in list(self._listeners):
+            if not is_taken or listener is not self._wake:
+                listener.tell()
 
     def _told(self, note: str) -> None:
         for call in tuple(self.beacons):

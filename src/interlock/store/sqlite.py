@@ -4,6 +4,7 @@ Nothing here knows a table.
 """
 
 import contextlib
+import logging
 import math
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ Unit = Callable[..., Any]
 Work = tuple[Unit, tuple[Any, ...], dict[str, Any]]
 Outcome = tuple[Any, BaseException | None]
 Committed = tuple[list[Outcome], bool]
+Then = Callable[[SqliteTx], None]
 BUSY_S = 10.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.05
 """Between looks whether another process has let go of the database."""
@@ -38,6 +40,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """How long after a slow commit the thread commits; doubled with each that is slow again."""
 CAREFUL_BATCHES = 64
 """After a unit has failed, units have savepoints of their own for so many batches."""
+_log = logging.getLogger(__name__)
 
 
 class SqliteDriver:
@@ -47,7 +50,7 @@ class SqliteDriver:
     batch_limit = 256
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.quick_s = path, QUICK_S
         self.statements = Statements(dialect.dialect(paramstyle="qmark", json_serializer=storable_json))
         self._writer: sqlite3.Connection | None = None
         self._is_relaxed = False
@@ -136,14 +139,15 @@ class SqliteDriver:
         """Whether the log is to be copied into the file, which takes longer than a commit."""
         return self._is_long
 
-    def commit_at_once(self, batch: Sequence[Work]) -> Committed | None:
+    def commit_at_once(self, batch: Sequence[Work], then: Then | None = None) -> Committed | None:
         """As `commit`, but without waiting: None where another process writes to the database.
 
-        It gives the outcomes of the first units where all of them would take long.
+        It gives the outcomes of the first units where all of them would take long. Where they made work ready, `then`
+        is called before they are committed; what it wrote is undone where it fails.
         """
         self._commit_s = 0.0
-        done = self._commit(batch, patience_s=0.0, until_s=monotonic() + SHARE_S)
-        if self._commit_s > QUICK_S:
+        done = self._commit(batch, patience_s=0.0, until_s=monotonic() + SHARE_S, then=then)
+        if self._commit_s > self.quick_s:
             self._slow_until = monotonic() + self._pause_s
             self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
         elif done is not None:
@@ -163,7 +167,9 @@ class SqliteDriver:
             self._tidy()
         return done
 
-    def _commit(self, batch: Sequence[Work], patience_s: float, until_s: float = math.inf) -> Committed | None:
+    def _commit(
+        self, batch: Sequence[Work], patience_s: float, until_s: float = math.inf, then: Then | None = None
+    ) -> Committed | None:
         writer = self._writer
         if writer is None:
             raise StoreUnavailable("the store is closed")
@@ -171,7 +177,7 @@ class SqliteDriver:
             self._relax(writer, all(is_relaxed(unit) for unit, _, _ in batch))
             if not self._begin(writer, patience_s):
                 return None
-            done = self._together(writer, batch, patience_s, until_s)
+            done = self._together(writer, batch, patience_s, until_s, then)
             self._grew(len(done[0]) if done is not None else 0)
             return done
         except sqlite3.Error as error:
@@ -197,13 +203,13 @@ class SqliteDriver:
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
     def _together(
-        self, writer: sqlite3.Connection, batch: Sequence[Work], patience_s: float, until_s: float
+        self, writer: sqlite3.Connection, batch: Sequence[Work], patience_s: float, until_s: float, then: Then | None
     ) -> Committed | None:
         """Tries without savepoints first, since units hardly ever fail; they bear to be run twice."""
         tx = SqliteTx(writer, self.statements)
         if self._careful or len(batch) == 1:
             self._careful = max(0, self._careful - 1)
-            return self._each(writer, tx, batch)
+            return self._each(writer, tx, batch, then)
         outcomes: list[Outcome] = []
         try:
             for unit, args, kwargs in batch:
@@ -216,13 +222,13 @@ class SqliteDriver:
                 writer.execute("ROLLBACK")
             if not self._begin(writer, patience_s):
                 return None
-            return self._each(writer, SqliteTx(writer, self.statements), batch)
-        self._end(writer)
+            return self._each(writer, SqliteTx(writer, self.statements), batch, then)
+        self._end(writer, tx, then)
         return outcomes, tx.wake
 
-    def _each(self, writer: sqlite3.Connection, tx: SqliteTx, batch: Sequence[Work]) -> Committed:
+    def _each(self, writer: sqlite3.Connection, tx: SqliteTx, batch: Sequence[Work], then: Then | None) -> Committed:
         if len(batch) == 1:
-            return self._alone(writer, tx, batch[0])
+            return self._alone(writer, tx, batch[0], then)
         outcomes: list[Outcome] = []
         wake = False
         for unit, args, kwargs in batch:
@@ -237,10 +243,11 @@ class SqliteDriver:
                 writer.execute("ROLLBACK TO unit")
                 outcomes.append((None, self._told(error)))
             writer.execute("RELEASE unit")
-        self._end(writer)
+        tx.wake = wake
+        self._end(writer, tx, then)
         return outcomes, wake
 
-    def _alone(self, writer: sqlite3.Connection, tx: SqliteTx, work: Work) -> Committed:
+    def _alone(self, writer: sqlite3.Connection, tx: SqliteTx, work: Work, then: Then | None) -> Committed:
         unit, args, kwargs = work
         try:
             result = unit(tx, *args, **kwargs)
@@ -248,10 +255,20 @@ class SqliteDriver:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             return [(None, self._told(error))], False
-        self._end(writer)
+        self._end(writer, tx, then)
         return [(result, None)], tx.wake
 
-    def _end(self, writer: sqlite3.Connection) -> None:
+    def _end(self, writer: sqlite3.Connection, tx: SqliteTx, then: Then | None) -> None:
+        if then is not None and tx.wake:
+            writer.execute("SAVEPOINT next")
+            try:
+                then(tx)
+            except Exception as error:
+                if not writer.in_transaction:
+                    raise
+                _log.warning("what became ready could not be taken at once: %s", error)
+                writer.execute("ROLLBACK TO next")
+            writer.execute("RELEASE next")
         begun = monotonic()
         writer.execute("COMMIT")
         self._commit_s = monotonic() - begun

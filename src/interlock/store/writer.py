@@ -7,11 +7,12 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import Outcome, SqliteDriver, Work
-from interlock.store.tx import Tx
+from interlock.store.sqlite import Committed, Outcome, SqliteDriver
+from interlock.store.sqlite import Work as Work
+from interlock.store.tx import SqliteTx, Tx
 
 Driver = SqliteDriver | PostgresDriver
 Waiting = tuple[Work, "asyncio.Future[Any]"]
@@ -23,6 +24,16 @@ IN_A_ROW = 4
 """Units that one task has committed at most before others have their turn."""
 
 
+class Taker(Protocol):
+    """Who takes work as soon as there is some, and need not come for it: it is asked on the event loop."""
+
+    def unit(self) -> Work | None:
+        """The unit that takes it, where it has room for any; run with what made the work ready, in its transaction."""
+
+    def took(self, found: Any) -> bool:
+        """Given what its unit returned, once that is committed. Returns whether nothing is left to come for."""
+
+
 class Writer:
     """Commits what is handed in during one round of the event loop as one group.
 
@@ -32,8 +43,11 @@ class Writer:
     INVARIANT: the loop commits only while the thread has nothing in hand.
     """
 
-    def __init__(self, driver: Driver, wake: Callable[[], None]) -> None:
+    def __init__(self, driver: Driver, wake: Callable[[bool], None]) -> None:
+        """`wake` is told of commits that made work ready, and whether the taker has taken all of it."""
         self.driver, self.wake = driver, wake
+        self.taker: Taker | None = None
+        self._found: Any = None
         self._gathered: list[Waiting] = []
         self._in_hand = 0
         self._alone = self._turns = 0
@@ -89,11 +103,30 @@ class Writer:
         elif self._turns == IN_A_ROW or task is not self._whose:
             return None
         self._turns, self._whose = self._turns + 1, task
-        if (committed := driver.commit_at_once([work])) is None:
+        if (committed := self._commit_at_once(driver, [work])) is None:
             return None
         if committed[1]:
-            self.wake()
+            self._tell()
         return committed[0][0]
+
+    def _commit_at_once(self, driver: SqliteDriver, batch: list[Work]) -> Committed | None:
+        """What became of units, and with those that made work ready, what the taker took of it."""
+        self._found = None
+        committed = driver.commit_at_once(batch, None if self.taker is None else self._take)
+        if committed is None or not committed[1]:
+            self._found = None
+        return committed
+
+    def _take(self, tx: SqliteTx) -> None:
+        """Has the taker take it, where that has room."""
+        if self.taker is not None and (work := self.taker.unit()) is not None:
+            unit, args, kwargs = work
+            self._found = unit(tx, *args, **kwargs)
+
+    def _tell(self) -> None:
+        """Work has become ready: hands the taker what it took, and tells those who have to come for it."""
+        found, self._found = self._found, None
+        self.wake(found is not None and self.taker is not None and self.taker.took(found))
 
     def _next_round(self) -> None:
         self._turns, self._whose = 0, None
@@ -118,9 +151,9 @@ class Writer:
             return  # until the thread is through
         group, self._gathered = self._gathered[:AT_ONCE], self._gathered[AT_ONCE:]
         self._alone = self._alone + 1 if len(group) == 1 else 0
-        committed: tuple[list[Outcome], bool] | None = None
+        committed: Committed | None = None
         try:
-            committed = self.driver.commit_at_once([work for work, _ in group])
+            committed = self._commit_at_once(self.driver, [work for work, _ in group])
         except BaseException as error:
             committed = [(None, error) for _ in group], False
             if not isinstance(error, Exception):
@@ -195,7 +228,7 @@ class Writer:
         for (_, done), (result, error) in zip(batch, outcomes, strict=True):
             _settle(done, result, error)
         if wake:
-            self.wake()
+            self._tell()
 
 
 def _settle(done: "asyncio.Future[Any]", result: Any, error: BaseException | None) -> None:

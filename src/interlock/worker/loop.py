@@ -25,6 +25,7 @@ from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx, small
+from interlock.store.writer import Work
 from interlock.worker import abilities
 from interlock.worker.pace import Pace
 from interlock.worker.watchkeeping import Hands, Watchkeeper
@@ -78,7 +79,8 @@ class Worker:
         """What was cut off when it stopped, and waits for another worker, or the next start."""
         self._able: frozenset[str] = frozenset()
         self._runs: dict[str, _Work] = {}
-        self._stopping = self._draining = self._at_once = False
+        self._stopping = self._draining = self._at_once = self._is_waiting = False
+        self._wished = 0
         self._drained: list[str] = []
         self._pace = Pace(lambda: len(self._runs) > CROWD)
         self._lacks = 0
@@ -96,12 +98,13 @@ class Worker:
             asyncio.create_task(self._heed(), name="controls"),
         )
         try:
-            while not self._stopping:
-                self.runtime.store.check()
-                try:
-                    await self._round()
-                except StoreError:
-                    await asyncio.sleep(STORE_RETRY_S)
+            with self.runtime.store.taking(self):
+                while not self._stopping:
+                    self.runtime.store.check()
+                    try:
+                        await self._round()
+                    except StoreError:
+                        await asyncio.sleep(STORE_RETRY_S)
         finally:
             for each in beside:
                 each.cancel()
@@ -147,20 +150,42 @@ class Worker:
         )  # fmt: skip
 
     async def _round(self) -> None:
-        store, clock = self.runtime.store, self.runtime.clock
+        store = self.runtime.store
         await self._heed_controls()
-        free = self.concurrency - len(self._runs) if self._may_claim else 0
-        if free > 0 and await self._is_worth_a_claim() and self._may_claim:
-            most = min(free, CLAIMED_AT_ONCE)
-            claims = await store.write(mailbox.claim, self.id, most, clock.now(), self._lacks, self._suspect_at)
+        if self._room and await self._is_worth_a_claim() and (most := self._room):
+            claims = await store.write(mailbox.claim, *self._wish(most))
             for claim in claims:
                 self._start(claim)
-            if len(claims) == most < free:
+            if len(claims) == most and self._room:
                 return
             if len(self._runs) < self.concurrency:
                 await asyncio.sleep(0)
         if not self._stopping:
-            await store.wait_for_work(IDLE_POLL_S)
+            self._is_waiting = True
+            try:
+                await store.wait_for_work(IDLE_POLL_S)
+            finally:
+                self._is_waiting = False
+
+    @property
+    def _room(self) -> int:
+        """How many runs it may claim at once."""
+        return min(self.concurrency - len(self._runs), CLAIMED_AT_ONCE) if self._may_claim else 0
+
+    def _wish(self, most: int) -> tuple[str, int, datetime, int, int]:
+        return self.id, most, self.runtime.clock.now(), self._lacks, self._suspect_at
+
+    def unit(self) -> Work | None:
+        """A claim, while it waits for work and has room: what becomes ready is claimed where it is posted."""
+        most = self._room if self._is_waiting else 0
+        self._wished = most
+        return (mailbox.claim, self._wish(most), {}) if most else None
+
+    def took(self, found: list[Claim]) -> bool:
+        """Begins with what was claimed for it, which is all there was where there was room for more."""
+        for claim in found:
+            self._start(claim)
+        return len(found) < self._wished
 
     async def _is_worth_a_claim(self) -> bool:
         """Whether something is ready. PostgreSQL is not asked: a claim that finds nothing costs less than to ask."""
