@@ -110,6 +110,10 @@ class ToolContext(NamedTuple):
     repeated_by: str | None = None
     """The approval by which a person has it done again, although nobody knows what came of it before."""
 
+    def __repr__(self) -> str:
+        """The call alone: a tool that prints its context tells nothing of what it was lent."""
+        return f"<{type(self).__name__} {self.call_id} of {self.run_id}>"
+
     def secret(self, name: str) -> str:
         """A named secret in clear, where the settings let this tool have it; what is said of it is masked everywhere.
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from datetime import date
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -102,6 +103,16 @@ async def test_context_is_filled_in_and_not_shown(tmp_path: Path) -> None:
 
     assert list(tool_of(who).input_schema["properties"]) == ["greeting"]
     assert (await tool_of(who).call(context(tmp_path), {})).content == "hi coder"
+
+
+async def test_context_that_a_tool_prints_says_whose_call_it_is_and_nothing_that_was_lent(tmp_path: Path) -> None:
+    @tool
+    async def shown(ctx: ToolContext) -> str:
+        """Prints what it was given."""
+        return f"{ctx}"
+
+    lent = context(tmp_path, secrets=partial("{}{}".format, "s3cret-"))
+    assert (await tool_of(shown).call(lent, {})).content == "<ToolContext tcl_1 of run_1>"
 
 
 async def test_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
