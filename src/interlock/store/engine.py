@@ -74,7 +74,7 @@ class Store:
     ) -> None:
         self.url, self.telemetry = url, telemetry
         self.driver = driver_for(url, pooled=pooled, direct_url=direct_url)
-        self._writer = Writer(self.driver, self._committed)
+        self._writer = Writer(self.driver, self._made_ready)
         self._room = asyncio.Semaphore(ROOM)
         self._local = threading.local()
         self._readers: list[Any] = []
@@ -204,7 +204,7 @@ class Store:
         for listener in list(self._listeners):
             listener.tell()
 
-    def _committed(self, is_taken: bool) -> None:
+    def _made_ready(self, is_taken: bool) -> None:
         """Work has become ready. Who takes it need not be woken where it has."""
         for listener in list(self._listeners):
             if not is_taken or listener is not self._wake:
