@@ -182,10 +182,13 @@ class Worker:
         return (mailbox.claim, self._wish(most), {}) if most else None
 
     def took(self, found: list[Claim]) -> bool:
-        """Begins with what was claimed for it, which is all there was where there was room for more."""
+        """Begins with what was claimed for it, which is all there was where there was room for more.
+
+        Where there was nothing, it is told of something else, such as a control.
+        """
         for claim in found:
             self._start(claim)
-        return len(found) < self._wished
+        return 0 < len(found) < self._wished
 
     async def _is_worth_a_claim(self) -> bool:
         """Whether something is ready. PostgreSQL is not asked: a claim that finds nothing costs less than to ask."""
