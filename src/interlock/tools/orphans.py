@@ -48,8 +48,9 @@ class Record:
         draft.replace(folder / self.token)
 
     def remove(self, folder: Path) -> None:
-        """Takes it off the record."""
-        (folder / self.token).unlink(missing_ok=True)
+        """Takes it off the record, with a draft that a killed worker left of it."""
+        for name in (self.token, f".{self.token}"):
+            (folder / name).unlink(missing_ok=True)
 
     @property
     def is_orphan(self) -> bool:

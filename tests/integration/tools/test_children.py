@@ -156,5 +156,6 @@ async def test_process_that_only_has_the_number_of_a_child_is_left_alone(tmp_pat
     )  # fmt: skip
     gone.write(records_of(tmp_path))
     (records_of(tmp_path) / "kid_2").write_text(json.dumps({"not": "a record"}))
+    (records_of(tmp_path) / ".kid_1").write_text('{"token": "ki')
     assert await orphans.end_orphans(tmp_path) == []
     assert list(records_of(tmp_path).iterdir()) == []
