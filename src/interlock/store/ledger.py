@@ -27,6 +27,7 @@ _acc, _led = ACCOUNTS.c, LEDGER.c
 _BIG = sa.BigInteger()
 
 _ACCOUNT = sa.select(ACCOUNTS).where(_acc.id == b("account"))
+_LOCKED = _ACCOUNT.with_for_update()
 _SETTLED = _led.reservation_id.in_(
     sa.select(_led.reservation_id).where(_led.run_id == b("run_"), _led.kind == "settle")
 )
@@ -290,7 +291,7 @@ def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
 
 def lock(tx: Tx, account_id: str) -> Any | None:
     """One account, which nobody else changes until the end of this transaction."""
-    return tx.one(_ACCOUNT.with_for_update(), {"account": account_id})
+    return tx.one(_LOCKED, {"account": account_id})
 
 
 def past_their_line(tx: Tx) -> list[Any]:

@@ -1,45 +1,69 @@
-"""A random life of a ledger, held against a model of it that fits on a page; no test lives here."""
+"""A random life of a ledger, many operations of it at once, held against a model of it; no test lives here."""
 
+import asyncio
 import random
+import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
 
 from interlock.core.errors import Conflict
 from interlock.store import balances, ledger, limits
 from interlock.store.engine import Store
 from interlock.store.ledger import Opening, OverBudget, Spender
-from interlock.store.schema import Account, table
+from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0
+from tests.contract.store.ledger_model import Books, Held, Model
 
-BATCH = 250
-"""Operations in one transaction; refusals have one of their own, since they undo it."""
-KINDS = ("reserve", "settle", "raise", "lower", "watch", "go_on", "charge")
+CROWDS = (1, 4, 24, 48)
+"""So many operations at once at most: one after the other, few, and more than are committed together."""
+STEPS_A_RUN = 30
+ROUNDS_A_CHECK = 50
+"""Between comparisons of everything; the answer of each operation is compared when it comes."""
 WORST = (0, 1, 50, 900, 9_000, 60_000)
-WEIGHTS = (45, 40, 3, 3, 2, 3, 4)
-ACCOUNTS = table(Account)
+WEIGHTS = {
+    "reserve": 45, "settle": 24, "turn": 12, "charge": 1, "estimate": 3, "raise": 3, "lower": 3, "watch": 2, "go_on": 3,
+    "too low": 1, "undone": 1, "again": 1,
+}  # fmt: skip
+KINDS = tuple(WEIGHTS)
+REFUSED = {"too low", "undone", "again"}
+"""What nobody asks for in a polite time."""
+OUTCOMES = frozenset(WEIGHTS) - {"again"} | {"refused", "turned back", "settled again", "set aside again"}
+"""What a long life has seen of each."""
+TWICE = (sqlite3.IntegrityError, psycopg.IntegrityError)
+_ACCOUNTS = table(Account).select()
+_led = table(LedgerEntry).c
+_LINES = sa.select(_led.kind, sa.func.count().label("n")).group_by(_led.kind)
 
 
-@dataclass
-class Books:
-    """What the accounts must say: in the model, an account is five numbers."""
+class Undone(Exception):
+    """What a unit raises that has set money aside."""
 
-    limit: int
-    settled: int = 0
-    reserved: int = 0
-    frozen: bool = False
-    line: int | None = None
 
-    def takes(self, worst: int) -> bool:
-        """Whether a reservation fits."""
-        fits = self.settled + self.reserved + worst <= self.limit
-        return fits and not self.frozen and not (self.line is not None and self.settled > self.line)
+@dataclass(frozen=True)
+class Operation:
+    """A unit with its arguments, and what must come of it: an answer, or an error of these kinds."""
+
+    kind: str
+    unit: Callable[..., Any]
+    args: tuple[Any, ...]
+    given: dict[str, Any]
+    due: Any = None
+    refusal: tuple[type[Exception], ...] = ()
 
 
 @dataclass
 class Walk:
-    """So many operations from one seed. `seen` counts what happened."""
+    """So many operations from one seed. `seen` counts what happened.
+
+    Those of one round are handed in at the same time, and each is answered as if it came after those before it.
+    """
 
     store: Store
     seed: int
@@ -48,125 +72,211 @@ class Walk:
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
-        self.books = {name: Books(self.dice.randrange(5_000, 200_000)) for name in self.names}
-        self.open: dict[tuple[str, int], tuple[Spender, int]] = {}
+        self.model = Model({name: Books(self.dice.randrange(5_000, 200_000)) for name in self.names})
         self.steps: Counter[str] = Counter()
+        self.runs = 0
+        self.spenders = [self._spender() for _ in range(40)]
+        self.last: Held | None = None
         self.now: datetime = T0
-        spenders = [tuple(sorted(self.dice.sample(self.names, self.dice.randint(1, 5)))) for _ in range(40)]
-        self.spenders = [Spender(f"w{self.seed}-{i}", "a", None, None, PROJECT, s) for i, s in enumerate(spenders)]
+        self.is_polite = True
 
     async def run(self, operations: int) -> None:
         """Walks. Fails with what is wrong where the ledger and the model part."""
         await self.store.write(self._begin)
-        done = 0
+        done = rounds = left = 0
+        crowd = 1
         while done < operations:
-            batch = min(BATCH, operations - done)
-            await self.store.write(self._some, batch)
-            await self._spend_too_much()
-            await self._set_too_low(self.dice.choice(self.names))
-            done += batch
-            await self.store.read(self._check)
-        faults = await self.store.read(balances.faults)
-        assert faults == [], faults
+            if not left:
+                crowd, self.is_polite = self.dice.choice(CROWDS), self.dice.random() < 0.5
+                left = self.dice.randrange(20, 120)
+            left, rounds = left - 1, rounds + 1
+            some = [self._draw() for _ in range(min(self.dice.randint(1, crowd), operations - done))]
+            done += len(some)
+            await self._all_at_once(some)
+            await self._look()
+            if rounds % ROUNDS_A_CHECK == 0:
+                await self.store.read(self._check)
+        await self.store.read(self._check)
+        assert await self.store.read(balances.faults) == []
+        assert await self.store.read(_lines) == +self.model.lines, self.model.lines
+        self.seen["frozen"] = self.model.frozen
 
-    async def _spend_too_much(self) -> None:
-        spender, worst = self.dice.choice(self.spenders), self.dice.choice(WORST)
-        if all(self.books[name].takes(worst) for name in spender.accounts):
-            return
-        try:
-            await self.store.write(self._reserve, spender, worst, 10**9)
-        except OverBudget:
-            self.seen["over budget"] += 1
-            return
-        raise AssertionError(f"{worst} was set aside for {spender.accounts}, and does not fit")
+    async def _all_at_once(self, some: list[Operation]) -> None:
+        if len(some) == 1:
+            return await self._one(some[0])
+        alike = self.store.read(self._within_limits)
+        results = await asyncio.gather(*(self._one(each) for each in some), alike, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return None
 
-    async def _set_too_low(self, name: str) -> None:
-        book = self.books[name]
-        if (taken := book.settled + book.reserved) == 0:
-            return
+    async def _one(self, each: Operation) -> None:
+        """Asks the store for one operation, and compares its answer."""
+        self.seen[each.kind] += 1
         try:
-            await self.store.write(limits.set_limit, name, taken - 1, "ada", self.now)
-        except Conflict:
-            self.seen["too low"] += 1
-            return
-        raise AssertionError(f"`{name}` was set below what is spent")
+            said = await self.store.write(each.unit, *each.args, **each.given)
+        except (OverBudget, Conflict, Undone, *TWICE) as error:
+            refused: Exception | None = error
+            said = (error.accounts, error.need_microusd) if isinstance(error, OverBudget) else None
+        else:
+            refused, said = None, _books(said) if isinstance(each.due, Books) else said
+        assert isinstance(refused, each.refusal or type(None)), (each, refused)
+        assert said == each.due, (each, said)
+
+    def _draw(self) -> Operation:
+        self.now += timedelta(milliseconds=self.dice.randrange(3))
+        kind = self.dice.choices(KINDS, tuple(WEIGHTS.values()))[0]
+        if self.is_polite and kind in REFUSED:
+            kind = "settle"
+        if kind in ("settle", "turn", "charge", "estimate", "again") and not self.model.open:
+            kind = "reserve"
+        match kind:
+            case "reserve":
+                return self._reserve(*self._wish())
+            case "settle" | "estimate":
+                return self._settle(self.dice.choice(self.model.open), kind)
+            case "turn":
+                return self._turn(self.dice.choice(self.model.open))
+            case "charge":
+                run_id = self.dice.choice(self.model.open).spender.run_id
+                total = self.model.charge_open(run_id)
+                return Operation(kind, ledger.charge_open, (run_id, self.now), {}, total)
+            case "undone":
+                return self._undone(*self._wish())
+            case "again":
+                return self._again(self.dice.choice(self.model.open))
+        return self._change(kind, self.dice.choice(self.names))
+
+    def _wish(self) -> tuple[Spender, int]:
+        """Who wants how much; in a polite time never more than there is, as far as there is any."""
+        at = self.dice.randrange(len(self.spenders))
+        if self.steps[self.spenders[at].run_id] >= STEPS_A_RUN:
+            self.spenders[at] = self._spender()
+        spender, worst = self.spenders[at], self.dice.choice(WORST)
+        if self.is_polite:
+            worst = min(worst, self.model.room(spender.accounts))
+        return spender, worst
+
+    def _reserve(self, spender: Spender, worst: int) -> Operation:
+        held, given = self._next(spender, worst)
+        if not self.model.fits(spender.accounts, worst):
+            return Operation("refused", ledger.reserve, (spender,), given, (spender.accounts, worst), (OverBudget,))
+        return Operation("reserve", ledger.reserve, (spender,), given, self.model.reserve(held))
+
+    def _settle(self, held: Held, kind: str) -> Operation:
+        actual, given = self._cost(held, in_full=kind == "estimate")
+        self.model.settle(held, actual)
+        self.last = held
+        return Operation(kind, ledger.settle, (held.spender,), given)
+
+    def _turn(self, held: Held) -> Operation:
+        """A call is settled and the next one set aside, in one transaction: both, or neither."""
+        spender = held.spender
+        worst = min(held.worst, self.model.room(spender.accounts)) if self.is_polite else self.dice.choice(WORST)
+        actual, paid = self._cost(held, in_full=False)
+        following, given = self._next(spender, worst)
+        reservation = self.model.settle_and_reserve(held, actual, following)
+        if reservation is not None:
+            return Operation("turn", _pay_and_go_on, (spender, paid, given), {}, reservation)
+        due = (spender.accounts, worst)
+        return Operation("turned back", _pay_and_go_on, (spender, paid, given), {}, due, (OverBudget,))
+
+    def _undone(self, spender: Spender, worst: int) -> Operation:
+        if not self.model.fits(spender.accounts, worst):
+            return self._reserve(spender, worst)
+        return Operation("undone", _fail_after, (spender, self._next(spender, worst)[1]), {}, None, (Undone,))
+
+    def _again(self, held: Held) -> Operation:
+        """What was set aside is set aside again, or what was settled settled again: once is all there is."""
+        if self.last is not None and self.dice.random() < 0.5:
+            _, given = self._cost(self.last, in_full=True)
+            return Operation("settled again", ledger.settle, (self.last.spender,), given, None, TWICE)
+        if not self.model.fits(held.spender.accounts, held.worst):
+            return self._settle(held, "settle")
+        given = self._call(held) | {"worst_microusd": held.worst}
+        return Operation("set aside again", ledger.reserve, (held.spender,), given, None, TWICE)
+
+    def _change(self, kind: str, name: str) -> Operation:
+        book, amount = self.model.books[name], self.dice.randrange(1, 30_000)
+        if kind == "raise":
+            given = (name, amount, "ada", self.now)
+            return Operation(kind, limits.raise_limit, given, {}, self.model.raise_limit(name, amount))
+        if kind == "too low" and book.taken:
+            return Operation(kind, limits.set_limit, (name, book.taken - 1, "ada", self.now), {}, None, (Conflict,))
+        if kind == "go_on":
+            return Operation(
+                kind, limits.go_on, (name, amount, "ada", self.now), {}, self.model.go_on(name, amount)
+            )  # fmt: skip
+        if kind == "watch":
+            return Operation(kind, limits.watch, (name, self.model.watch(name, amount)), {})
+        most = book.taken + amount // 6
+        return Operation("lower", limits.set_limit, (name, most, "ada", self.now), {}, self.model.set_limit(name, most))
+
+    def _spender(self) -> Spender:
+        self.runs += 1
+        accounts = tuple(sorted(self.dice.sample(self.names, self.dice.randint(1, 5))))
+        return Spender(f"w{self.seed}-{self.runs}", "a", None, None, PROJECT, accounts)
+
+    def _next(self, spender: Spender, worst: int) -> tuple[Held, dict[str, Any]]:
+        """The next reservation of a run, and what `reserve` is given for it."""
+        self.steps[spender.run_id] += 1
+        held = Held(spender, self.steps[spender.run_id], worst)
+        return held, self._call(held) | {"worst_microusd": worst}
+
+    def _cost(self, held: Held, *, in_full: bool) -> tuple[int, dict[str, Any]]:
+        """What a call cost, and what `settle` is given for it; one of 500 is billed more than it can cost."""
+        over = self.dice.random() < 0.002
+        actual = held.worst + self.dice.randrange(1, 5_000) if over else self.dice.randint(0, held.worst)
+        actual = held.worst if in_full else actual
+        given = {"worst_microusd": held.worst, "actual_microusd": actual, "estimated": in_full}
+        return actual, self._call(held) | given
+
+    def _call(self, held: Held) -> dict[str, Any]:
+        return {"step": held.step, "attempt": 1, "model": "m", "now": self.now}
 
     def _begin(self, tx: Tx) -> None:
-        opened = [Opening(name, "task", name, PROJECT, book.limit) for name, book in self.books.items()]
+        opened = [Opening(name, "task", name, PROJECT, book.limit) for name, book in self.model.books.items()]
         ledger.open_accounts(tx, opened, T0)
 
-    def _some(self, tx: Tx, count: int) -> None:
-        for _ in range(count):
-            self.now += timedelta(milliseconds=self.dice.randrange(3))
-            kind = self.dice.choices(KINDS, WEIGHTS)[0]
-            self.seen[kind] += 1
-            if kind == "reserve":
-                self._set_aside(tx)
-            elif kind in ("settle", "charge"):
-                self._settle(tx, in_full=kind == "charge")
-            else:
-                self._change(tx, kind)
-
-    def _set_aside(self, tx: Tx) -> None:
+    async def _look(self) -> None:
+        """Asks one of the questions that a run asks, and compares."""
         spender, worst = self.dice.choice(self.spenders), self.dice.choice(WORST)
-        if not all(self.books[name].takes(worst) for name in spender.accounts):
-            self.seen["refused"] += 1
+        if self.dice.random() < 0.5:
+            room = await self.store.read(ledger.room, spender.accounts)
+            assert room == self.model.room(spender.accounts), (spender, room)
             return
-        self.steps[spender.run_id] += 1
-        step = self.steps[spender.run_id]
-        self._reserve(tx, spender, worst, step)
-        self.open[spender.run_id, step] = spender, worst
-        for name in spender.accounts:
-            self.books[name].reserved += worst
-
-    def _reserve(self, tx: Tx, spender: Spender, worst: int, step: int) -> None:
-        ledger.reserve(tx, spender, step=step, attempt=1, model="m", worst_microusd=worst, now=self.now)
-
-    def _settle(self, tx: Tx, *, in_full: bool) -> None:
-        if not self.open:
-            return
-        key = self.dice.choice(list(self.open))
-        spender, worst = self.open.pop(key)
-        over = self.dice.random() < 0.002
-        actual = worst if in_full else worst + self.dice.randrange(1, 5_000) if over else self.dice.randint(0, worst)
-        ledger.settle(
-            tx, spender, step=key[1], attempt=1, model="m", worst_microusd=worst, actual_microusd=actual, now=self.now,
-            estimated=in_full,
-        )  # fmt: skip
-        for name in spender.accounts:
-            book = self.books[name]
-            book.reserved -= worst
-            book.settled += actual
-            if actual > worst and book.settled + book.reserved > book.limit:
-                book.frozen = True
-                self.seen["frozen"] += 1
-
-    def _change(self, tx: Tx, kind: str) -> None:
-        name = self.dice.choice(self.names)
-        book, amount = self.books[name], self.dice.randrange(1, 30_000)
-        paused = book.line is not None and book.settled > book.line
-        if kind == "raise":
-            limits.raise_limit(tx, name, amount, "ada", self.now)
-            book.limit += amount
-            book.frozen = book.frozen and book.settled + book.reserved > book.limit
-            book.line = book.settled + amount if paused else book.line
-        elif kind == "lower":
-            wanted = book.settled + book.reserved + self.dice.randrange(5_000)
-            limits.set_limit(tx, name, wanted, "ada", self.now)
-            book.limit, book.frozen, book.line = wanted, False, None if paused else book.line
-        elif kind == "watch":
-            book.line = book.settled + amount
-            limits.watch(tx, name, book.line)
-        else:
-            limits.go_on(tx, name, amount, "ada", self.now)
-            book.line = book.settled + amount
+        short = [(s.account_id, s.final) for s in await self.store.read(ledger.shortages, spender.accounts, worst)]
+        assert short == self.model.short_of(spender.accounts, worst), (spender, short)
 
     def _check(self, tx: Tx) -> None:
-        for row in tx.rows(ACCOUNTS.select()):
-            if (book := self.books.get(row.id)) is None:
-                continue
-            says = Books(
-                row.limit_microusd, row.settled_microusd, row.reserved_microusd, row.frozen, row.pause_at_microusd
-            )  # fmt: skip
-            assert says == book, (row.id, says, book)
-            assert book.frozen or book.settled + book.reserved <= book.limit, (row.id, book)
+        for row in tx.rows(_ACCOUNTS):
+            if (book := self.model.books.get(row.id)) is not None:
+                assert _books(row) == book, (row.id, _books(row), book)
+        self._within_limits(tx)
+
+    def _within_limits(self, tx: Tx) -> None:
+        """Holds at any moment, whatever is being done at the same time."""
+        for row in tx.rows(_ACCOUNTS):
+            book = _books(row)
+            assert book.frozen or book.taken <= book.limit, (row.id, book)
+            assert book.reserved >= 0, (row.id, book)
+
+
+def _books(row: Any) -> Books:
+    return Books(row.limit_microusd, row.settled_microusd, row.reserved_microusd, row.frozen, row.pause_at_microusd)
+
+
+def _lines(tx: Tx) -> dict[str, int]:
+    """How many lines of each kind the ledger has."""
+    return {row.kind: row.n for row in tx.rows(_LINES)}
+
+
+def _pay_and_go_on(tx: Tx, spender: Spender, paid: dict[str, Any], wanted: dict[str, Any]) -> str:
+    ledger.settle(tx, spender, **paid)
+    return ledger.reserve(tx, spender, **wanted)
+
+
+def _fail_after(tx: Tx, spender: Spender, wanted: dict[str, Any]) -> None:
+    ledger.reserve(tx, spender, **wanted)
+    raise Undone

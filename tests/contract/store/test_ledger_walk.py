@@ -25,6 +25,7 @@ async def test_ledger_says_what_its_model_says(store: Store, seed: int) -> None:
     await walk.run(OPERATIONS // 4)
     assert walk.seen["refused"] > 20, walk.seen
     assert walk.seen["settle"] > 100, walk.seen
+    assert walk.seen["turn"] > walk.seen["turned back"] > 0, walk.seen
 
 
 async def test_sixty_four_at_once_over_accounts_in_any_order_lose_nothing_and_wait_for_nobody(store: Store) -> None:
