@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy.folding import fold, is_odd, nested, readings
+from interlock.policy.folding import decoded, fold, is_odd, nested, readings
 from interlock.policy.secrets import Finding, first_secret, hints_at_secret, may_hold_secret, names_secret, scrub
-from interlock.policy.targets import is_prose_key, key_names_production, names_production
+from interlock.policy.targets import is_prose_key, key_names_production, may_name_production, names_production
 
 DEEPEST = 64
 MOST_VALUES = 20_000
 MOST_CHARACTERS = 2_000_000
+MOST_HIDDEN = 40
+"""Texts behind encodings that are judged."""
 _FEW, _SHORT = 64, 20_000
 """Arguments, and the characters of one, that can be looked at quickly."""
 
@@ -30,6 +32,8 @@ class Inspection:
     """Paths that name a production system."""
     has_braces: bool = False
     """Whether a text or a name has `{{` in it, as a named secret would."""
+    hidden: tuple[tuple[str, str], ...] = ()
+    """What is written in an encoding, each with the name of its argument."""
 
 
 _NOTHING = Inspection(None, (), ())
@@ -43,6 +47,7 @@ def inspect(args: Any) -> Inspection:
         return _NOTHING
     secrets: list[Finding] = []
     production: list[str] = []
+    hidden: list[tuple[str, str]] = []
     rest: list[tuple[Any, tuple[Any, ...] | None, str, int]] = [(args, None, "", 0)]
     seen = characters = 0
     has_braces = False
@@ -59,10 +64,12 @@ def inspect(args: Any) -> Inspection:
             has_braces = has_braces or "{{" in value
             if may_hold_secret(value) and (secret := first_secret(value)):
                 secrets.append(Finding(secret, _shown(path)))
-            if "prod" in value.lower() and names_production(value, prose=is_prose_key(key)):
+            if may_name_production(value.lower()) and names_production(value, prose=is_prose_key(key)):
                 production.append(_shown(path))
             if is_odd(value):
                 _look_behind(value, key, path, secrets, production)
+                if len(hidden) < MOST_HIDDEN:
+                    hidden.extend((key, each) for each in decoded(value))
                 if depth < DEEPEST and (inner := nested(value)) is not None:
                     rest.append((inner, path, key, depth + 1))
         elif kind is dict:
@@ -85,9 +92,11 @@ def inspect(args: Any) -> Inspection:
                 return _unfit("arguments have a number that is not finite")
         elif value is not None and kind is not int and kind is not bool:
             return _unfit(f"arguments have a {kind.__name__}, which is not JSON")
-    if not secrets and not production and not has_braces:
+    if not (secrets or production or has_braces or hidden):
         return _NOTHING
-    return Inspection(None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)), has_braces)
+    return Inspection(
+        None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)), has_braces, tuple(hidden[:MOST_HIDDEN])
+    )
 
 
 def _is_quiet(args: dict[Any, Any]) -> bool:
@@ -102,7 +111,7 @@ def _is_quiet(args: dict[Any, Any]) -> bool:
             if len(value) > _SHORT or is_odd(value):
                 return False
             low = value.lower()
-            if hints_at_secret(low) or "prod" in low or "{{" in low:
+            if hints_at_secret(low) or ("pr" in low and may_name_production(low)) or "{{" in low:
                 return False
         elif value is not None and kind is not int and kind is not bool:
             return False
@@ -124,7 +133,7 @@ def _look_behind(
     for reading in readings(value):
         if may_hold_secret(reading) and (secret := first_secret(reading)):
             secrets.append(Finding(secret, _shown(path)))
-        if "prod" in reading.lower() and names_production(reading, prose=is_prose_key(key)):
+        if may_name_production(reading.lower()) and names_production(reading, prose=is_prose_key(key)):
             production.append(_shown(path))
 
 

@@ -145,7 +145,7 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     if seen.unfit is not None:
         why = f"{seen.unfit}: nobody could approve exactly this, make a simpler call"
         return Decision(Risk.RED, Effect.DENY, (UNFIT_RULE,), (why,), policy_hash=policy.version_hash)
-    found = meaning.findings(call, policy)
+    found = meaning.findings(call, policy, seen.hidden)
     if who.labels:
         found = (*found, *taint.findings(call, who, policy.base.get(call.tool)))
     if seen.has_braces:

@@ -6,10 +6,11 @@ What a reading means is not known here; every function is total and bounded in t
 import base64
 import binascii
 import html
+import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -39,6 +40,12 @@ _CONFUSED = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET".spl
 _MARKS = frozenset(("Mn", "Me", "Cf", "Cs", "Co", "Cn", "Lm"))
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,}={0,2}|[A-Za-z0-9+/_-]{6,}={1,2})")
 _HEX = re.compile(r"(?<![A-Za-z0-9])(?:0x)?((?:[0-9A-Fa-f]{2}[\s:]?){8,})(?![A-Za-z0-9])")
+_LONG_BASE64 = re.compile(
+    r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,}={0,2}|(?:[A-Za-z0-9+/_-]{4}){1,3}(?:[A-Za-z0-9+/_-]{3}=|[A-Za-z0-9+/_-]{2}==))"
+)
+"""The same among other words."""
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])")
 _MAYBE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6}(?:=|[A-Za-z0-9+/_-]{10})")
 _MAYBE_HEX = re.compile(r"[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}")
 """What stands in each of the two above, and is looked for quicker."""
@@ -109,6 +116,43 @@ def readings(text: str) -> Iterator[str]:
                 rest.append((found, depth + 1))
 
 
+def decoded(text: str) -> Iterator[str]:
+    """What is written in a text in base64, base32, hex, escapes or percent signs, each once, however often wrapped."""
+    seen, rest, spent = {text}, [(text[:_LONGEST], 0)], 0
+    while rest:
+        current, depth = rest.pop(0)
+        for found in _layer(current):
+            if found in seen or not found.strip():
+                continue
+            seen.add(found)
+            spent += len(found)
+            if spent > 2 * _LONGEST or len(seen) > MOST_READINGS:
+                return
+            yield found
+            if depth < DEEPEST:
+                rest.append((found, depth + 1))
+
+
+def _layer(text: str) -> Iterator[str]:
+    """What one layer of encoding holds: runs of an alphabet, or a text that is mostly escapes."""
+    if _MAYBE_BASE64.search(text) is not None:
+        shape = _BASE64 if _BASE64.fullmatch(text.strip()) else _LONG_BASE64
+        yield from _runs(shape, text, lambda match: _from_base64(match.group()))
+        yield from _runs(_BASE32, text, lambda match: _from_base32(match.group()))
+    if _MAYBE_HEX.search(text) is not None:
+        yield from _runs(_HEX, text, _from_hex)
+    if text.count("\\") * 7 > len(text):
+        yield _ESCAPE.sub(_escaped, text)
+    if len(_PERCENT.findall(text)) * 7 > len(text):
+        yield unquote(text, errors="replace")
+
+
+def _runs(shape: re.Pattern[str], text: str, read: Callable[[re.Match[str]], str | None]) -> Iterator[str]:
+    for match in itertools.islice(shape.finditer(text), _RUNS):
+        if (found := read(match)) is not None:
+            yield found
+
+
 def looks_latin(word: str) -> bool:
     """Whether a word is Latin to the eye only: look-alikes of another script, or its letters among Latin ones."""
     if word.isascii():
@@ -141,16 +185,8 @@ def _once(text: str) -> Iterator[str]:
         yield html.unescape(text)
     if "\\" in text:
         yield _ESCAPE.sub(_escaped, text)
-    for number, match in enumerate(_BASE64.finditer(text)):
-        if number >= _RUNS:
-            break
-        if (found := _from_base64(match.group())) is not None:
-            yield found
-    for number, match in enumerate(_HEX.finditer(text)):
-        if number >= _RUNS:
-            break
-        if (found := _printable(bytes.fromhex(re.sub(r"[\s:]", "", match[1])))) is not None:
-            yield found
+    yield from _runs(_BASE64, text, lambda match: _from_base64(match.group()))
+    yield from _runs(_HEX, text, _from_hex)
     if _SPACED.search(text):
         yield _SPACED.sub(lambda match: _GAPS.sub("", match.group()), text)
 
@@ -168,6 +204,17 @@ def _from_base64(text: str) -> str | None:
         return _printable(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True))
     except (binascii.Error, ValueError):
         return None
+
+
+def _from_base32(text: str) -> str | None:
+    try:
+        return _printable(base64.b32decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 8)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _from_hex(match: re.Match[str]) -> str | None:
+    return _printable(bytes.fromhex(re.sub(r"[\s:]", "", match[1])))
 
 
 def _printable(data: bytes) -> str | None:

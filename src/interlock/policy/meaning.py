@@ -4,7 +4,7 @@ What follows for the call is `decide`'s; what a tool's own words say is judged b
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from interlock.policy import (
@@ -12,10 +12,10 @@ from interlock.policy import (
     commands,
     holds,
     kinds,
+    languages,
     options,
     other_code,
     paths,
-    python_code,
     recipients,
     smuggled,
     sql,
@@ -32,9 +32,6 @@ from interlock.policy.rules import Policy
 MOST_SCRIPTS = 50
 MOST_VALUES = 500
 """Values of a call that have something in them like a command."""
-_SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ksh dash cmd powershell batch".split())
-_PYTHON_NAMES = frozenset("python py python3 ipython jupyter".split())
-_OTHER_NAMES = frozenset("javascript js node nodejs typescript ts ruby perl php lua r go rust java".split())
 _WORD = re.compile(r"\s*(?:[A-Za-z_]+|[\w-]*\d[\w-]*)\s*")
 _SCHEME = re.compile(
     r"\s*(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}(?:[/?]\S*)?$|"
@@ -42,11 +39,6 @@ _SCHEME = re.compile(
     r"https?|wss?|ssh|git|netdoc|phar|expect|intent|magnet|bitcoin|ethereum|jdbc):\S+$)",
     re.IGNORECASE,
 )
-_SCRIPTS_A_PAGE = re.compile(
-    r"\b(?:document|window|page|driver)\s*(?:\.[^;\n]{0,60})?\.(?:click|submit|send_?keys)\s*\(|\bdocument\.cookie|\blocalStorage\b|"
-    r"\brequire\(\s*['\"](?:node:)?(?:child_process|fs|net|https?|vm|os)['\"]"
-)
-"""Scripts of pages, and of servers in their language, that do more than look."""
 _PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
 _OPENINGS = ("{", "[", '"', " ", "\t", "\n", "\ufeff", "/", "~", ".", "\\")
@@ -63,10 +55,10 @@ _INSIDE = frozenset(
 """Built-in tools that reach nobody and nothing by their arguments."""
 
 
-def findings(call: Call, policy: Policy) -> Iterable[Raised]:
+def findings(call: Call, policy: Policy, hidden: Sequence[tuple[str, str]] = ()) -> Iterable[Raised]:
     """What raises the risk of a call by its meaning: each rule once, never anything of the arguments' values.
 
-    Source: row C1.
+    `hidden` is what `arguments.inspect` found behind encodings, with the names of its arguments. Source: row C1.
     """
     args, tool = call.args, call.tool
     own = OWN.get(tool)
@@ -79,6 +71,8 @@ def findings(call: Call, policy: Policy) -> Iterable[Raised]:
     settled = call.is_builtin and tool in SETTLED
     if policy.production or not (settled or _says_nothing(args, holds.kind_of(tool))):
         _Look(call, policy, found).at(args)
+    if hidden and not settled:
+        _Look(call, policy, found).behind(hidden)
     return tuple(found.values()) if found else ()
 
 
@@ -109,7 +103,7 @@ def _says_nothing_as(what: int, text: str) -> bool:
 class _Look:
     """One look at all arguments of a call."""
 
-    __slots__ = ("builtin", "found", "kind", "policy", "reads", "scripts", "settled", "values")
+    __slots__ = ("builtin", "found", "kind", "opens", "policy", "reads", "scripts", "settled", "values")
 
     def __init__(self, call: Call, policy: Policy, found: dict[str, Raised]) -> None:
         self.policy = policy
@@ -118,6 +112,8 @@ class _Look:
         self.builtin = call.is_builtin and call.tool in BASE
         self.settled = call.tool in OWN
         self.reads = bool(self.kind & Kind.READS)
+        self.opens = not (self.builtin or self.kind & (Kind.READS | Kind.WRITES_FILES))
+        """Whether a document may be orders to the tool: it neither reads nor keeps what it is given."""
         self.scripts = 0
         self.values = 0
 
@@ -138,6 +134,19 @@ class _Look:
                     if isinstance(inner, (dict, list, tuple)):
                         rest.append(inner)
 
+    def behind(self, hidden: Sequence[tuple[str, str]]) -> None:
+        """Looks at what is written in an encoding, as at what is written plainly, and at what it would do if it ran."""
+        for key, text in hidden:
+            what = holds.of(key)
+            if (inner := nested(text)) is not None:
+                self.at(inner if isinstance(inner, dict) else {key: inner})
+            elif not (what & Holds.PROSE and "\n" in text):
+                self.add(smuggled.harm(text))
+                if sql.looks_like(text):
+                    self.add(sql.judge(text))
+                if not what & (Holds.PROSE | Holds.URL | Holds.COMMAND | Holds.CODE):
+                    self._argument(key, text, what, {})
+
     def _object(self, args: Mapping[str, Any], rest: list[Any]) -> None:
         everything = Holds.NOTHING
         for key, value in args.items():
@@ -147,7 +156,7 @@ class _Look:
                 self.add((smuggled.STAGES[key],))
             if isinstance(value, str):
                 self._argument(key, value, what, args)
-                if (inner := _inner(key, value, what)) is not None:
+                if (inner := _inner(key, value, what & ~Holds.PROSE if self.opens else what)) is not None:
                     rest.append(inner)
             elif what or isinstance(value, (dict, list, tuple)):
                 self._argument(key, value, what, args)
@@ -292,7 +301,7 @@ class _Look:
         if self.scripts > MOST_SCRIPTS:
             self.add((kinds.UNREADABLE,))
             return
-        self.add(code(text, _language(args), python=bool(self.kind & Kind.PYTHON)))
+        self.add(languages.code(text, languages.language_of(args), python=bool(self.kind & Kind.PYTHON)))
 
     def _maybe_sql(self, text: str, what: int) -> None:
         sure = bool(what & Holds.SQL) and (
@@ -354,31 +363,3 @@ def _inner(key: str, text: str, what: int) -> Any:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return {key: value}
     return value
-
-
-def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
-    """What raises a piece of code in a language, or in one that nobody names."""
-    if language in _SHELL_NAMES:
-        return commands.judge(text)
-    if language in _PYTHON_NAMES:
-        return python_code.judge(text)
-    if language == "sql":
-        return sql.judge(text)
-    if language in _OTHER_NAMES:
-        return other_code.judge(text)
-    if _SCRIPTS_A_PAGE.search(text[:8_000]):
-        return (kinds.HIDDEN,)
-    if python_code.parsed(text) is None:
-        return commands.judge(text) if not python else (*python_code.judge(text), *commands.judge(text))
-    found = python_code.judge(text)
-    if "(" not in text and "=" not in text and "import" not in text:
-        found += tuple(each for each in commands.judge(text) if each is not kinds.UNKNOWN_PROGRAM)
-    return found
-
-
-def _language(args: Mapping[str, Any]) -> str:
-    for key in ("language", "lang", "runtime", "interpreter", "type", "kind"):
-        value = args.get(key)
-        if isinstance(value, str):
-            return fold(value).strip().lower()
-    return ""

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import lru_cache
 
 from interlock.policy import objects as o
-from interlock.policy import tongues
+from interlock.policy import reveals, tongues
 from interlock.policy import vocabulary as v
 from interlock.policy.spelling import hides, parts, undisguised
 
@@ -27,7 +27,7 @@ class Says(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a name says that its tool does, and the word that says it."""
+    """What a name says that its tool does, and the word that says it; of one that reads, what it may show."""
 
     says: Says
     what: str = ""
@@ -134,6 +134,8 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
         return Name(Says.ACTS, "does harm", words[-1])
     if words and read_at is None and (harmful := v.HARMFUL.intersection(words[:-1])) and words[-1] not in v.GUARDS:
         return Name(Says.ACTS, "does harm", min(harmful))
+    if (shown := reveals.named(words)) is not None:
+        return Name(Says.ACTS, reveals.WHAT, shown)
     if said := tongues.wide(name):
         if read_at is None or words[read_at] not in v.READS:
             return Name(Says.ACTS, *said)
@@ -181,8 +183,8 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             return Name(Says.ACTS, what, word)
         elif reads in v.READ_NOUNS and (word in MAY_ACT or word in FOREIGN) and at == 0 and read_at == 1:
             return Name(Says.UNCLEAR, what, word)
-    if reads in v.REVEALS and (words[-1] in v.CREDENTIALS or tuple(words[-2:]) in v.CREDENTIAL_PAIRS):
-        return Name(Says.ACTS, "reveals credentials", words[-1])
+    if (shown := reveals.perhaps(words)) is not None:
+        return Name(Says.READS, reveals.WHAT, shown)
     return Name(Says.READS)
 
 

@@ -6,6 +6,10 @@ Data only; the verbs themselves are `vocabulary`'s, and `names` and `senses` kno
 from collections.abc import Mapping
 
 PAIRS: Mapping[str, str] = {
+    "does harm": (
+        "dump+hash dump+hashes dump+cookie dump+token dump+memory dump+lsass dump+process capture+keystroke "
+        "log+keystroke record+keystroke export+wallet"
+    ),
     "controls a device": "go+to pick+up issue+prescription take+off",
     "sends": (
         "file+tax file+taxes ship+order ship+orders ship+package ship+item file+complaint file+claim "

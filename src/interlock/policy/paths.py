@@ -73,6 +73,7 @@ _SYSTEM_READS = re.compile(
     r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
     r"^(?:[a-z]:)?/(?:windows|winnt|inetpub|boot\.ini|program files[^/]*|users/[^/]+/(?:appdata|ntuser))"
 )
+_INSTALLED = re.compile(r"/(?:opt|srv)/.")
 _RAW = re.compile(
     r"^/dev/(?!(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/.*|shm/.*)$).|"
     r"^%(?:app|localapp|program)data%|^%(?:userprofile|system(?:root|drive)|windir)%"
@@ -176,6 +177,11 @@ def reads_system(path: str) -> bool:
     return _SYSTEM_READS.match(_as_seen(plain(path))) is not None
 
 
+def _reads_others(path: str) -> bool:
+    """Whether a path given to a tool is a file of the system, or of what is installed or served beside the work."""
+    return reads_system(path) or _INSTALLED.match(_as_seen(plain(path))) is not None
+
+
 def is_disguised(path: str) -> bool:
     """Whether a path is written so that some programs would take it for another one."""
     return _DISGUISED.search(path[:LONGEST]) is not None
@@ -199,7 +205,7 @@ def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
         odd
         or _SHARE.match(path)
         or _RAW.match(text)
-        or (is_outside(path, closed=True) if closed else (reads_system(path) or (writes and is_system(path))))
+        or (is_outside(path, closed=True) if closed else _reads_others(path) or (writes and is_system(path)))
     ):
         found.append(OUTSIDE_WORKSPACE)
     if writes:

@@ -31,9 +31,20 @@ _PROSE = frozenset(
 _CODE = re.compile(r"^\s*(?:def|class|import|from|for|while|if|return|print|assert)\b.*[:)\w]\s*$", re.MULTILINE)
 """Lines that only code has; whether it is some is for its parser to say."""
 LONGEST_CODE = 40_000
+_DIGITS = re.compile(r"(?<![a-z])pr[o0]d(?:uct[i1l!|][o0]n)?(?![a-z])", re.IGNORECASE)
+_LETTERS = str.maketrans("01l!|", "oiiii")
 _COMPUTING = frozenset("math numpy itertools functools operator torch jax.numpy sympy".split())
 """Libraries of which `prod` is a product."""
 _KEY_WORDS = frozenset("is use in on to for target env environment stage tier prod production".split())
+
+
+def may_name_production(low: str) -> bool:
+    """A quick look at a text in small letters: False only where it certainly names none."""
+    return "pr" in low and ("prod" in low or "pr0d" in low)
+
+
+def _in_letters(found: re.Match[str]) -> str:
+    return found.group().translate(_LETTERS)
 
 
 def names_production(text: str, *, prose: bool = False) -> bool:
@@ -42,8 +53,9 @@ def names_production(text: str, *, prose: bool = False) -> bool:
     In `prose` (a document, a question) the bare word `production` counts only after a flag or a preposition that
     points at something (`deploy to production`); elsewhere any bare word counts. Source: numbers, "Risk and trust".
     """
-    if "prod" not in text.lower():
+    if not may_name_production(text.lower()):
         return False
+    text = _DIGITS.sub(_in_letters, text)
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
     if "\n" in text and (said := _said_by_code(text)) is not None:

@@ -108,7 +108,7 @@ HARMS = frozenset(
     "hijack hijacking extortion blackmail embezzlement exfiltration ransomware spoofing sniffing eavesdropping "
     "misrepresentation misdiagnosis malpractice neglect breach attack attacks manipulation harvesting stalking "
     "harassment poisoning sabotaging laundering corruption disruption scandal misuse falsehood crash injection "
-    "surveillance alteration alterations retraction".split()
+    "surveillance alteration alterations retraction keylog keylogger keylogging".split()
 )
 """What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
 
@@ -202,7 +202,8 @@ CORRECTED = frozenset("grammar spelling typos text sentence sentences punctuatio
 """What is corrected in the text that a tool was given."""
 
 CREDENTIALS = frozenset(
-    "password passwords passphrase passphrases secret secrets credential credentials passcode passcodes".split()
+    "password passwords passphrase passphrases secret secrets credential credentials passcode passcodes otp otps "
+    "cvv cvc mnemonic jwt keychain env dotenv".split()
 )
 """What gives its reader the powers of others, where it ends the name of a tool that reads."""
 
@@ -211,12 +212,28 @@ CREDENTIAL_PAIRS = frozenset(
     for pair in (
         "access+token access+tokens auth+token api+key api+keys private+key private+keys secret+key secret+keys "
         "signing+key "
-        "bearer+token session+token refresh+token session+cookie session+cookies env+vars environment+variables"
+        "bearer+token session+token refresh+token session+cookie session+cookies env+vars environment+variables "
+        "seed+phrase recovery+phrase recovery+code recovery+codes backup+codes mfa+code mfa+codes fa+code fa+codes "
+        "verification+code verification+codes connection+string connection+strings env+file env+variables"
     ).split()
 )
 """The same in two words."""
 
-REVEALS = frozenset("get read reveal search show fetch export retrieve view".split())
+MAYBE_CREDENTIALS = frozenset("token tokens cookie cookies".split())
+"""What is one, or a thing that has an id or a price."""
+
+COINS = frozenset("nft nfts erc spl lp crypto trending top new popular coin listed".split())
+"""Words before it that make a token a coin."""
+
+MAYBE_CREDENTIAL_PAIRS = frozenset(
+    tuple(pair.split("+"))
+    for pair in "ssh+key ssh+keys access+key access+keys account+key account+keys master+key encryption+key".split()
+)
+
+REVEALS = frozenset(
+    "get read reveal search show fetch export retrieve view dump extract decrypt lookup obtain scrape display print "
+    "find".split()
+)
 """Verbs that show what is asked for."""
 
 SHOWS = frozenset("get list show view search find fetch count retrieve lookup describe".split())

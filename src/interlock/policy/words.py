@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interlock.policy import objects as o
+from interlock.policy import reveals
 from interlock.policy import vocabulary as v
 from interlock.policy.choices import chooses, chosen
 from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
@@ -77,6 +78,11 @@ def _judge(name: str, description: str, schema: Any, hints: Mapping[str, Any]) -
     if called.says is Says.UNCLEAR and not prose.leads_with_reading:
         return f"its name says that it {called.what} (`{called.word}`)"
     reads = called.says is Says.READS or prose.leads_with_reading
+    if reads and not reveals.is_about(description):
+        if called.word and called.says is Says.READS:
+            return f"its name says that it {called.what} (`{called.word}`)"
+        if shown := reveals.described(description):
+            return f"its description says that it {reveals.WHAT} (`{shown}`)"
     if not reads and prose.advice is not None:
         return f"its description says that it {prose.advice[0]} (`{prose.advice[1]}`)"
     if not reads and prose.mention is not None:

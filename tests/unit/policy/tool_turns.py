@@ -132,7 +132,7 @@ resolve_host | Looks a host up
 wait_for_job | Waits for a job and sends progress notifications
 crew_search | Finds crew | Does not: modify members; use the roster for that
 get_voyage | Gets a voyage. To cancel it, use `cancel_voyage`.
-get_otp | Gets the code (logout / exit)
+get_exit_code | Gets the code (logout / exit)
 find_guest | Finds a guest by name, login name or room
 closed_lots | Lists lots. Each is archived by definition.
 old_search | Finds notes. Replaces the deprecated one.

@@ -8,6 +8,17 @@ drone_takeoff | Take off
 failover_db | Fails over the primary
 get_env_vars | Gets environment variables
 get_access_token | Gets the token of the account
+fetch_token | Fetches one
+get_ssh_key | Shows it
+dump_credentials | Shows what is stored
+reveal_password | Shows it in plain text
+vault_helper | Returns the plaintext value of a secret
+wallet_helper | Shows the address and the recovery phrase of the wallet
+keyvault | Retrieves user names and passwords that are stored
+get_env | Reads the environment
+db_password_get | Shows what was set
+get_session_cookies | Reads them from the browser
+record_keystrokes | Shows what was typed
 file_tax_return | Files
 notarize_document | Notarizes
 ship_order | Ships the order
@@ -491,6 +502,13 @@ list_roles | Lists roles that were granted
 get_access_log | Who accessed what
 view_access_history | Shows who unlocked the door
 list_api_keys | Lists ids of keys
+get_tokens | Get the tokens on the chain with their prices
+get_deploy_token | Gets a specific deploy token by its ID
+get_nft_tokens | Gets them
+check_password_strength | Checks how strong a password is
+get_password_policy | Gets the policy for passwords
+get_secret_scanning_alert | Get details of a secret scanning alert
+get_credentials_status | Tells whether they are still good
 list_users | Lists users
 get_user | Gets a user
 whoami | Who is signed in

@@ -1,0 +1,50 @@
+"""Which language a piece of code is in, and what it does by the one who knows that language.
+
+Where in the arguments of a call code is expected is known to `meaning`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.policy import commands, kinds, other_code, python_code, sql
+from interlock.policy.calls import Raised
+from interlock.policy.folding import fold
+
+_SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ksh dash cmd powershell batch".split())
+_PYTHON_NAMES = frozenset("python py python3 ipython jupyter".split())
+_OTHER_NAMES = frozenset("javascript js node nodejs typescript ts ruby perl php lua r go rust java".split())
+_SCRIPTS_A_PAGE = re.compile(
+    r"\b(?:document|window|page|driver)\s*(?:\.[^;\n]{0,60})?\.(?:click|submit|send_?keys)\s*\(|\bdocument\.cookie|\blocalStorage\b|"
+    r"\brequire\(\s*['\"](?:node:)?(?:child_process|fs|net|https?|vm|os)['\"]"
+)
+"""Scripts of pages, and of servers in their language, that do more than look."""
+
+
+def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
+    """What raises a piece of code in a language, or in one that nobody names."""
+    if language in _SHELL_NAMES:
+        return commands.judge(text)
+    if language in _PYTHON_NAMES:
+        return python_code.judge(text)
+    if language == "sql":
+        return sql.judge(text)
+    if language in _OTHER_NAMES:
+        return other_code.judge(text)
+    if _SCRIPTS_A_PAGE.search(text[:8_000]):
+        return (kinds.HIDDEN,)
+    if python_code.parsed(text) is None:
+        return commands.judge(text) if not python else (*python_code.judge(text), *commands.judge(text))
+    found = python_code.judge(text)
+    if "(" not in text and "=" not in text and "import" not in text:
+        found += tuple(each for each in commands.judge(text) if each is not kinds.UNKNOWN_PROGRAM)
+    return found
+
+
+def language_of(args: Mapping[str, Any]) -> str:
+    """The language that arguments name; empty where they name none."""
+    for key in ("language", "lang", "runtime", "interpreter", "type", "kind"):
+        value = args.get(key)
+        if isinstance(value, str):
+            return fold(value).strip().lower()
+    return ""

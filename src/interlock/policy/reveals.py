@@ -1,0 +1,82 @@
+"""Whether a tool shows what gives its reader the powers of others: passwords, keys, tokens, codes.
+
+That a tool reads at all is known to `names` and `prose`.
+"""
+
+import re
+from collections.abc import Sequence
+
+from interlock.policy import vocabulary as v
+from interlock.policy.spelling import fold
+
+WHAT = "reveals credentials"
+_VALUES = frozenset("value values plaintext content contents".split())
+_FORMS = {form: verb for verb in (*v.REVEALS, "return") for form in (verb, f"{verb}s", f"{verb}es")}
+_BEFORE = 6
+_LONGEST = 400
+_ENDS = frozenset(
+    "for from in to with by that which whose where when if on at as via using so without is are was were between into "
+    "stored per about across".split()
+)
+_JOINED = frozenset(("and", "or", ",", "&", "/"))
+_TOKEN = re.compile(r"[a-z]+(?:['’]s)?|[,&/]")
+_SENTENCE = re.compile(r"[.;:\n]")
+_ABOUT = re.compile(
+    r"\b(?:ids?|uuid|details|metadata|lists?|specific|status|prices?|market|contract|symbol|balances?|supply|holders|"
+    r"nfts?|erc\w*|crypto\w*|blockchain|chain|coins?|public|names only|never)\b"
+)
+"""What a description says of a token that is a thing with an id, a coin, or a public half."""
+
+
+def named(words: Sequence[str]) -> str | None:
+    """The word by which a name says that its tool shows credentials; None where it does not."""
+    if len(words) < 2:
+        return None
+    if words[-1] in v.REVEALS and words[-2] in v.CREDENTIALS:
+        return words[-2]
+    if v.REVEALS.isdisjoint(words[:-1]):
+        return None
+    end = len(words) - 1 if words[-1] in _VALUES and words[-2] in v.CREDENTIALS else len(words)
+    return _credential(words[:end])
+
+
+def perhaps(words: Sequence[str]) -> str | None:
+    """The same of what is a thing with an id or a coin as often: a token, a key of SSH, cookies."""
+    if len(words) < 2 or v.REVEALS.isdisjoint(words[:-1]) or words[-2] in v.COINS:
+        return None
+    return words[-1] if words[-1] in v.MAYBE_CREDENTIALS or tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else None
+
+
+def is_about(description: str) -> bool:
+    """Whether a description speaks of such a thing as of one with an id, a price or a public half."""
+    return _ABOUT.search(fold(description[:_LONGEST]).lower()) is not None
+
+
+def described(description: str) -> str | None:
+    """The word by which the first sentence of a description says the same: `returns the value of a secret`."""
+    sentence = _SENTENCE.split(fold(description[:_LONGEST]).lower(), maxsplit=1)[0]
+    tokens = _TOKEN.findall(sentence)
+    lead = next((at for at, token in enumerate(tokens[:_BEFORE]) if token in _FORMS), None)
+    if lead is None:
+        return None
+    rest = tokens[lead + 1 :]
+    end = next((at for at, token in enumerate(rest) if token in _ENDS), len(rest))
+    part: list[str] = []
+    for token in (*rest[:end], ","):
+        if token == "of" and part and part[-1] in _VALUES:
+            part = []
+        elif token in _JOINED or token == "of":
+            if found := _credential(part):
+                return found
+            if token == "of":
+                return None
+            part = []
+        else:
+            part.append(token)
+    return None
+
+
+def _credential(words: Sequence[str]) -> str | None:
+    if not words:
+        return None
+    return words[-1] if words[-1] in v.CREDENTIALS or tuple(words[-2:]) in v.CREDENTIAL_PAIRS else None
