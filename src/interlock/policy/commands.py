@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from interlock.policy import (
+    exhaustion,
     globs,
     kinds,
     options,
@@ -29,8 +30,6 @@ from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command, Unreadable
 
 DEEPEST = 5
-_STANDARD = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/", "/usr/games/")
-_VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
 _FILLED = re.compile(r"(?:^|[;&|(`\n])\s*(?:\{\}|%)(?=\s|$|[;&|])")
 """A placeholder that would become a program."""
 _PLACES = frozenset(("PWD", "OLDPWD"))
@@ -92,6 +91,8 @@ def _script(text: str, report: "Script", depth: int) -> None:
         try:
             found = shell.commands(reading)
             report.functions |= {command.in_function for command in found if command.in_function is not None}
+            if exhaustion.loops(reading, found):
+                report.add(by(kinds.DESTROYS, "a loop without an end"))
             for command in found:
                 _command(command, report, depth)
         except Unreadable:
@@ -135,16 +136,6 @@ def _variable(name: str, value: str, report: "Script", depth: int) -> None:
         report.add(kinds.READS_SECRETS)
 
 
-def _name_of(word: str) -> tuple[str, bool]:
-    """The bare name of a program, and whether it is one of the system's own, called by its name."""
-    text = fold(word).strip()
-    low = text.lower().replace("\\", "/")
-    name = low.rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
-    if _VERSIONED.match(name):
-        name = re.sub(r"(?<=[a-z])-?\d+(?:\.\d+)*$", "", name)
-    return name, "/" not in low or low.startswith(_STANDARD)
-
-
 def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -> None:
     """Judges a program and its arguments; wrappers are taken off until the program itself is left."""
     for _ in range(12):
@@ -153,7 +144,7 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
         if UNKNOWN in words[0] or (_SUSPECT_GLOB.search(words[0]) and words[0] not in ("[", "[[")):
             report.add(kinds.HIDDEN)
             return
-        name, standard = _name_of(words[0])
+        name, standard = programs.name_of(words[0])
         if name in programs.WRAPPERS and (standard or name in ("busybox", "npx")):
             if name in programs.AS_ANOTHER:
                 report.add(by(kinds.ACCESS, name))
@@ -180,9 +171,11 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
             return ("sh", "-c", fed)
         return ()
     steps.found_elsewhere(words, command.fed_by, report)
-    if _name_of(words[0])[0] in programs.SHELLS and all(word.startswith("-") and word != "-c" for word in words[1:]):
+    if programs.name_of(words[0])[0] in programs.SHELLS and all(
+        word.startswith("-") and word != "-c" for word in words[1:]
+    ):
         report.add(kinds.HIDDEN)
-    if _name_of(words[0])[0] in programs.SHELLS and any(_FILLED.search(word) for word in words[1:]):
+    if programs.name_of(words[0])[0] in programs.SHELLS and any(_FILLED.search(word) for word in words[1:]):
         report.add(kinds.HIDDEN)
     return words if fed is None else (*words, *fed.split()[:50])
 
@@ -250,6 +243,8 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
 def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     args = words[1:]
     report.add(*options.judge(name, args))
+    if exhaustion.fills(name, args, command):
+        report.add(by(kinds.DESTROYS, name))
     if name in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in args):
         report.add(kinds.HIDDEN)
     if report.written and recipes.concerns(name):
@@ -300,6 +295,8 @@ def _own_script(path: str, report: "Script", depth: int, *, python: bool = False
         or paths.plain(path).startswith(("/tmp/", "/var/tmp/", "/dev/"))
     ):
         report.add(kinds.OUTSIDE_WORKSPACE)
+    if steps.is_act(path):
+        report.add(kinds.ACTS)
     plain = paths.plain(path)
     if plain in report.written:
         text = report.written[plain]
@@ -328,7 +325,7 @@ def _shell(args: Sequence[str], command: Command, report: "Script", depth: int) 
             rest = []
             if option != "-s":
                 return
-    if rest and rest[0] not in ("-", "--", "/dev/stdin"):
+    if rest and rest[0] not in ("-", "--", "/dev/stdin") and not (rest[0].isdigit() and command.redirects):
         _own_script(rest[0], report, depth)
         return
     if (text := _fed(command, report)) is not None:

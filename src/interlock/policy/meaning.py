@@ -295,7 +295,7 @@ class _Look:
             self.add(commands.judge_words(texts))
 
     def _code(self, text: str, args: Mapping[str, Any]) -> None:
-        if _FILE_NAME.fullmatch(text):
+        if _FILE_NAME.fullmatch(text) and not languages.language_of(args):
             return
         self.scripts += 1
         if self.scripts > MOST_SCRIPTS:

@@ -116,6 +116,8 @@ _DESTROYS: Mapping[str, str] = {
 }
 _ACCESS: Mapping[str, str] = {
     "date": r"-s|--set",
+    "install": r"(?:-\w*m|--mode)=?(?:[2-7]\d{3}|.*[ug+=]s)|[2-7]\d{3}$",
+    "strace ltrace": r"-\w*p|--attach",
     "hostname": r"-[Fb]|--file|--boot",
     "timedatectl localectl loginctl": r"(?:set|enable|disable|kill|terminate|lock|unlock|activate|attach|revert)",
     "hostnamectl": r"(?!(?:status|show)$|-)\w",

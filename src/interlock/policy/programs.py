@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from interlock.policy.calls import Raised
+from interlock.policy.folding import fold
 from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, PAYS, READS_SECRETS
 
 HARMLESS = frozenset(
@@ -63,6 +64,9 @@ HARMLESS = frozenset(
 )
 """Programs that look, compute, or change files that their arguments name."""
 
+_STANDARD = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/", "/usr/games/")
+_VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
+
 SURE: Mapping[str, Raised] = {
     **dict.fromkeys(
         "curl wget wget2 aria2c axel http https httpie xh curlie lynx w3m links elinks ssh scp sftp mosh "
@@ -111,10 +115,11 @@ SURE: Mapping[str, Raised] = {
     **dict.fromkeys(
         "printenv gpg gpg2 gpg-agent pass gopass op bw lpass vault secret-tool security keyring mimikatz "
         "john hashcat pwdump secretsdump.py unshadow chntpw samdump2 age rage sops ansible-vault "
-        "get-credential cmdkey keepassxc-cli credential xclip xsel pbpaste pbcopy".split(),
+        "get-credential cmdkey keyctl keepassxc-cli credential xclip xsel pbpaste pbcopy".split(),
         READS_SECRETS,
     ),
     **dict.fromkeys(
+        "xmrig minerd cpuminer cgminer bfgminer ethminer nbminer lolminer "
         "stripe paypal bitcoin-cli geth solana cast electrum lncli monero-wallet-cli ethers near".split(),
         PAYS,
     ),
@@ -320,3 +325,13 @@ WRITERS = frozenset(
 def stands_alone(wrapper: str, option: str) -> bool:
     """Whether an option of a wrapper surely takes no next word: one with its value, and those of `xargs` without."""
     return "=" in option or (wrapper == "xargs" and _ALONE.fullmatch(option) is not None)
+
+
+def name_of(word: str) -> tuple[str, bool]:
+    """The bare name of a program, and whether it is one of the system's own, called by its name."""
+    text = fold(word).strip()
+    low = text.lower().replace("\\", "/")
+    name = low.rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
+    if _VERSIONED.match(name):
+        name = re.sub(r"(?<=[a-z])-?\d+(?:\.\d+)*$", "", name)
+    return name, "/" not in low or low.startswith(_STANDARD)

@@ -46,6 +46,13 @@ def judge(
                 yield from sql.judge(text)
     if last in ("push", "force_push") and any(each.partition(".")[0] == "git" for each in names.values()):
         yield kinds.LEAVES
+    keywords = {keyword.arg: text_of(keyword.value) for keyword in node.keywords}
+    if "0.0.0.0" in (keywords.get("host"), keywords.get("hostname"), keywords.get("address")):
+        yield kinds.LEAVES
+    if last == "VideoCapture" and node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0:
+        yield kinds.HIDDEN
+    if last == "to_sql":
+        yield kinds.DATABASE_DELETE if keywords.get("if_exists") == "replace" else kinds.DATABASE_WRITE
     if not is_method or last in made:
         return
     deletes = last == "delete" and (name or "").partition(".")[0] not in _ARRAYS and _ON_SCREEN.isdisjoint(names)

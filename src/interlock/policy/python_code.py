@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.policy import kinds, options, paths, python_acts, python_files, python_texts
+from interlock.policy import exhaustion, kinds, options, paths, python_acts, python_files, python_texts
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
@@ -91,6 +91,7 @@ class _Reader:
                 self._remember(node)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.made.add(node.name)
+        self.add(*exhaustion.in_python(nodes, self.names.values()))
         for node in nodes:
             if isinstance(node, ast.Call):
                 if isinstance(node.func, ast.Name):

@@ -37,6 +37,8 @@ def judge(name: str | None, last: str, node: ast.Call, text_of: TextOf) -> Itera
                 yield kinds.READS_SECRETS
             if "\n" not in text and paths.reads_system(text):
                 yield kinds.OUTSIDE_WORKSPACE
+    if name in ("os.rename", "os.replace", "shutil.move") and "/dev/null" in texts:
+        yield kinds.DESTROYS
     writes = name in t.WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
     targets = texts[:2] if name in t.WRITING else texts[:1]
     if last == "open" and name != "os.open":

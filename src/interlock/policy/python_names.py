@@ -29,6 +29,7 @@ HIDING = frozenset(
     "gc winreg _winreg win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb "
     "builtins zipimport pkgutil crypt pip ensurepip sh plumbum invoke sarge delegator js2py execjs _io "
     "_posixsubprocess "
+    "mss pyscreenshot sounddevice pyaudio picamera picamera2 evdev Xlib "
     "_ctypes _pickle commands popen2 rpyc Pyro4".split()
 )
 ACCESS = frozenset("crontab spwd pam ptrace".split())
@@ -48,9 +49,11 @@ CALLS: Mapping[str, Raised] = {
         "os.spawnl os.spawnvp os.spawnlp os.spawnve os.spawnle os.posix_spawn os.posix_spawnp "
         "os.startfile pty.spawn sys.settrace sys.setprofile types.CodeType types.FunctionType "
         "pandas.read_pickle pd.read_pickle torch.load joblib.load yaml.unsafe_load sys._getframe distutils.spawn.spawn "
+        "PIL.ImageGrab.grab ImageGrab.grab "
         "doctest.run_docstring_examples trace.Trace yaml.full_load site.main os.mkfifo os.dup2".split(),
         kinds.HIDDEN,
     ),
+    **dict.fromkeys("pwd.getpwall grp.getgrall".split(), kinds.READS_SECRETS),
     **dict.fromkeys(
         "pandas.read_html pd.read_html torch.hub.load nltk.download asyncio.open_connection "
         "logging.config.listen asyncio.start_server asyncio.create_connection asyncio.open_unix_connection".split(),

@@ -21,8 +21,6 @@ UNKNOWN = printing.UNKNOWN
 
 _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LINENO": "0", "SECONDS": "0"}
 _PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
-
-
 DECODERS = frozenset("base64 base32 basenc xxd rev uudecode openssl".split())
 """Programs that make other text of what they are given."""
 _SPLITS = re.compile(r"[ \t\n]")
@@ -204,8 +202,9 @@ class _Reader:
         for child in node.named_children:
             if child.type == "file_redirect":
                 found.redirects += (self._redirect(child),)
-                if found.redirects[-1][0].startswith("<"):
-                    found.fed_by, found.text_in = Command(("cat", found.redirects[-1][1])), None
+                if (sign := found.redirects[-1][0]).startswith("<"):
+                    found.fed_by = None if sign == "<&" else Command(("cat", found.redirects[-1][1]))
+                    found.text_in = None
             elif child.type == "heredoc_redirect":
                 found.text_in, found.fed_by = self._heredoc(child), None
                 found.redirects += tuple(self._redirect(c) for c in child.named_children if c.type == "file_redirect")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from interlock.policy import kinds, options, paths, programs, python_code
 from interlock.policy.shell import Command
 from interlock.policy.verbs import asks_for_act
+from interlock.policy.words import words
 
 if TYPE_CHECKING:
     from interlock.policy.commands import Script
@@ -24,9 +25,22 @@ _FRAMEWORKS = frozenset("manage.py artisan rails console app.py cli.py".split())
 """Files by which frameworks are told to do things."""
 _LOSES = frozenset(
     "flush reset_db createsuperuser changepassword dbshell sendtestemail clearsessions migrate:fresh migrate:reset "
-    "migrate:refresh migrate:rollback db:wipe tinker db:drop db:reset db:purge drop_db".split()
+    "migrate:refresh migrate:rollback db:wipe tinker db:drop db:reset db:purge drop_db migrate migrate:install".split()
 )
 """Commands of theirs that empty a database, make somebody powerful, or take orders for it."""
+
+
+_NAMED = frozenset(
+    "deploy redeploy publish release push delete destroy purge wipe drop send pay transfer refund reset kill terminate "
+    "teardown exfiltrate revoke grant shutdown uninstall erase nuke miner flood".split()
+)
+"""First words of the names of scripts that do what cannot be taken back."""
+_POOL = re.compile(r"stratum\S*://.*|(?!localhost|127\.)[\w-]+(?:\.[\w-]+)+:\d{2,5}")
+
+
+def is_act(path: str) -> bool:
+    """Whether the name of a script says that running it is an act: `deploy.sh`, `scripts/reset_db.py`."""
+    return next(iter(words(paths.plain(path).rpartition("/")[2])), "") in _NAMED
 
 
 def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
@@ -76,6 +90,8 @@ def _is_root(word: str) -> bool:
 
 def given(path: str, args: Sequence[str], script: "Script") -> None:
     """Judges what a script of the project is told to do: its first word, and the code that a framework's shell runs."""
+    if any(_POOL.fullmatch(arg) for arg in args):
+        script.add(kinds.LEAVES)
     word = next((arg for arg in args if not arg.startswith("-")), "")
     if not _STEP.fullmatch(word):
         return

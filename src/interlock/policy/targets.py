@@ -58,7 +58,7 @@ def names_production(text: str, *, prose: bool = False) -> bool:
     text = _DIGITS.sub(_in_letters, text)
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
-    if "\n" in text and (said := _said_by_code(text)) is not None:
+    if ("\n" in text or "(" in text) and (said := _said_by_code(text)) is not None:
         return any(names_production(each, prose=prose) for each in said if "prod" in each.lower())
     return any(_token_names(match.group().strip(_EDGES), prose) for match in _TOKEN.finditer(text))
 

@@ -1,0 +1,130 @@
+"""Scripts and code that use a machine up: loops without an end, processes without number, files without a bound.
+
+What else a script or code does is known to `commands` and `python_code`.
+"""
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from interlock.policy import kinds
+from interlock.policy.calls import Raised
+from interlock.policy.kinds import by
+from interlock.policy.shell import Command
+
+LARGEST = 2_000_000_000
+"""Characters or items that are made at once, at most."""
+_LOOP = re.compile(
+    r"\b(?:while\s+(?:true|:|1|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\[?\s*true\s*\]\]?)|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
+    r"\s*;?\s*do\b(?P<body>.{0,2000}?)[;&\n]\s*done\b",
+    re.DOTALL,
+)
+_PAUSES = re.compile(r"\b(?:sleep|break|exit|return|read|wait|timeout|inotifywait|fswatch|select|exec|continue\s+\d)\b")
+_ENDLESS = frozenset("/dev/zero /dev/urandom /dev/random /dev/full".split())
+_COPIES = frozenset("cat cp pv tee dd".split())
+_HUGE = re.compile(r"\d+(?:[GTPE]i?B?|\d{9,})")
+_LEAVES_LOOP = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncWith, ast.AsyncFor)
+_WAITS = frozenset("sleep wait input exit _exit quit recv accept readline get poll join select update mainloop".split())
+_CIPHERS = frozenset("cryptography Crypto Cryptodome nacl pyAesCrypt pyaes".split())
+_FOUND_BY = frozenset("glob iglob rglob walk listdir scandir iterdir".split())
+_WRITES = re.compile(r"[wa+]")
+
+
+def loops(text: str, found: Iterable[Command]) -> bool:
+    """Whether a script has a loop that nothing in it ends or slows down."""
+    if not any(command.words in (("true",), (":",), ("false",)) for command in found) and "((" not in text:
+        return False
+    return any(not _PAUSES.search(each["body"]) for each in _LOOP.finditer(text))
+
+
+def fills(name: str, args: Sequence[str], command: Command) -> bool:
+    """Whether a program would write without end, or more than a disk has room for."""
+    out = [target for operator, target in command.redirects if operator.startswith((">", "&>"))]
+    if name == "yes":
+        return bool(out) and not command.inner
+    if name in ("head", "truncate", "fallocate"):
+        return any(_HUGE.fullmatch(arg.lstrip("-cnsl")) for arg in args)
+    return (
+        name in _COPIES
+        and not _ENDLESS.isdisjoint(args)
+        and ((bool(out) and not command.inner) or name in ("cp", "dd"))
+    )
+
+
+def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Raised]:
+    """What raises code by how much it makes, and for how long; `names` are of the modules that it imports."""
+    ciphers = not _CIPHERS.isdisjoint(name.partition(".")[0] for name in names)
+    for node in nodes:
+        if isinstance(node, ast.While) and _always(node.test) and not _ends(node):
+            yield by(kinds.DESTROYS, "while True")
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_huge(node):
+            yield by(kinds.DESTROYS, "*")
+        elif ciphers and isinstance(node, ast.For) and _goes_through_files(node) and _writes(node):
+            yield by(kinds.DESTROYS, "for")
+
+
+def _always(test: ast.expr) -> bool:
+    return isinstance(test, ast.Constant) and bool(test.value)
+
+
+def _ends(loop: ast.While) -> bool:
+    """Whether anything in a loop leaves it, or waits for something."""
+    for node in ast.walk(loop):
+        if isinstance(node, _LEAVES_LOOP):
+            return True
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in _WAITS or called == "next":
+                return True
+    return False
+
+
+def _is_huge(node: ast.BinOp) -> bool:
+    sides = (node.left, node.right)
+    held = any(
+        isinstance(side, (ast.List, ast.Tuple))
+        or (isinstance(side, ast.Constant) and isinstance(side.value, (str, bytes)))
+        for side in sides
+    )
+    return held and any((_number(side) or 0) > LARGEST for side in sides)
+
+
+def _number(node: ast.expr) -> float | None:
+    """A number that is written as one, a power or a product."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return float(min(node.value, 10**300))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Pow, ast.LShift)):
+        left, right = _number(node.left), _number(node.right)
+        if left is None or right is None:
+            return None
+        try:
+            if isinstance(node.op, ast.Mult):
+                return left * right
+            return float(left**right) if isinstance(node.op, ast.Pow) else left * 2.0**right
+        except (OverflowError, ZeroDivisionError, TypeError):
+            return float(10**300)
+    return None
+
+
+def _goes_through_files(node: ast.For) -> bool:
+    return isinstance(node.iter, ast.Call) and any(
+        (isinstance(each, ast.Attribute) and each.attr in _FOUND_BY)
+        or (isinstance(each, ast.Name) and each.id in _FOUND_BY)
+        for each in ast.walk(node.iter)
+    )
+
+
+def _writes(node: ast.For) -> bool:
+    for each in ast.walk(node):
+        if not isinstance(each, ast.Call):
+            continue
+        called = each.func.attr if isinstance(each.func, ast.Attribute) else getattr(each.func, "id", "")
+        if called in ("write_bytes", "write_text"):
+            return True
+        modes = (*each.args[1:2], *(keyword.value for keyword in each.keywords if keyword.arg == "mode"))
+        if called == "open" and any(
+            isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _WRITES.search(mode.value)
+            for mode in modes
+        ):
+            return True
+    return False
