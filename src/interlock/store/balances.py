@@ -42,7 +42,11 @@ _UNRESERVED = (
     sa.select(_led.reservation_id)
     .where(
         _led.kind == "settle",
-        sa.not_(sa.exists().where(_end.reservation_id == _led.reservation_id, _end.kind == "reserve")),
+        sa.not_(
+            sa.exists().where(
+                _end.run_id == _led.run_id, _end.reservation_id == _led.reservation_id, _end.kind == "reserve"
+            )
+        ),
     )
     .order_by(_led.reservation_id)
 )

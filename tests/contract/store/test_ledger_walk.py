@@ -6,13 +6,16 @@
 import asyncio
 import random
 from itertools import combinations
+from typing import Any
 
 import pytest
 
 from interlock.store import balances, ledger
 from interlock.store.engine import Store
 from interlock.store.ledger import OverBudget, Spender
-from tests.contract.store.furniture import PROJECT, T0, account
+from interlock.store.migrate import upgrade
+from interlock.store.tx import SqliteTx, Tx
+from tests.contract.store.furniture import PROJECT, T0, account, spender
 from tests.contract.store.ledger_walk import Walk
 
 OPERATIONS = 5_000
@@ -26,6 +29,34 @@ async def test_ledger_says_what_its_model_says(store: Store, seed: int) -> None:
     assert walk.seen["refused"] > 20, walk.seen
     assert walk.seen["settle"] > 100, walk.seen
     assert walk.seen["turn"] > walk.seen["turned back"] > 0, walk.seen
+
+
+async def test_holding_the_books_against_a_ledger_of_four_times_the_length_takes_four_times_as_long(
+    sqlite_url: str,
+) -> None:
+    await upgrade(sqlite_url)
+    async with Store(sqlite_url) as store:
+        await store.write(account, "a", 10**9)
+
+        def spend(tx: Tx, first: int, last: int) -> None:
+            for number in range(first, last):
+                call: dict[str, Any] = {"step": number, "attempt": 1, "model": "m", "worst_microusd": 5, "now": T0}
+                ledger.reserve(tx, spender(f"r{number % 40}", "a"), **call)
+                ledger.settle(tx, spender(f"r{number % 40}", "a"), actual_microusd=3, **call)
+
+        def steps(tx: Tx) -> int:
+            """So many times ten steps of the database's machine."""
+            assert isinstance(tx, SqliteTx)
+            seen: list[None] = []
+            tx.connection.set_progress_handler(lambda: seen.append(None), 10)
+            assert balances.faults(tx) == []
+            tx.connection.set_progress_handler(None, 0)
+            return len(seen)
+
+        await store.write(spend, 0, 300)
+        few = await store.read(steps)
+        await store.write(spend, 300, 1_200)
+        assert await store.read(steps) < 6 * few
 
 
 async def test_sixty_four_at_once_over_accounts_in_any_order_lose_nothing_and_wait_for_nobody(store: Store) -> None:
