@@ -19,6 +19,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _FOREIGN = re.compile("[\u0370-\u03ff\u0400-\u052f\u1d00-\u1d7f\u0250-\u02af]")
 _RUN = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LEET = re.compile(
     r"[A-Za-z]+[013457@$]+[A-Za-z]+|[@$][A-Za-z]+|[013457]+[A-Za-z]{3,}|[A-Za-z]{2,}[013457@$]+[A-Za-z]*"
 )
@@ -52,6 +53,12 @@ def parts(text: str) -> tuple[str, ...]:
         else:
             found.append(plain(run.lower()))
     return tuple(found)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The lower-case words of a name or a sentence; `snake_case`, `kebab-case` and `camelCase` come apart."""
+    shown = unicodedata.normalize("NFKC", text)
+    return tuple(found.group().lower() for found in _WORD.finditer(shown))
 
 
 def plain(word: str) -> str:

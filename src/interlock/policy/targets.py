@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from interlock.policy.words import words
+from interlock.policy.spelling import words
 
 _SURE = frozenset(("prod", "production"))
 _TOKEN = re.compile(r"[^\s\"'`,;(){}\[\]<>|&]+")

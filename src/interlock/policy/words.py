@@ -3,8 +3,6 @@
 Arguments of calls are judged elsewhere; here are only names, descriptions, schemas and annotations of tools.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,11 +12,10 @@ from interlock.policy import vocabulary as v
 from interlock.policy.choices import chooses, chosen
 from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
 from interlock.policy.prose import Prose, read_prose
-from interlock.policy.spelling import parts
+from interlock.policy.spelling import parts, words
 
 __all__ = ["inflections", "looks_red", "words"]
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _DEEPEST = 32
 _MOST = 4096
 _CHOICES = frozenset("action actions operation op method mode command cmd verb do task".split())
@@ -26,12 +23,6 @@ _FIELD_NOUNS = v.ABOUT | frozenset(
     "key token mask by at from until since period fields field window flag format path url uri".split()
 )
 _seen: dict[tuple[str, str, int, int, tuple[tuple[str, str], ...]], tuple[Any, Any, str | None]] = {}
-
-
-def words(text: str) -> tuple[str, ...]:
-    """The lower-case words of a name or a sentence; `snake_case`, `kebab-case` and `camelCase` come apart."""
-    plain = unicodedata.normalize("NFKC", text)
-    return tuple(found.group().lower() for found in _WORD.finditer(plain))
 
 
 def looks_red(
