@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Json
+from interlock.store.schema.types import Json, Row
 
 
-class Grant(SQLModel, table=True):
+class Grant(Row, table=True):
     """A person's standing leave for calls like one that they approved; never for RED. Source: row C7."""
 
     __tablename__ = "grants"
@@ -41,7 +41,7 @@ class Grant(SQLModel, table=True):
     revoked_by: str | None = None
 
 
-class KnownTool(SQLModel, table=True):
+class KnownTool(Row, table=True):
     """A tool as it was when a project first met it; one that changed is not used before a person has said so."""
 
     __tablename__ = "known_tools"
@@ -56,7 +56,7 @@ class KnownTool(SQLModel, table=True):
     created_at: datetime
 
 
-class Vote(SQLModel, table=True):
+class Vote(Row, table=True):
     """What one model said of a question, before a person is asked or in place of one. Source: rows A10, C8."""
 
     __tablename__ = "votes"
@@ -80,7 +80,7 @@ class Vote(SQLModel, table=True):
     given_at: datetime | None = None
 
 
-class CheckResult(SQLModel, table=True):
+class CheckResult(Row, table=True):
     """How one check of a deliverable came out, pinned to the deliverable's digest. Source: rows A15, A20."""
 
     __tablename__ = "check_results"
@@ -99,7 +99,7 @@ class CheckResult(SQLModel, table=True):
     created_at: datetime
 
 
-class AuditSeal(SQLModel, table=True):
+class AuditSeal(Row, table=True):
     """One link of the audit log's chain: signed with a key that is not in the database. Source: row I4."""
 
     __tablename__ = "audit_seals"

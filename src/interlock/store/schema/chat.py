@@ -4,14 +4,14 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Counter, Json
+from interlock.store.schema.types import Counter, Json, Row
 
 _OPEN = "status IN ('pending', 'sending')"
 
 
-class Conversation(SQLModel, table=True):
+class Conversation(Row, table=True):
     """Somewhere to speak: a room that a person has named, the thread of a mission in it, a reply to one command.
 
     What is said in one conversation is delivered in order.
@@ -37,7 +37,7 @@ class Conversation(SQLModel, table=True):
     created_at: datetime
 
 
-class Outgoing(SQLModel, table=True):
+class Outgoing(Row, table=True):
     """A message of the outbox, written in the transaction of what it tells of.
 
     What it says is drawn up when it is delivered, from `subject` and the rows as they are then; a change of these
@@ -75,7 +75,7 @@ class Outgoing(SQLModel, table=True):
     delivered_at: datetime | None = None
 
 
-class Incoming(SQLModel, table=True):
+class Incoming(Row, table=True):
     """A command or a tap that a surface has verified, kept before it is acknowledged; the same key is taken in once.
 
     `status`: new, done.

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Counter, Json
+from interlock.store.schema.types import Counter, Json, Row
 
 
-class Leader(SQLModel, table=True):
+class Leader(Row, table=True):
     """The lease of a duty that one process at a time has: the scheduler, the outbox of a surface, a poll.
 
     Judged, as workers are, by a beat that stops growing on the observer's monotonic clock.
@@ -27,7 +27,7 @@ class Leader(SQLModel, table=True):
     taken_at: datetime | None = None
 
 
-class Firing(SQLModel, table=True):
+class Firing(Row, table=True):
     """One firing of a job; the key makes sure that there is no second one. `status`: started, done, failed."""
 
     __tablename__ = "firings"
@@ -42,7 +42,7 @@ class Firing(SQLModel, table=True):
     ended_at: datetime | None = None
 
 
-class Control(SQLModel, table=True):
+class Control(Row, table=True):
     """What the whole squad may do: `mode` is running, paused, draining or stopped. Source: row I2."""
 
     __tablename__ = "controls"
@@ -55,7 +55,7 @@ class Control(SQLModel, table=True):
     set_at: datetime
 
 
-class Incident(SQLModel, table=True):
+class Incident(Row, table=True):
     """Something that went wrong and that the Learner should look at.
 
     `kind`: AGENT_LOST, LOOP, BREAKER, DEADLINE, QUARANTINE.
@@ -74,7 +74,7 @@ class Incident(SQLModel, table=True):
     created_at: datetime
 
 
-class LessonVersion(SQLModel, table=True):
+class LessonVersion(Row, table=True):
     """A lesson as it was written: what, by whom and why. Source: row H7."""
 
     __tablename__ = "lesson_versions"
@@ -87,7 +87,7 @@ class LessonVersion(SQLModel, table=True):
     created_at: datetime
 
 
-class LessonUse(SQLModel, table=True):
+class LessonUse(Row, table=True):
     """A lesson that was shown to a run, and what came of the task: helped, hurt or nothing yet. Source: row H8."""
 
     __tablename__ = "lesson_uses"
@@ -99,7 +99,7 @@ class LessonUse(SQLModel, table=True):
     decided_at: datetime | None = None
 
 
-class Schedule(SQLModel, table=True):
+class Schedule(Row, table=True):
     """What is started at times that a person chose: a mission, or a message to an agent.
 
     Its firings are rows of `firings` under the job `schedule:ID`. Source: row I6.

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Json
+from interlock.store.schema.types import Json, Row
 
 
-class SessionMarker(SQLModel, table=True):
+class SessionMarker(Row, table=True):
     """A place in an agent's history from which on it counts: what was before is left out, or summed up.
 
     `kind` is start, reset, compaction, emergency or import. Source: rows E13, E14.
@@ -36,7 +36,7 @@ class SessionMarker(SQLModel, table=True):
     created_at: datetime
 
 
-class Subagent(SQLModel, table=True):
+class Subagent(Row, table=True):
     """An agent that another has started. `kind` is background (nameless) or session (by a label). Source: row E11."""
 
     __tablename__ = "subagents"
@@ -65,7 +65,7 @@ class Subagent(SQLModel, table=True):
     """completed, failed, cancelled or expired."""
 
 
-class MemoryBlock(SQLModel, table=True):
+class MemoryBlock(Row, table=True):
     """A part of an agent's core memory, shown in each of its prompts as `### label`. Source: row H2."""
 
     __tablename__ = "memory_blocks"
@@ -80,7 +80,7 @@ class MemoryBlock(SQLModel, table=True):
     updated_at: datetime
 
 
-class BlockHolder(SQLModel, table=True):
+class BlockHolder(Row, table=True):
     """A persona of the project that has a block in its prompts."""
 
     __tablename__ = "block_holders"
@@ -93,7 +93,7 @@ class BlockHolder(SQLModel, table=True):
     can_write: bool = True
 
 
-class Memory(SQLModel, table=True):
+class Memory(Row, table=True):
     """Something that was kept to be recalled. Source: row H3."""
 
     __tablename__ = "memories"
@@ -131,7 +131,7 @@ class Memory(SQLModel, table=True):
     archived_at: datetime | None = None
 
 
-class MemoryWord(SQLModel, table=True):
+class MemoryWord(Row, table=True):
     """A word of a memory that is not archived, so that both databases find it alike."""
 
     __tablename__ = "memory_words"
@@ -143,7 +143,7 @@ class MemoryWord(SQLModel, table=True):
     times: int
 
 
-class MemoryVersion(SQLModel, table=True):
+class MemoryVersion(Row, table=True):
     """A block or a memory as it was written: what, by whom and why. Source: row H7."""
 
     __tablename__ = "memory_versions"

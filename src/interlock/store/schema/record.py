@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Counter, Json, of_some
+from interlock.store.schema.types import Counter, Json, Row, of_some
 
 
-class RunStep(SQLModel, table=True):
+class RunStep(Row, table=True):
     """One model call with its tool calls.
 
     Source: S0 "Run Tracking".
@@ -32,7 +32,7 @@ class RunStep(SQLModel, table=True):
     completed_at: datetime | None = None
 
 
-class RunMessage(SQLModel, table=True):
+class RunMessage(Row, table=True):
     """One message of a run's conversation. `blocks` is its exact form for the model; `content` is for people."""
 
     __tablename__ = "run_messages"
@@ -50,7 +50,7 @@ class RunMessage(SQLModel, table=True):
     created_at: datetime
 
 
-class ToolCall(SQLModel, table=True):
+class ToolCall(Row, table=True):
     """A tool call from wish to outcome: the effect journal.
 
     `status`: held, denied, refused (invalid or not offered), ready (its intent is on record), started,
@@ -90,7 +90,7 @@ class ToolCall(SQLModel, table=True):
     ended_at: datetime | None = None
 
 
-class Approval(SQLModel, table=True):
+class Approval(Row, table=True):
     """A question put to a person. `status`: pending, approved, denied, expired, used, void, or consulting.
 
     Consulting: models are asked before people are (row C8); nobody can answer it yet.
@@ -141,7 +141,7 @@ class Approval(SQLModel, table=True):
     """Digest of what questions have in common that may be answered together."""
 
 
-class ApprovalAnswer(SQLModel, table=True):
+class ApprovalAnswer(Row, table=True):
     """What one person answered, where."""
 
     __tablename__ = "approval_answers"
@@ -156,7 +156,7 @@ class ApprovalAnswer(SQLModel, table=True):
     created_at: datetime
 
 
-class Account(SQLModel, table=True):
+class Account(Row, table=True):
     """A limit and what has been spent and set aside under it, in micro-dollars."""
 
     __tablename__ = "accounts"
@@ -178,7 +178,7 @@ class Account(SQLModel, table=True):
     created_at: datetime
 
 
-class LedgerEntry(SQLModel, table=True):
+class LedgerEntry(Row, table=True):
     """One line of the ledger; never changed. `kind`: reserve, settle, raise (of a limit, by less than 0 where it was
     lowered) or go_on (past a line). The last two have who did it as `note`, and after a space why.
 
@@ -208,7 +208,7 @@ class LedgerEntry(SQLModel, table=True):
     created_at: datetime
 
 
-class Activity(SQLModel, table=True):
+class Activity(Row, table=True):
     """One entry of the audit log; never changed."""
 
     __tablename__ = "activities"
@@ -225,7 +225,7 @@ class Activity(SQLModel, table=True):
     created_at: datetime
 
 
-class Alert(SQLModel, table=True):
+class Alert(Row, table=True):
     """Something a person should know; raised once per `dedup_key` until it is acknowledged."""
 
     __tablename__ = "alerts"

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Counter, Json
+from interlock.store.schema.types import Counter, Json, Row
 
 
-class Channel(SQLModel, table=True):
+class Channel(Row, table=True):
     """A place of the workspace chat: open to the project, private to its members, or a direct conversation of two.
 
     Source: rows J4, E16.
@@ -33,7 +33,7 @@ class Channel(SQLModel, table=True):
     """Of the message that was said last; who says the next locks this row."""
 
 
-class ChannelMember(SQLModel, table=True):
+class ChannelMember(Row, table=True):
     """Somebody who is in a channel: `kind` is person (`who` is their id) or agent (`who` is a persona)."""
 
     __tablename__ = "channel_members"
@@ -43,7 +43,7 @@ class ChannelMember(SQLModel, table=True):
     joined_at: datetime
 
 
-class ChatMessage(SQLModel, table=True):
+class ChatMessage(Row, table=True):
     """Something said in a channel, or in the thread of `parent_id`, which is itself no reply."""
 
     __tablename__ = "chat_messages"
@@ -73,7 +73,7 @@ class ChatMessage(SQLModel, table=True):
     edited_at: datetime | None = None
 
 
-class ChatReaction(SQLModel, table=True):
+class ChatReaction(Row, table=True):
     """One sign of somebody on a message."""
 
     __tablename__ = "chat_reactions"
@@ -84,7 +84,7 @@ class ChatReaction(SQLModel, table=True):
     created_at: datetime
 
 
-class ChatRound(SQLModel, table=True):
+class ChatRound(Row, table=True):
     """A message that agents are to see one after another, each after what those before have said; gone once all did.
 
     In one place, which is a channel or a thread of it, one round goes on at a time, in the order of the messages.
@@ -109,7 +109,7 @@ class ChatRound(SQLModel, table=True):
     created_at: datetime
 
 
-class FeedEvent(SQLModel, table=True):
+class FeedEvent(Row, table=True):
     """Something that those who watch are told of, in the transaction that made it so; kept for a day.
 
     What only matters while it happens (deltas, tools at work) is told without a row.
@@ -127,7 +127,7 @@ class FeedEvent(SQLModel, table=True):
     created_at: datetime
 
 
-class ApiToken(SQLModel, table=True):
+class ApiToken(Row, table=True):
     """What a program shows to act for a person; only a digest of it is kept. Source: row L4."""
 
     __tablename__ = "api_tokens"

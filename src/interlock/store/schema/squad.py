@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Json, of_some
+from interlock.store.schema.types import Json, Row, of_some
 
 
-class Meta(SQLModel, table=True):
+class Meta(Row, table=True):
     """Facts about this database itself: the schema's minimum reader, its epoch."""
 
     __tablename__ = "meta"
@@ -17,7 +17,7 @@ class Meta(SQLModel, table=True):
     value: str
 
 
-class Project(SQLModel, table=True):
+class Project(Row, table=True):
     """A scope of tasks, members, policy and money. A day of money begins at midnight in `timezone`."""
 
     __tablename__ = "projects"
@@ -27,7 +27,7 @@ class Project(SQLModel, table=True):
     created_at: datetime
 
 
-class Person(SQLModel, table=True):
+class Person(Row, table=True):
     """A human being; `role` is viewer, operator or admin. `identities` are `surface:id`, such as `local:1000`."""
 
     __tablename__ = "people"
@@ -38,7 +38,7 @@ class Person(SQLModel, table=True):
     created_at: datetime
 
 
-class Identity(SQLModel, table=True):
+class Identity(Row, table=True):
     """How a surface knows a person: `local:1000`, `slack:U123`."""
 
     __tablename__ = "identities"
@@ -47,7 +47,7 @@ class Identity(SQLModel, table=True):
     created_at: datetime
 
 
-class Member(SQLModel, table=True):
+class Member(Row, table=True):
     """A persona in a project: its state, track record and money are kept here."""
 
     __tablename__ = "members"
@@ -63,7 +63,7 @@ class Member(SQLModel, table=True):
     created_at: datetime
 
 
-class Agent(SQLModel, table=True):
+class Agent(Row, table=True):
     """A member at work for one descriptor, with one mailbox. The same descriptor finds the same agent."""
 
     __tablename__ = "agents"
@@ -83,7 +83,7 @@ class Agent(SQLModel, table=True):
     last_active_at: datetime | None = None
 
 
-class Lane(SQLModel, table=True):
+class Lane(Row, table=True):
     """An agent's mailbox as the claim sees it: when something is ready, who holds it, how often it was given out."""
 
     __tablename__ = "lanes"
@@ -116,7 +116,7 @@ class Lane(SQLModel, table=True):
     """Bits of the capabilities without which a worker cannot serve it; see `Capability`."""
 
 
-class Run(SQLModel, table=True):
+class Run(Row, table=True):
     """One claimed message of a mailbox.
 
     Source: S0 "Run Tracking", row E3.
@@ -184,7 +184,7 @@ class Run(SQLModel, table=True):
     completed_at: datetime | None = None
 
 
-class Worker(SQLModel, table=True):
+class Worker(Row, table=True):
     """A process that executes runs. `beat` only grows; observers judge it by their own monotonic clocks."""
 
     __tablename__ = "workers"
@@ -203,7 +203,7 @@ class Worker(SQLModel, table=True):
     beat_at: datetime
 
 
-class Capability(SQLModel, table=True):
+class Capability(Row, table=True):
     """Something that not every worker can do (`sandbox`, `browser`), and its bit in `Lane.needs`."""
 
     __tablename__ = "capabilities"

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from interlock.store.schema.types import Counter, Json
+from interlock.store.schema.types import Counter, Json, Row
 
 
-class Mission(SQLModel, table=True):
+class Mission(Row, table=True):
     """What a root task has beyond a task: the goal, the coordinator's plan and version, how it is run."""
 
     __tablename__ = "missions"
@@ -31,7 +31,7 @@ class Mission(SQLModel, table=True):
     created_at: datetime
 
 
-class Task(SQLModel, table=True):
+class Task(Row, table=True):
     """A node of a mission; the root has no parent. `status` changes by `tasks.advance()` alone."""
 
     __tablename__ = "tasks"
@@ -89,7 +89,7 @@ class Task(SQLModel, table=True):
     ended_at: datetime | None = None
 
 
-class TaskDependency(SQLModel, table=True):
+class TaskDependency(Row, table=True):
     """`task_id` cannot start before `depends_on_id` is DONE (a review: in REVIEW)."""
 
     __tablename__ = "task_dependencies"
@@ -97,7 +97,7 @@ class TaskDependency(SQLModel, table=True):
     depends_on_id: str = Field(primary_key=True, foreign_key="tasks.id", ondelete="CASCADE", index=True)
 
 
-class TaskTransition(SQLModel, table=True):
+class TaskTransition(Row, table=True):
     """One change of a task's state.
 
     Source: row B3.
@@ -115,7 +115,7 @@ class TaskTransition(SQLModel, table=True):
     created_at: datetime
 
 
-class TaskMessage(SQLModel, table=True):
+class TaskMessage(Row, table=True):
     """A word in a task's thread: COMMENT, PROGRESS or ARTIFACT."""
 
     __tablename__ = "task_messages"
@@ -129,7 +129,7 @@ class TaskMessage(SQLModel, table=True):
     created_at: datetime
 
 
-class Deliverable(SQLModel, table=True):
+class Deliverable(Row, table=True):
     """What a task handed in: text, structured data or a file of the workspace, pinned by its digest."""
 
     __tablename__ = "deliverables"
@@ -154,7 +154,7 @@ class Deliverable(SQLModel, table=True):
     created_at: datetime
 
 
-class Blob(SQLModel, table=True):
+class Blob(Row, table=True):
     """Bytes by their SHA-256."""
 
     __tablename__ = "blobs"
@@ -164,7 +164,7 @@ class Blob(SQLModel, table=True):
     created_at: datetime
 
 
-class WorkspaceFile(SQLModel, table=True):
+class WorkspaceFile(Row, table=True):
     """One version of a file of a project's workspace; the highest version counts. A removed file has no blob."""
 
     __tablename__ = "workspace_files"
@@ -181,7 +181,7 @@ class WorkspaceFile(SQLModel, table=True):
     created_at: datetime
 
 
-class MissionEvent(SQLModel, table=True):
+class MissionEvent(Row, table=True):
     """What the coordinator of a mission has still to take up, in order."""
 
     __tablename__ = "mission_events"
@@ -197,7 +197,7 @@ class MissionEvent(SQLModel, table=True):
     consumed_at: datetime | None = None
 
 
-class Checkpoint(SQLModel, table=True):
+class Checkpoint(Row, table=True):
     """A checkpoint of the coordinator's graph, JSON only."""
 
     __tablename__ = "checkpoints"
@@ -210,7 +210,7 @@ class Checkpoint(SQLModel, table=True):
     created_at: datetime
 
 
-class CheckpointWrite(SQLModel, table=True):
+class CheckpointWrite(Row, table=True):
     """A pending write of a node between two checkpoints (an interrupt among them)."""
 
     __tablename__ = "checkpoint_writes"
@@ -224,7 +224,7 @@ class CheckpointWrite(SQLModel, table=True):
     task_path: str = ""
 
 
-class Lesson(SQLModel, table=True):
+class Lesson(Row, table=True):
     """What the Learner wrote: a rule with its evidence."""
 
     __tablename__ = "lessons"
