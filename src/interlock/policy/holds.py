@@ -30,6 +30,8 @@ class Holds:
     PROSE = 4096
     HEADERS = 8192
     SCRIPT_OF_PAGE = 32768
+    MAYBE_ACT = 65536
+    """A word for what is to be done, or for a kind of thing as often."""
     RUN = 16384
     """A step of a recipe, which a shell would be given."""
 
@@ -53,7 +55,7 @@ _COMMAND = frozenset(
 )
 _CODE = frozenset("code script scripts program snippet python expression".split())
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
-_OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql mql aql dql n1ql flux influxql aggregation".split())
+_OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql graphql gql mql aql dql n1ql flux influxql aggregation".split())
 _PAGE_SCRIPTS = frozenset("js javascript jscode javascriptcode".split())
 _RUN = frozenset(
     "run runs entrypoint beforescript afterscript postinstall preinstall oncomplete cron crontab "
@@ -79,6 +81,8 @@ _DATABASE_TOOLS = frozenset(
     "clickhouse mssql oracle".split()
 )
 _HTTP_TOOLS = frozenset("http https request requests fetch curl rest api webhook graphql browser".split())
+_MAYBE_ACTS = frozenset("mode type kind event job steps step instruction request".split())
+_SHOWS_EVENTS = frozenset("list search get count find log logs trail history".split())
 _EVENTS = frozenset("audit activity activities trail".split())
 _FILE_WRITES = frozenset(
     "write edit save create append delete move copy put upload replace update patch insert modify rename "
@@ -117,6 +121,8 @@ def of(key: str) -> int:
         out |= Holds.SUMS
     if verbs.is_act_key(key):
         out |= Holds.ACT
+    if whole in _MAYBE_ACTS:
+        out |= Holds.MAYBE_ACT
     if is_prose_key(key):
         out |= Holds.PROSE
     return out
@@ -133,8 +139,8 @@ def kind_of(tool: str) -> int:
         out |= Kind.PYTHON
     elif found & _SHELL_TOOLS:
         out |= Kind.SHELL
-    if found & {"list", "search", "get", "count", "find"} and found & _EVENTS:
-        out |= Kind.LISTS_EVENTS
+    if found & _SHOWS_EVENTS and found & _EVENTS and (out or verbs.names_a_log(tool)):
+        out |= Kind.LISTS_EVENTS | Kind.READS
     if found & _HTTP_TOOLS:
         out |= Kind.HTTP
     if found & _FILE_WRITES:

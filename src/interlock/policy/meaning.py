@@ -41,10 +41,13 @@ _SCHEME = re.compile(
 )
 _PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
+_RELATIVE = re.compile(r"[\w-]+(?:/[\w-]+)*/[\w.-]+\.\w{1,5}")
+"""A file in a folder, where an address is expected."""
 _OPENINGS = ("{", "[", '"', " ", "\t", "\n", "\ufeff", "/", "~", ".", "\\")
 _SCALARS = frozenset((int, float, bool))
 _SPOKEN = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.MAYBE_SQL | Holds.BODY
 """What holds text of its own kind; anything else is a value."""
+_ORDERS = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.RUN
 _GIVEN = ("args", "arguments", "argv", "params", "parameters")
 _WRITE_METHODS = frozenset("POST PUT PATCH DELETE CONNECT TRACE MKCOL MOVE COPY PROPPATCH LOCK PURGE".split())
 _INSIDE = frozenset(
@@ -93,10 +96,12 @@ def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
 def _says_nothing_as(what: int, text: str) -> bool:
     if what == Holds.PROSE:
         return not smuggled.is_alive(text)
-    if ":" in text or smuggled.may_be(text):
+    if ":" in text or smuggled.may_be(text) or (" " in text and smuggled.may_run(text)):
         return False
     if what == Holds.PATH:
         return not paths.judge(text, writes=True, closed=False)
+    if what == Holds.MAYBE_ACT:
+        return not verbs.is_grave_act(text)
     return not what or (what == Holds.ACT and not (verbs.asks_for_act(text) or verbs.asks_for_change(text)))
 
 
@@ -231,6 +236,10 @@ class _Look:
             self.add(smuggled.in_question(text))
         if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
+        if not (what & _ORDERS or self.builtin) and smuggled.may_run(text):
+            self.add(smuggled.harm(text))
+        if what & Holds.MAYBE_ACT and not (self.reads or self.builtin) and verbs.is_grave_act(text):
+            self.add((kinds.ACTS,))
         if what & (Holds.ACT | Holds.METHOD) and not self.builtin and self._asks(key, text, what):
             self.add((kinds.ACTS,))
 
@@ -314,7 +323,7 @@ class _Look:
             )
 
     def _address(self, key: str, text: str, what: int) -> None:
-        if " " in text.strip() and not _SCHEME.match(text):
+        if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):
             return
         if self.reads and urls.is_of_its_own(text):
             return

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 PAIRS: Mapping[str, str] = {
     "does harm": (
         "dump+hash dump+hashes dump+cookie dump+token dump+memory dump+lsass dump+process capture+keystroke "
-        "log+keystroke record+keystroke export+wallet"
+        "log+keystroke record+keystroke export+wallet jam+signal jam+gps scrape+email scrape+emails fire+employee "
+        "fire+worker fire+staff crack+hash crack+hashes"
     ),
     "controls a device": "go+to pick+up issue+prescription take+off",
     "sends": (
@@ -22,12 +23,13 @@ PAIRS: Mapping[str, str] = {
     ),
     "changes access": (
         "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off "
-        "issue+token issue+certificate issue+license issue+permit freeze+account"
+        "issue+token issue+certificate issue+license issue+permit freeze+account freeze+card freeze+asset freeze+fund"
     ),
     "pays": (
         "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
         "process+payment process+refund process+order process+transaction issue+credit issue+refund issue+invoice "
-        "issue+card issue+payment issue+voucher collect+payment collect+payments capture+payment capture+funds "
+        "issue+card issue+payment issue+voucher bridge+token short+stock short+share rebalance+portfolio spend+budget "
+        "spend+money collect+payment collect+payments capture+payment capture+funds "
         "hold+funds raise+invoice raise+funds raise+limit process+claim process+return process+withdrawal "
         "handle+refund handle+payment handle+return"
     ),
@@ -38,8 +40,11 @@ PAIRS: Mapping[str, str] = {
     ),
     "shares": "make+public",
     "runs something": "kick+off call+tool",
-    "deletes": "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder",
-    "publishes": "go+live",
+    "deletes": (
+        "empty+trash empty+bin empty+cache empty+bucket empty+queue empty+cart empty+folder tear+down "
+        "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder"
+    ),
+    "publishes": "go+live post+status",
 }
 """Two words of a name that act together, with nothing or `BETWEEN` between them."""
 
@@ -71,6 +76,18 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "ship": ("sends", "order orders package packages parcel item items goods"),
     "fire": ("runs something", "event events webhook webhooks trigger triggers applet action"),
     "pick": ("controls a device", "up"),
+    "bring": (
+        "runs something",
+        "server servers service services instance instances cluster container containers site environment",
+    ),
+    "point": ("changes what is stored", "domain domains subdomain dns record traffic"),
+    "freeze": ("changes access", "card cards account accounts funds assets"),
+    "spend": ("pays", "budget money funds credits"),
+    "empty": ("deletes", "cache trash bin cart folder bucket queue inbox"),
+    "water": ("controls a device", "garden plant plants lawn flowers field"),
+    "wake": ("sends", "engineer oncall whoever device computer server people user team"),
+    "evaluate": ("runs something", "python code javascript shell command commands script scripts"),
+    "lift": ("changes access", "ban restriction restrictions block embargo quarantine"),
     "page": ("sends", "engineer oncall team operator"),
     "alert": ("sends", "user users team staff customer customers authorities owner admin"),
     "ping": ("sends", "user users team person member channel webhook"),
@@ -84,6 +101,16 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Verbs that act by their object in a description: `issues a refund`, not `issues of a project`."""
+
+PHRASAL: Mapping[str, tuple[str, str]] = {
+    "keep": ("changes what is stored", "date sync"),
+    "take": ("changes access", "away offline"),
+    "bring": ("runs something", "offline online"),
+    "fail": ("runs something", "over"),
+    "tear": ("deletes", "down"),
+    "knock": ("does harm", "offline out"),
+}
+"""Verbs that act by a word behind their object: `takes rights away`."""
 
 BETWEEN = frozenset(
     "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "

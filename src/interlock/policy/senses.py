@@ -32,6 +32,13 @@ BY_OBJECT: dict[str, tuple[str, frozenset[str]]] = {
     for verb, (what, objects) in o.BY_OBJECT.items()
     for form in (verb, third(verb), *gerunds(verb))
 }
+PHRASAL: dict[str, tuple[str, frozenset[str]]] = {
+    form: (what, frozenset(particles.split()))
+    for verb, (what, particles) in o.PHRASAL.items()
+    for form in (verb, third(verb))
+}
+_SHOWN_TO = frozenset("public admin publicly visible accessible".split())
+_MUTATIONS = frozenset(("mutation", "mutations"))
 _SURELY = frozenset("update set put move clear reset".split())
 _PERFORMS = frozenset("perform performs performing conduct conducts conducting".split())
 _MAKES = frozenset("make makes making file files filing".split())
@@ -40,7 +47,7 @@ _MADE_OF = {
         "payment payments purchase purchases transfer transfers donation deposit transaction".split(), "pays"
     ),
     **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
-    **dict.fromkeys("call calls complaint claim dispute lawsuit announcement".split(), "sends"),
+    **dict.fromkeys("call calls complaint claim dispute lawsuit announcement taxes petition appeal".split(), "sends"),
 }
 _OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
 _SERVICE = frozenset("service services api endpoint here first".split())
@@ -53,18 +60,22 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     word, follows = tokens[at], tokens[at + 1 : at + 6]
     if tuple(tokens[at : at + 2]) in o.COMPOUNDS:
         return None
-    if word in ("make", "makes", "making") and not {"public", "admin", "publicly"}.isdisjoint(tokens[at + 1 : at + 7]):
+    if word in ("make", "makes", "making") and not _SHOWN_TO.isdisjoint(tokens[at + 1 : at + 7]):
         return "shares", word
     end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
     if word in _PERFORMS and not o.DONE.isdisjoint(follows[:end]):
         return "changes what is stored", word
     if word in INTO and _puts_into(tokens, at):
         return "changes what is stored", word
+    if leading and (by := PHRASAL.get(word)) and not by[1].isdisjoint(tokens[at + 1 : at + 8]):
+        return by[0], word
     if word in EXPORTS and "to" in tokens[at + 1 : at + 8] and not _OUTSIDE.isdisjoint(tokens[at + 1 : at + 12]):
         return "sends", word
     if (by := BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_told(tokens, at):
         return by[0], word
     last = follows[end - 1] if end else ""
+    if word in ("file", "files") and leading and follows[:end][-2:] == ["tax", "return"]:
+        return "sends", word
     if word in ("request", "requests") and last not in v.ABOUT and not o.REQUESTED.isdisjoint(follows[:end]):
         return "books", f"{word} {last}"
     if word in ("request", "requests") and follows[:1] == ["that"]:
@@ -98,7 +109,11 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     carried = tokens[at + 1 : at + 8]
     carried = carried[: carried.index("to")] if "to" in carried else carried
-    if verb in o.CARRIERS and (not o.CARRIED.isdisjoint(carried) or ("read" in follows[:3] and "only" in follows[:4])):
+    if (
+        verb in o.CARRIERS
+        and _MUTATIONS.isdisjoint(tokens[at + 1 : at + 8])
+        and (not o.CARRIED.isdisjoint(carried) or ("read" in follows[:3] and "only" in follows[:4]))
+    ):
         return True
     if verb in ("run", "execute") and "show" in follows and "command" in tokens[at + 1 : at + 7]:
         return True

@@ -19,6 +19,15 @@ _OPTION = re.compile(
     r"--?(?:upload-pack|receive-pack|upload-archive|exec|output|config|config-env|open-files-in-pager|ext-diff|post-file|"
     r"use-compress-program|to-command|checkpoint-action|eval|pre|rsh|proxy|init-file|init-command|template)(?:=|\s|$)"
 )
+_RUNS = re.compile(
+    r"\s*(?!open\s|start\s)[a-z][\w.+-]{0,20}(?:\s+[\w.-]+)?\s+(?:-{1,2}[A-Za-z]|[~/]|\.\./|https?://|[<>|]\s*\S)"
+)
+_INTO_SQL = re.compile(
+    r"['\"]\s*\)?\s*(?:(?:OR|AND)\s+(?:\d+\s*=\s*\d|'[^']{0,20}'\s*=\s*'|true\b)|UNION\s+(?:ALL\s+)?SELECT\b|"
+    r";\s*--)",
+    re.IGNORECASE,
+)
+"""What breaks out of a text in a statement that somebody puts together."""
 _TIMED = re.compile(r"\s*(?:[\d*/,-]+\s+){5}(?P<rest>\S.{0,500})", re.DOTALL)
 _STEPS = re.compile(
     r"(?m)^[ \t]*(?:-[ \t]*)?(?:run|script|command|cmd|args|RUN|CMD|ENTRYPOINT)"
@@ -75,8 +84,13 @@ def may_be(text: str) -> bool:
     """A quick look: False only where a value is nothing but a value."""
     return (
         "--" in text or ";" in text or "`" in text or "$(" in text or "|" in text or "&&" in text or "__" in text
-        or "\n" in text or "<!" in text
+        or "\n" in text or "<!" in text or "'" in text
     )  # fmt: skip
+
+
+def may_run(text: str) -> bool:
+    """A quick look at a value with a space in it: False only where it has not the shape of a command with options."""
+    return _RUNS.match(text) is not None
 
 
 def scripts(text: str) -> list[str]:
@@ -118,6 +132,8 @@ def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
     if len(text) > LONGEST:
         return
     if text[:1] == "-" and _OPTION.match(text):
+        yield kinds.HIDDEN
+    if "'" in text and _INTO_SQL.search(text):
         yield kinds.HIDDEN
     if "<!" in text and (entity := _ENTITY.search(text)) and _FROM_ELSEWHERE.search(text, entity.end()):
         yield kinds.HIDDEN

@@ -7,7 +7,8 @@ import re
 from functools import lru_cache
 
 from interlock.policy.folding import fold
-from interlock.policy.names import Says, read_name
+from interlock.policy.names import ACTS, Says, read_name
+from interlock.policy.vocabulary import GRAVE
 from interlock.policy.words import words
 
 READS = frozenset(
@@ -19,6 +20,11 @@ READS = frozenset(
     "is".split()
 )
 """Words of names of tools that look, compute or compare."""
+_READERS = frozenset(
+    "converter calculator estimator lookup finder checker viewer reader parser analyzer analyser validator verifier "
+    "searcher tracker quote quotes forecast rate rates comparator predictor detector classifier explainer".split()
+)
+"""What a tool is called that looks or computes; it counts as the last word of a name."""
 _CHANGES = frozenset(
     "create add update set modify edit write insert append put patch change replace rename move copy "
     "upload save store enable disable start stop restart run execute exec invoke trigger apply install "
@@ -55,8 +61,18 @@ def only_reads(tool: str) -> bool:
     says = read_name(fold(tool)).says
     if says is Says.NOTHING:
         found = set(words(fold(tool)[:200]))
-        return bool(found & READS) and not found & _CHANGES
+        last = next(reversed(words(fold(tool)[:200])), "")
+        return bool(found & READS or last in _READERS) and not found & _CHANGES
     return says is Says.READS
+
+
+@lru_cache(maxsize=4096)
+def names_a_log(tool: str) -> bool:
+    """Whether a name is that of a log and of nothing that is done with it: `audit_log`, never `clear_audit_log`."""
+    found = words(fold(tool)[:200])
+    return found[-1:] in (("log",), ("logs",), ("trail",), ("history",)) and not set(found[:-1]) & (
+        _CHANGES | set(ACTS)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -69,6 +85,14 @@ def asks_for_act(text: str) -> bool:
         if read_name(each).says is Says.ACTS or (words(each)[:1] or ("",))[0] in _ASKS:
             return True
     return False
+
+
+@lru_cache(maxsize=4096)
+def is_grave_act(text: str) -> bool:
+    """Whether a few words begin with a verb that is no noun, and that sends, pays, deletes and the like."""
+    plain = _pulled_together(fold(text))
+    found = words(plain[:60].lower()) if len(plain) <= 60 else ()
+    return 0 < len(found) < 5 and ACTS.get(found[0]) in GRAVE and read_name(plain).says is Says.ACTS
 
 
 @lru_cache(maxsize=4096)

@@ -46,7 +46,8 @@ ACTS: Mapping[str, str] = {
     "does harm": (
         "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert deface "
         "infect overload ddos phish spoof counterfeit launder extort blackmail misconfigure degrade impair poison "
-        "eavesdrop wiretap deceive mislead defraud embezzle deauthenticate jailbreak bypass brick cripple undermine "
+        "eavesdrop wiretap deceive mislead defraud embezzle exfil stalk ransom brute "
+        "bruteforce deauthenticate jailbreak bypass brick cripple undermine "
         "neglect conceal sniff bribe harass dox plagiarize misrepresent evade contaminate detonate weaponize"
     ),
     "controls a device": (
@@ -169,7 +170,7 @@ ABOUT = frozenset(
     "settings preferences options balance queue quota activity activities tracking reference references url urls "
     "size sizes requirements eligibility availability error errors reason reasons attempts feed estimator "
     "calculator validator viewer finder reader parser checker analyzer analyser converter tracker lookup searcher "
-    "docs documentation guidelines help address market markets index marker markers".split()
+    "docs documentation guidelines definition declaration help address market markets index marker markers".split()
 )
 """Nouns that make the word before them a noun too: `payment_status`, `order_history`."""
 

@@ -11,6 +11,17 @@ get_access_token | Gets the token of the account
 fetch_token | Fetches one
 get_ssh_key | Shows it
 dump_credentials | Shows what is stored
+empty_trash | Does what it is called
+freeze_card | Does what it is called
+crack_hash | Tries words
+crm_helper | Keeps contacts up to date
+dns_helper | Points a domain at another server
+perm_helper | Takes rights away from a user
+dr_helper | Fails over to another region
+blog_helper | Makes an article visible to all
+ads_helper | Spends budget on an advertisement
+graph_helper | Runs queries and mutations
+tax_helper | Files a tax return
 reveal_password | Shows it in plain text
 vault_helper | Returns the plaintext value of a secret
 wallet_helper | Shows the address and the recovery phrase of the wallet
@@ -503,6 +514,9 @@ get_access_log | Who accessed what
 view_access_history | Shows who unlocked the door
 list_api_keys | Lists ids of keys
 get_tokens | Get the tokens on the chain with their prices
+go_to_definition | Shows where a symbol is defined
+get_empty_rooms | Lists rooms that are empty
+list_visible_layers | Lists layers that are visible
 get_deploy_token | Gets a specific deploy token by its ID
 get_nft_tokens | Gets them
 check_password_strength | Checks how strong a password is
