@@ -1,6 +1,6 @@
 """A million random operations on a ledger and a hundred thousand random lives of a task, for `make chaos`.
 
-The operations take ten minutes of one core, and longer where the disk is slow: `--basetemp=/dev/shm/doom` spares it.
+The operations take five minutes of one core, and longer where the disk is slow: `--basetemp=/dev/shm/doom` spares it.
 `DOOM_OPERATIONS` and `DOOM_WALKS` change how many. `make test` has some thousands: `test_ledger_walk`,
 `test_random_walks`.
 """

@@ -1,19 +1,26 @@
 """The door of the command line, `interlock` or `python -m interlock.cli`: quiet even when it is left at once."""
 
 import contextlib
+import gc
 import os
 import signal
 import sys
 
 INTERRUPTED = 130
+LOOKS = (100_000, 50, 100)
+"""Most of what a short command makes are modules, which are no garbage: so many new things before a look for some."""
 
 
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
     signal.signal(signal.SIGINT, _leave)
+    gc.set_threshold(*LOOKS)
     from interlock.cli import main as command_line
 
-    command_line.main()
+    try:
+        command_line.main()
+    finally:
+        gc.freeze()  # a process that ends looks for garbage in all there is, which takes longer than most commands
 
 
 def _leave(*_: object) -> None:
