@@ -51,6 +51,13 @@ def third(verb: str) -> str:
     return verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
 
 
+def agent(verb: str) -> str:
+    """Who does what a verb says: closer, dropper, payer."""
+    if verb.endswith("e"):
+        return verb + "r"
+    return verb + (verb[-1] if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb) else "") + "er"
+
+
 def gerunds(verb: str) -> frozenset[str]:
     """A verb in -ing, with its last letter doubled or not."""
     stem = verb.removesuffix("e") if not verb.endswith(("ee", "oe")) else verb
@@ -81,6 +88,12 @@ PASTS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in pasts(verb)}
 READS = frozenset(
     form for verb in v.READS for form in (verb, third(verb), *gerunds(verb))
 ) | tongues.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
+AGENTS = {
+    agent(verb): ACTS.get(verb) or MAY_ACT.get(verb, "acts")
+    for verb in (*(verb for verb, what in ACTS.items() if what in v.GRAVE), *v.CALLED)
+    if agent(verb) not in v.PERSONS
+}
+"""What those are called that do it: `closer`, `dropper`."""
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
 _LAST = frozenset("set update put close upload import mark move".split())
@@ -244,6 +257,8 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
         return HEADS[word], word, False
     if word in v.DOERS and at > 0 and at == len(words) - 1:
         return "acts", word, True
+    if word in AGENTS and at > 0 and not follows:
+        return AGENTS[word], word, False
     if (verb := GERUNDS.get(word) or PASTS.get(word)) is not None:
         what = ACTS.get(verb) or MAY_ACT[verb]
         return (what, word, False) if what in v.GRAVE else None

@@ -54,7 +54,8 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
         (
             "refund refunds credit credits invoice invoices voucher vouchers coupon card cards payment payments "
             "cheque certificate certificates license permit prescription prescriptions medication medications token "
-            "tokens fine command commands order orders visa diagnosis diagnoses badge"
+            "tokens fine command commands order orders visa diagnosis diagnoses badge diploma diplomas "
+            "passport passports"
         ),
     ),
     "raise": (
@@ -88,6 +89,13 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "wake": ("sends", "engineer oncall whoever device computer server people user team"),
     "evaluate": ("runs something", "python code javascript shell command commands script scripts"),
     "lift": ("changes access", "ban restriction restrictions block embargo quarantine"),
+    "route": ("changes what is stored", "invoice invoices payment payments traffic mail mails call calls"),
+    "improve": ("changes what is stored", "score scores rating ratings ranking rankings"),
+    "boost": ("changes what is stored", "followers ranking rankings rating ratings score likes reach number"),
+    "shape": ("changes what is stored", "traffic"),
+    "try": ("does harm", "password passwords credentials pins"),
+    "build": ("does harm", "payload payloads malware exploit exploits ransomware virus"),
+    "gain": ("changes access", "access control privileges"),
     "page": ("sends", "engineer oncall team operator"),
     "alert": ("sends", "user users team staff customer customers authorities owner admin"),
     "ping": ("sends", "user users team person member channel webhook"),
@@ -168,7 +176,8 @@ CARRIED = frozenset(
 """Objects with which those verbs read or calculate."""
 
 OPENED = frozenset(
-    "door doors garage gate window valve lock account position pr trade issue ticket case claim shutter trunk safe "
+    "door doors garage gate window valve lock account accounts position positions pr trade trades issue ticket tickets "
+    "case claim shutter trunk safe ports locks gates windows valves connection tunnels "
     "barrier port firewall tunnel".split()
 )
 """What is opened by more than looking at it."""

@@ -47,7 +47,11 @@ _MADE_OF = {
         "payment payments purchase purchases transfer transfers donation deposit transaction".split(), "pays"
     ),
     **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
-    **dict.fromkeys("call calls complaint claim dispute lawsuit announcement taxes petition appeal".split(), "sends"),
+    **dict.fromkeys(
+        "call calls complaint complaints claim claims dispute disputes lawsuit lawsuits announcement taxes "
+        "petition appeal".split(),
+        "sends",
+    ),
 }
 _OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
 _SERVICE = frozenset("service services api endpoint here first".split())

@@ -34,6 +34,10 @@ _PACKAGES = re.compile(
 """Schemas and packages of functions that act."""
 _ACTS = frozenset("drop delete truncate purge destroy wipe erase terminate grant revoke refund transfer send".split())
 """Words that say of a function that nobody knows what it does, wherever they stand in its name."""
+_SECRET_COLUMNS = frozenset(
+    "ssn social_security_number cvv cvc card_number cardnumber credit_card creditcard credit_card_number pan_number "
+    "passport_number pin_code security_answer otp_secret private_key mnemonic".split()
+)
 _SECRET_TABLES = frozenset(
     "pg_shadow pg_authid global_priv user_mapping_options "
     "pg_user_mapping pg_user_mappings pg_hba_file_rules sql_logins syslogins user$".split()
@@ -200,7 +204,7 @@ def _is_secret(word: str) -> bool:
     if word[-1] == "'":
         return False
     name = _bare(word)
-    return name in _SECRET_TABLES or secret_weight(name) >= 2
+    return name in _SECRET_TABLES or name in _SECRET_COLUMNS or secret_weight(name) >= 2
 
 
 def _bare(word: str) -> str:

@@ -29,7 +29,8 @@ ACTS: Mapping[str, str] = {
         "sudo unblock entitle protect unprotect unapprove quarantine overrule"
     ),
     "changes what is stored": (
-        "create recreate modify edit alter add insert append prepend write rewrite replace rename upsert save restore "
+        "hide unhide create recreate modify edit alter add insert append prepend write rewrite replace rename upsert "
+        "save restore "
         "reconfigure configure manage mutate reorganize organize organise mkdir touch attach resolve reopen submit "
         "resubmit follow unfollow unlike react fill autofill provision install reinstall initialize initialise "
         "migrate ingest manipulate consult mv cp unstar reorder adjust decline accept deactivate activate enable "
@@ -71,7 +72,8 @@ MAY_ACT: Mapping[str, str] = {
     "changes what is stored": (
         "clone update change set patch put store import move copy mark label tag link complete close apply fork "
         "star join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase "
-        "play input connect pair scale transition end finish record log rotate correct silence"
+        "secure safeguard maintain oversee enforce "
+        "strengthen facilitate play input connect pair scale transition end finish record log rotate correct silence"
     ),
     "runs something": "run resume start stop trigger dispatch bash shell terminal command",
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
@@ -131,6 +133,18 @@ DOERS = frozenset(
     "installer controller tweeter messenger broadcaster dialer forwarder replier inviter sharer".split()
 )
 """What a tool is called that does it; it counts as the last word of a name of several."""
+
+CALLED = frozenset(
+    "close change drop kill move push transfer trade bid post upload invite book rent clear reset clean ban block make "
+    "give spray dispatch shift swap stake share lock adjust modify edit".split()
+)
+"""Verbs of `MAY_ACT` and plain ones after which tools are called that do it."""
+
+PERSONS = frozenset(
+    "seller buyer borrower lender subscriber reminder settler merger waiver nudger approver authorizer defender "
+    "authenticator container".split()
+)
+"""Who is called so and does nothing as a tool."""
 
 NOUNLIKE = frozenset(
     "flood exploit hack crack abuse void pop override confirm sms dm resume print consent tweet play input record log "

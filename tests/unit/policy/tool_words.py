@@ -12,6 +12,14 @@ fetch_token | Fetches one
 get_ssh_key | Shows it
 dump_credentials | Shows what is stored
 empty_trash | Does what it is called
+account_closer | Does what it is called
+db_dropper | Does what it is called
+vm_killer | A tool of the platform
+exam_helper | To safeguard exams from leaking
+record_helper | Oversees records of patients
+score_helper | Improves the score of a customer
+spray_helper | Tries passwords on many accounts
+invoice_helper | Routes invoices to another account
 freeze_card | Does what it is called
 crack_hash | Tries words
 crm_helper | Keeps contacts up to date
@@ -516,6 +524,10 @@ list_api_keys | Lists ids of keys
 get_tokens | Get the tokens on the chain with their prices
 go_to_definition | Shows where a symbol is defined
 get_empty_rooms | Lists rooms that are empty
+follower_reader | Shows who follows
+best_seller | Shows what sells
+get_secure_urls | Lists addresses with encryption
+maintenance_window | Tells when work is planned
 list_visible_layers | Lists layers that are visible
 get_deploy_token | Gets a specific deploy token by its ID
 get_nft_tokens | Gets them
