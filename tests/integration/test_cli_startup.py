@@ -28,9 +28,23 @@ def test_importing_the_package_loads_nothing_until_it_is_used(cli: Cli) -> None:
     assert {"langgraph", "sqlmodel"} <= loaded_by(cli, "from interlock import Interlock")
 
 
-def test_looking_does_not_load_what_executes(cli: Cli) -> None:
-    looks = "import interlock.app.local, interlock.desk.listings, interlock.desk.signing, interlock.desk.details"
-    assert loaded_by(cli, looks) & {"langgraph", "anthropic", "alembic", "rich"} == set()
+def test_looking_loads_neither_what_executes_nor_what_decides(cli: Cli) -> None:
+    asked = [
+        ["schedule", "list"], ["missions"], ["tasks"], ["approvals"], ["agents"], ["runs"], ["alerts"], ["budget"],
+        ["ledger"], ["outbox"], ["grants"], ["lessons"], ["token", "list"], ["channel", "list"],
+    ]  # fmt: skip
+    assert cli(*asked[0]).code == 0, "it makes the home"
+    code = f"from interlock.cli.main import run\nassert [run(each) for each in {asked!r}] == [0] * {len(asked)}"
+    executes = {"alembic", "anthropic", "cel", "httpx", "jsonschema", "langgraph", "mcp", "openai", "psycopg"}
+    assert loaded_by(cli, code) & executes == set()
+
+
+def test_secrets_are_masked_without_what_the_words_of_all_tools_mean(cli: Cli) -> None:
+    masks = "from interlock.policy.secrets import scrub\nassert 'hunter22' not in scrub('password=hunter22')"
+    code = f"{masks}\nprint(*(name for name in sys.modules if name.startswith('interlock.policy')))"
+    found = loaded_by(cli, code)
+    assert "interlock.policy.secrets" in found
+    assert "interlock.policy.words" not in found
 
 
 def test_help_names_every_command(cli: Cli) -> None:

@@ -11,7 +11,6 @@ from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
 from interlock.desk.office import Office
-from interlock.desk.prompts import prompt_view
 from interlock.desk.views import View, view, views
 from interlock.settings import Settings
 from interlock.store import approvals, blobs, ledger, squad, traces, votes
@@ -95,6 +94,8 @@ async def prompt(office: Office, ident: str) -> View:
 
 
 def _prompt(tx: Tx, ident: str) -> View:
+    from interlock.desk.prompts import prompt_view
+
     run_id = find(tx, "run", ident)
     row: Any = traces.run(tx, run_id)
     return {**prompt_view(row, traces.messages(tx, run_id)), "forgotten_at": row.payload.get(MARK)}

@@ -15,7 +15,6 @@ from interlock.core.ids import new_id
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
-from interlock.graph.proving import ABOUT_CHECKS
 from interlock.policy import formats
 from interlock.policy.checks import BadCheck, read, stored
 from interlock.state_machine.table import TaskState
@@ -118,6 +117,8 @@ def _waive(tx: Tx, person: Person, ident: str, number: int, note: str, now: date
 
 def _reopen(tx: Tx, person: Person, task_id: str, kinds: Sequence[str], reason: str, now: datetime) -> None:
     """Puts a task that waits for a sign-off, or for words about its checks, back into review, if nothing else holds."""
+    from interlock.graph.proving import ABOUT_CHECKS
+
     row = tasks.task(tx, task_id)
     if row is None or row.status != "NEEDS_APPROVAL" or row.held_from != "REVIEW":
         return

@@ -13,7 +13,6 @@ from interlock.desk.views import View
 from interlock.policy.secrets import scrub
 from interlock.store import audit, leases, squad, traces
 from interlock.store.tx import Tx
-from interlock.tools.contract import CHILD_ENDED
 
 PROOF_S = 3.0
 """How long one who stops something waits for the workers to have ended it."""
@@ -70,6 +69,8 @@ def _fate(tx: Tx, wanted: frozenset[str]) -> View:
 
 
 def _children(tx: Tx, wanted: frozenset[str]) -> list[View]:
+    from interlock.tools.contract import CHILD_ENDED
+
     return [
         {"run_id": row.run_id, "call_id": row.subject, "program": row.data["program"], "pid": row.data["pid"]}
         for row in audit.recent(tx, CHILD_ENDED)

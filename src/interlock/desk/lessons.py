@@ -1,22 +1,21 @@
 """Lessons for people: what was learned, what became of it, and what a person may do about it."""
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from interlock.agents.context import Runtime
-from interlock.agents.persona import LEARNER, Persona, load_personas
 from interlock.core.errors import UsageError
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view, views
 from interlock.memory import lesson_book
-from interlock.oversight import learner
 from interlock.policy.lesson_rules import UNTRUSTED
 from interlock.store import lesson_uses, lesson_versions, squad
 from interlock.store import lessons as lesson_store
 from interlock.store.approvals import name_of
 from interlock.store.tx import Tx
-from interlock.tools.builtin import builtin_tools
+
+if TYPE_CHECKING:
+    from interlock.agents.persona import Persona
 
 LISTED = (
     "id", "status", "kind", "rule", "task_type", "persona", "confidence", "applied_count", "helped_count", "hurt_count",
@@ -29,6 +28,8 @@ async def learn(office: Office, person: Person) -> View:
 
     Raises Refused, and UsageError where the Learner's persona did not load.
     """
+    from interlock.oversight import learner
+
     require_operator(person, "have the Learner look back")
     persona = _learner(office)
     limits = lesson_book.thresholds(office.settings.lessons)
@@ -36,7 +37,11 @@ async def learn(office: Office, person: Person) -> View:
     return {"posted": found.posted, "judged": found.judged}
 
 
-def _learner(office: Office) -> Persona:
+def _learner(office: Office) -> "Persona":
+    from interlock.agents.context import Runtime
+    from interlock.agents.persona import LEARNER, load_personas
+    from interlock.tools.builtin import builtin_tools
+
     if isinstance(office, Runtime):
         loaded = office.personas
     else:

@@ -5,9 +5,8 @@ What is said there is `rooms`' matter.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from interlock.agents.persona import PersonaSet
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import room_names
@@ -20,6 +19,9 @@ from interlock.store import audit, rooms, rounds, squad
 from interlock.store.rooms import OPEN, PRIVATE
 from interlock.store.tx import Tx
 
+if TYPE_CHECKING:
+    from interlock.agents.persona import PersonaSet
+
 KINDS = (OPEN, PRIVATE)
 
 
@@ -27,7 +29,7 @@ class Staffed(Office, Protocol):
     """An office that knows the personas; `Runtime` is one."""
 
     @property
-    def personas(self) -> PersonaSet:
+    def personas(self) -> "PersonaSet":
         """Those that can be talked with."""
 
 

@@ -5,9 +5,8 @@ speak. Who speaks is who was authenticated. Which agents answer is `store.rounds
 """
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from interlock.agents.context import Runtime
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
@@ -22,6 +21,9 @@ from interlock.policy.secrets import scrub
 from interlock.store import rooms, rounds, traces
 from interlock.store.rooms import OPEN, Words
 from interlock.store.tx import Tx
+
+if TYPE_CHECKING:
+    from interlock.agents.context import Runtime
 
 __all__ = [
     "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "outcomes",
@@ -67,7 +69,7 @@ def _sees_run(tx: Tx, person: Person, run_id: str) -> bool:
 
 
 async def say(
-    runtime: Runtime,
+    runtime: "Runtime",
     person: Person,
     channel_id: str,
     text: str,
@@ -94,7 +96,7 @@ async def say(
     return await runtime.store.write(_say, runtime, person, words, runtime.clock.now())
 
 
-def _say(tx: Tx, runtime: Runtime, person: Person, words: Words, now: datetime) -> View:
+def _say(tx: Tx, runtime: "Runtime", person: Person, words: Words, now: datetime) -> View:
     readable(tx, person, words.channel_id)
     rooms.lock(tx, words.channel_id)
     row = readable(tx, person, words.channel_id)
@@ -122,7 +124,7 @@ def _require_open(channel: Any) -> None:
         raise UsageError(f"`{channel.name}` is archived: open it again with `{again}`")
 
 
-async def edit(runtime: Runtime, person: Person, message_id: str, text: str) -> View:
+async def edit(runtime: "Runtime", person: Person, message_id: str, text: str) -> View:
     """Changes what this person has said; nobody is given a turn by it. Raises as `say`, Refused for others' words."""
     require_operator(person, "speak in channels")
     if not text.strip() or len(text) > MOST_CHARS:

@@ -8,18 +8,19 @@ import difflib
 import re
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
-from interlock.agents.context import Runtime
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
-from interlock.desk import conversation, goals
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.store import approvals, audit, controls, coordination, firings, schedules, squad, tasks, traces
 from interlock.store.tx import Tx
+
+if TYPE_CHECKING:
+    from interlock.agents.context import Runtime
 
 LONGEST_NAME = 60
 TIMES_SHOWN = 3
@@ -57,7 +58,7 @@ Read = Callable[[Any], Times]
 
 
 async def add(
-    runtime: Runtime,
+    runtime: "Runtime",
     person: Person,
     name: str,
     times: Times,
@@ -73,6 +74,8 @@ async def add(
 
     It acts in the name of this person. Raises UsageError for what cannot be, Refused for a viewer.
     """
+    from interlock.desk import conversation, goals  # here, since they bring in what executes
+
     require_operator(person, "schedule anything")
     if (goal is None) == (persona is None) or (goal is not None and message is not None):
         raise UsageError('say what: either `--goal "GOAL"`, or `--persona PERSONA "MESSAGE"`')
@@ -233,7 +236,7 @@ def _last(tx: Tx, row: Any) -> View | None:
     }  # fmt: skip
 
 
-def _known(runtime: Runtime, persona: str) -> None:
+def _known(runtime: "Runtime", persona: str) -> None:
     known = runtime.personas.personas
     if persona not in known:
         near = difflib.get_close_matches(persona, list(known), n=1, cutoff=0.5)

@@ -8,9 +8,8 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from interlock.agents.context import Runtime
 from interlock.core.clock import Clock
 from interlock.core.errors import Conflict, InterlockError
 from interlock.oversight import audit_keys, heads
@@ -22,6 +21,9 @@ from interlock.store.engine import Store
 from interlock.store.leaders import LeadershipLost
 from interlock.store.retention import TAMPERED
 from interlock.store.tx import Tx
+
+if TYPE_CHECKING:
+    from interlock.agents.context import Runtime
 
 EVERY_S = 60.0
 LOOK_S = 5.0
@@ -62,7 +64,7 @@ class Sealer:
     def __init__(self) -> None:
         self._sealed_at: float | None = None
 
-    async def sweep(self, runtime: Runtime) -> str:
+    async def sweep(self, runtime: "Runtime") -> str:
         """Seals where it is time to.
 
         Raises StoreError; a key that is missing is an alert.

@@ -4,9 +4,8 @@ So that nothing waits on nothing. Source: row A18.
 """
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from interlock.agents.context import Runtime
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
@@ -14,8 +13,11 @@ from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, asked, audit, leases, ledger, missions, shortfalls, squad, subagents, tasks
 from interlock.store.tx import Tx
 
+if TYPE_CHECKING:
+    from interlock.agents.context import Runtime
 
-async def sweep(runtime: Runtime) -> None:
+
+async def sweep(runtime: "Runtime") -> None:
     """Ends every wait that is over. Reads first: on a quiet day nothing is written."""
     now, store = runtime.clock.now(), runtime.store
     expires_at = now + timedelta(seconds=runtime.settings.approval_expires_s)
