@@ -39,7 +39,7 @@ _STATES = (
 )  # fmt: skip
 
 
-@tool(risk="GREEN", idempotent=True, outside=False)
+@tool(risk="GREEN", read_only=True, outside=False)
 async def lookup_order(order_id: str) -> str:
     """Looks up an order."""
     return COUNTS.order(order_id)

@@ -96,12 +96,14 @@ def _blocks(purpose: str, turn: int, body: Mapping[str, Any]) -> list[dict[str, 
         case "facts", 0:
             return [tool_use("toolu_facts", "file_list"), tool_use("toolu_word", "post_progress", message="looking")]
         case "note", 0:
+            return [tool_use("toolu_look", "file_list")]
+        case "note", 1:
             return [tool_use("toolu_note", "file_write", path="note.md", content="ten chairs\n")]
         case "stock", 0:
             return [tool_use("toolu_stock", "set_stock", **EFFECTS["set_stock"])]
         case (("pay" | "ship"), 0):
             return [tool_use(f"toolu_{purpose}", purpose, **EFFECTS[purpose])]
-        case _, 1:
+        case ("note", 2) | (_, 1):
             return [_submit(purpose)]
     return [text("Done.")]
 

@@ -23,7 +23,7 @@ from interlock.store import approvals, audit, dead_letters, ledger, mailbox, mis
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
-from interlock.tools.execute import Done, record
+from interlock.tools.execute import Done, outcome_of, record
 
 MODEL_UNUSABLE = "MODEL_UNUSABLE"
 """The kind of an alert about a provider; it is settled by the next step of a run that it had put off."""
@@ -88,6 +88,12 @@ class StepRecord(NamedTuple):
     holds: Sequence[Hold]
     begun: datetime
 
+    def answered(self, results: "Results", now: datetime) -> "StepRecord":
+        """The same, with what came of its calls."""
+        ended = {done.id: outcome_of(done, now) for done in results.done}
+        calls = [{**call, **ended.get(call["id"], {})} for call in self.calls]
+        return self._replace(calls=calls, labels=results.labels)
+
     @property
     def progress(self) -> Progress:
         """What the run has used with this step."""
@@ -108,6 +114,11 @@ class Results(NamedTuple):
     """Whether labels or usage are not on record as they are."""
     loops: Limits | None = None
     """When failures and comments count as a loop; None where nobody looks."""
+
+    @property
+    def only_answers(self) -> bool:
+        """Whether they change nothing and ask nobody: they are only what the model is told."""
+        return not self.holds and not any(one.writes or one.grant for one in self.done)
 
     @property
     def progress(self) -> Progress:
@@ -226,22 +237,39 @@ def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: da
 
 
 def commit_results(
-    tx: Tx, claim: Claim, spender: Spender, results: Results, reserve: Reservation | None, now: datetime
+    tx: Tx,
+    claim: Claim,
+    spender: Spender,
+    results: Results,
+    reserve: Reservation | None,
+    now: datetime,
+    step: StepRecord | None = None,
 ) -> bool:
     """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation.
 
+    With `step`, transaction A is this one too: nothing but answers came of it.
+
     False where these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
     """
-    mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
-    goes_on = write_results(tx, claim, results, now)
+    if step is None:
+        mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
+        goes_on = write_results(tx, claim, results, now)
+    else:
+        step = step.answered(results, now)
+        mailbox.own(tx, claim, step.progress, steps=step.number)
+        write_step(tx, claim, spender, step, now)
+        goes_on = write_results(tx, claim, results, now, recorded=True)
     if reserve is not None and goes_on:
         set_aside(tx, spender, reserve, now)
     return goes_on
 
 
-def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
-    """The rows of what came of a step's calls; the caller has shown its lease. False where they are a loop."""
-    for done in results.done:
+def write_results(tx: Tx, claim: Claim, results: Results, now: datetime, *, recorded: bool = False) -> bool:
+    """The rows of what came of a step's calls; the caller has shown its lease. False where they are a loop.
+
+    Outcomes that are `recorded` are in the rows of their calls.
+    """
+    for done in () if recorded else results.done:
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)

@@ -194,6 +194,8 @@ class Tool:
     """What its author declares: GREEN, YELLOW or RED; None where policy is to judge by its looks."""
     idempotent: bool = False
     """Whether a call whose outcome is unknown may simply be made again."""
+    read_only: bool = False
+    """Whether a call changes nothing anywhere: it is idempotent then, and need not be on record before it is made."""
     outside: bool = True
     """Whether its effect, or its reading, leaves Interlock: then it is simulated in rehearsal."""
     asks: bool = False
@@ -228,6 +230,7 @@ class Tool:
         if isinstance(self.needs, str):
             raise UsageError(f'tool `{self.name}` names its needs as one text: write `needs=["{self.needs}"]`')
         object.__setattr__(self, "needs", frozenset(self.needs))
+        object.__setattr__(self, "idempotent", self.idempotent or self.read_only)
         for need in sorted(self.needs):
             if not _CAPABILITY.fullmatch(need):
                 raise UsageError(

@@ -32,6 +32,7 @@ def tool(
     *,
     risk: str | None = None,
     idempotent: bool = False,
+    read_only: bool = False,
     outside: bool = True,
     name: str | None = None,
     description: str | None = None,

@@ -199,6 +199,12 @@ def test_built_in_tool_describes_every_argument_and_forbids_others(tool: Tool) -
     assert not {"anyOf", "oneOf", "allOf", "not"} & tool.input_schema.keys()
 
 
+def test_tools_that_change_nothing_may_be_called_again() -> None:
+    look = Tool(name="look", description="Looks.", input_schema={"type": "object"}, fn=_nothing, read_only=True)
+    assert look.idempotent
+    assert {tool.name for tool in builtin_tools() if tool.read_only} == {"file_read", "file_list"}
+
+
 def test_built_in_tools_declare_what_they_may_do() -> None:
     told = {tool.name: (tool.risk, tool.idempotent, tool.outside) for tool in builtin_tools()}
     assert told == {

@@ -64,7 +64,7 @@ FILE_READ = Tool(
     ),
     fn=_read,
     risk="GREEN",
-    idempotent=True,
+    read_only=True,
     outside=False,
     labels=frozenset({PRIVATE}),
 )
@@ -81,7 +81,7 @@ FILE_LIST = Tool(
     ),
     fn=_list,
     risk="GREEN",
-    idempotent=True,
+    read_only=True,
     outside=False,
     labels=frozenset({PRIVATE}),
 )
