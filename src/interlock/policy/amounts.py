@@ -18,6 +18,8 @@ from interlock.policy.words import words
 _SUMS = frozenset(
     "amount amounts price total sum payment cost fee charge value tip budget bid money dollars usd eur".split()
 )
+_BOUNDS = frozenset("max min maximum minimum lowest highest".split())
+"""First words of bounds that something is looked for by."""
 _MEANS = frozenset(
     "iban bic swift cvv cvc cardnumber creditcard debitcard paymentmethod paymentmethods paymentmethodid "
     "paymentid cardid wallet walletaddress payee beneficiary accountnumber routingnumber sortcode "
@@ -79,7 +81,9 @@ def topics(key: str) -> frozenset[str]:
     found = words(fold(key)[:80])
     whole = "".join(found)
     out = set()
-    if whole in _SUMS or (found and (found[-1] in _SUMS or found[0] in ("amount", "price"))):
+    if found and found[0] in _BOUNDS:
+        pass
+    elif whole in _SUMS or (found and (found[-1] in _SUMS or found[0] in ("amount", "price"))):
         out.add("sum")
     if whole in _MEANS or any(
         part in whole for part in ("iban", "cardnumber", "cvv", "walletaddress", "accountnumber")

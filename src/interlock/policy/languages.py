@@ -11,9 +11,15 @@ from interlock.policy import commands, kinds, other_code, python_code, sql
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 
-_SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ksh dash cmd powershell batch".split())
+_SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ksh dash".split())
+_WINDOWS_NAMES = frozenset("powershell pwsh cmd batch bat".split())
+_STORES = re.compile(r"\b(?:Env|HKLM|HKCU|Cert):", re.IGNORECASE)
+"""Places where Windows keeps variables, settings and certificates."""
 _PYTHON_NAMES = frozenset("python py python3 ipython jupyter".split())
-_OTHER_NAMES = frozenset("javascript js node nodejs typescript ts ruby perl php lua r go rust java".split())
+_OTHER_NAMES = frozenset(
+    "javascript js node nodejs typescript ts ruby perl php lua r go golang rust java "
+    "c cpp c++ csharp kotlin swift scala julia".split()
+)
 _SCRIPTS_A_PAGE = re.compile(
     r"\b(?:document|window|page|driver)\s*(?:\.[^;\n]{0,60})?\.(?:click|submit|send_?keys)\s*\(|\bdocument\.cookie|\blocalStorage\b|"
     r"\brequire\(\s*['\"](?:node:)?(?:child_process|fs|net|https?|vm|os)['\"]"
@@ -23,6 +29,9 @@ _SCRIPTS_A_PAGE = re.compile(
 
 def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
     """What raises a piece of code in a language, or in one that nobody names."""
+    if language in _WINDOWS_NAMES:
+        found = (*commands.judge(text), *commands.judge(text.replace("\\", "/")))
+        return (*found, kinds.READS_SECRETS) if _STORES.search(text) else found
     if language in _SHELL_NAMES:
         return commands.judge(text)
     if language in _PYTHON_NAMES:

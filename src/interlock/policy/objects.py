@@ -95,6 +95,7 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "shape": ("changes what is stored", "traffic"),
     "try": ("does harm", "password passwords credentials pins"),
     "build": ("does harm", "payload payloads malware exploit exploits ransomware virus"),
+    "hide": ("does harm", "plagiarism evidence trace traces log logs activity transactions assets funds errors"),
     "gain": ("changes access", "access control privileges"),
     "page": ("sends", "engineer oncall team operator"),
     "alert": ("sends", "user users team staff customer customers authorities owner admin"),

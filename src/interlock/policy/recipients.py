@@ -29,6 +29,7 @@ _PERHAPS = frozenset(
 """Names of arguments that hold recipients where they hold addresses."""
 _BETWEEN = re.compile(r"[\s<>,;()\[\]{}\"'|]+")
 _PHONE = re.compile(r"\+?\(?\d[\d\s().-]{6,20}\d")
+_DATE = re.compile(r"(?:19|20)\d\d([-/.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?:$|[T ])")
 _IBAN = re.compile(r"[A-Za-z]{2}\d{2}(?:\s?[A-Za-z0-9]){11,30}")
 _WALLET = re.compile(
     r"0x[0-9a-fA-F]{40}|(?:bc1|tb1|ltc1)[a-z0-9]{20,80}|[13][1-9A-HJ-NP-Za-km-z]{25,34}|[1-9A-HJ-NP-Za-km-z]{43,44}|4[0-9AB][1-9A-HJ-NP-Za-km-z]{93}"
@@ -93,6 +94,8 @@ def _is_outside(text: str, organisation: Organisation, *, surely: bool) -> bool:
     if plain in organisation.addresses:
         return False
     bare = folded.strip()
+    if _DATE.match(bare):
+        return False
     if any(shape.fullmatch(bare) for shape in (_PHONE, _IBAN, _WALLET, _HANDLE)):
         return True
     return "@" in folded or (surely and bool(bare))

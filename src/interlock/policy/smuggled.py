@@ -137,8 +137,10 @@ def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
         yield kinds.HIDDEN
     if "<!" in text and (entity := _ENTITY.search(text)) and _FROM_ELSEWHERE.search(text, entity.end()):
         yield kinds.HIDDEN
-    if "__" in text and not reads and _INNARDS.search(text):
+    if "__" in text and (not reads or "{{" in text or "{%" in text) and _INNARDS.search(text):
         yield kinds.HIDDEN
+    if ";" in text:
+        yield from _behind(text)
 
 
 def in_question(text: str) -> Iterator[Raised]:
@@ -146,14 +148,19 @@ def in_question(text: str) -> Iterator[Raised]:
     if len(text) > LONGEST:
         return
     if ";" in text:
-        for part in text.split(";")[1:20]:
-            if sql.looks_like(part):
-                yield from sql.judge(part.partition("--")[0])
+        yield from _behind(text)
     begins = _HANDLE.search(text)
     if _DELETES.search(text) or (begins and _DELETES_IT.search(text, begins.end() - 1)):
         yield kinds.DATABASE_DELETE
     elif _WRITES.search(text) or (begins and _WRITES_IT.search(text, begins.end() - 1)):
         yield kinds.DATABASE_WRITE
+
+
+def _behind(text: str) -> Iterator[Raised]:
+    """What the statements raise that stand behind the first."""
+    for part in text.split(";")[1:20]:
+        if sql.looks_like(part):
+            yield from sql.judge(part.partition("--")[0])
 
 
 def harm(script: str) -> Iterator[Raised]:

@@ -43,7 +43,8 @@ _SECRET_TABLES = frozenset(
     "pg_user_mapping pg_user_mappings pg_hba_file_rules sql_logins syslogins user$".split()
 )
 _HINTS = re.compile(
-    r"secret|passw|passp|passcode|pwd|credential|key|token|pg_shadow|pg_authid|user_mapping|global_priv|mysql|pg_hba|logins|user\$"
+    r"secret|passw|passp|passcode|pwd|credential|key|token|pg_shadow|pg_authid|user_mapping|global_priv|mysql|pg_hba|logins|user\$|"
+    r"ssn|social_sec|cvv|cvc|card|passport|pan_n|pin_c|security_a|otp_s|mnemonic"
 )
 _PLACES = frozenset(("FROM", "JOIN", "TABLE", "INTO", "LATERAL"))
 _CLAUSES = frozenset(

@@ -29,7 +29,7 @@ ACTS: Mapping[str, str] = {
         "sudo unblock entitle protect unprotect unapprove quarantine overrule"
     ),
     "changes what is stored": (
-        "hide unhide create recreate modify edit alter add insert append prepend write rewrite replace rename upsert "
+        "unhide create recreate modify edit alter add insert append prepend write rewrite replace rename upsert "
         "save restore "
         "reconfigure configure manage mutate reorganize organize organise mkdir touch attach resolve reopen submit "
         "resubmit follow unfollow unlike react fill autofill provision install reinstall initialize initialise "
