@@ -3,12 +3,19 @@
 With arguments, one pytest takes them all instead.
 """
 
+import os
 import re
-import subprocess
+import signal
+import socket
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
+
+import pytest
+
+from tests import fork_server, processes
 
 ROOT = Path(__file__).resolve().parent.parent
 APART = ("contract/store", "contract/tools", "contract/runner", "contract/desk", "contract/scheduler")
@@ -19,39 +26,87 @@ SHARES: dict[str, tuple[str, ...]] = {
     "from outside": ("integration", "contract/scheduler"),
     "whole processes and the desk": ("e2e", "chaos", "contract/desk"),
 }
-"""What each process is told. Most of them wait for a disk or a process most of the time. Where processes are started,
-one is that forks them, and has to import the product first."""
+"""What each process is told. Most of them wait for a disk or a process most of the time."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A pytest process at work."""
+
+    process: int
+    output: IO[str]
+
+    def end(self) -> tuple[bool, str]:
+        """Waits for it; whether all is well, and what it has printed."""
+        _, status = os.waitpid(self.process, 0)
+        with self.output:
+            self.output.seek(0)
+            return status == 0, self.output.read()
 
 
 def main(arguments: list[str]) -> int:
     """Runs the tests; returns 1 if any failed or none ran."""
+    os.chdir(ROOT)
     if arguments:
-        return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode
+        return int(pytest.main(arguments))
+    fork_server.load()
     running = {name: _start(folders) for name, folders in SHARES.items()}
     totals: dict[str, int] = {"passed": 0, "failed": 0}
     failed = False
     try:
-        for name, (process, output) in running.items():
-            failed |= process.wait() != 0
-            output.seek(0)
-            text = output.read()
+        for name in list(running):
+            is_well, text = running[name].end()
+            del running[name]
+            failed |= not is_well
             print(f"---- {name} ----\n{text}", flush=True)
             for count, outcome in OUTCOME.findall(text.rstrip().rsplit("\n", 1)[-1]):
                 totals["passed" if outcome == "passed" else "failed"] += int(count)
     finally:
-        for process, _ in running.values():
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+        for share in running.values():
+            os.kill(share.process, signal.SIGTERM)
+            share.end()
     print(f"{totals['passed']} passed, {totals['failed']} failed")
     return 1 if failed or not totals["passed"] else 0
 
 
-def _start(folders: tuple[str, ...]) -> "tuple[subprocess.Popen[str], IO[str]]":
+def _start(folders: tuple[str, ...]) -> Share:
+    """Forks a pytest from this process, which has imported the product: five of them would each take seconds for it."""
     output = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 (read and closed with the process)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(_told, folders)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, text=True), output
+    sys.stdout.flush()
+    process = os.fork()
+    if process == 0:
+        _become(output, [sys.argv[0], "-p", "no:cacheprovider", *map(_told, folders)])
+    return Share(process, output)
+
+
+def _become(output: IO[str], command: list[str]) -> NoReturn:
+    """Goes on as a pytest, with what forks its processes beside it."""
+    for number in (1, 2):
+        os.dup2(output.fileno(), number)
+    asking, asked = socket.socketpair()
+    server = os.fork()
+    if server == 0:
+        asking.close()
+        _serve(asked)
+    asked.close()
+    processes.ask_at(asking)
+    fork_server.suffer_warnings()
+    sys.argv[:] = command
+    code = int(pytest.main(command[1:]))
+    asking.close()
+    os.waitpid(server, 0)
+    fork_server.leave(code)
+    sys.exit(code)
+
+
+def _serve(asked: socket.socket) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    fork_server.serve(asked)
+    fork_server.leave(0)
+    sys.exit(0)
 
 
 def _told(argument: str) -> str:

@@ -1,5 +1,6 @@
 """What every test relies on: databases of its own, no way to the outside, fast folders first; no product fixtures."""
 
+import gc
 import ipaddress
 import os
 import shutil
@@ -55,6 +56,18 @@ def pytest_configure() -> None:
     """Block the network for good, since audit hooks see every socket and stay; end on SIGTERM as on Ctrl-C."""
     sys.addaudithook(_block_outside)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end, so that nothing looks through it for garbage again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

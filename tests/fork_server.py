@@ -1,6 +1,7 @@
 """The process that the processes of tests are forked from, once it has imported what they need: `python -m`.
 
-It executes nothing of the product itself and starts no thread; `tests.processes` asks it.
+It executes nothing of the product itself and starts no thread; `tests.processes` asks it. `scripts.run_tests` loads
+once for all, and forks what serves from itself.
 """
 
 import atexit
@@ -32,7 +33,7 @@ from interlock.store.sqlite import SqliteDriver
 
 LENGTH, NUMBER = struct.Struct("!I"), struct.Struct("!i")
 STRICT = ("error", None, Warning, None, 0)
-"""What `-W error`, with which the server is started, makes of warnings."""
+"""What `-W error`, under which the server loads, makes of warnings."""
 VENDORS = (
     "alembic.autogenerate", "alembic.command", "alembic.config", "alembic.ddl.postgresql", "alembic.ddl.sqlite",
     "aiohttp.web", "anthropic", "anthropic.resources.messages", "asyncio.subprocess", "encodings.idna", "getpass",
@@ -142,9 +143,7 @@ def become(order: Order) -> None:
     os.environ.update(order.environment)
     time.tzset()
     if "PYTHONWARNINGS" not in order.environment:
-        sys.warnoptions.clear()
-        warnings.filters.remove(STRICT)  # type: ignore[attr-defined]
-        warnings._filters_mutated()  # type: ignore[attr-defined]
+        suffer_warnings()
     _open_standard_files(at_once="PYTHONUNBUFFERED" in order.environment)
     how, what, *rest = order.args
     sys.path[0] = "" if how == "-c" else order.folder
@@ -172,7 +171,20 @@ def _open_standard_files(*, at_once: bool) -> None:
 
 
 def load() -> None:
-    """Imports the product and what it imports later, and has its statements compiled."""
+    """Imports the product and what it imports later, has its statements compiled, and keeps all that for good.
+
+    From here on a warning is an error. Garbage is looked for at the end only: it would take a third of the time.
+    """
+    sys.warnoptions.append("error")
+    warnings.simplefilter("error")
+    gc.disable()
+    _import()
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def _import() -> None:
     for module in pkgutil.walk_packages(interlock.__path__, "interlock."):
         if not {"__main__", "migrations", "testing"} & set(module.name.split(".")):
             importlib.import_module(module.name)
@@ -185,13 +197,16 @@ def load() -> None:
                 compiled.of(value)
 
 
-def main() -> None:
-    """Serves at the socket of the given number; a forked process runs what it is to be and ends as that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    load()
-    gc.collect()
-    gc.freeze()
-    order = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
+def suffer_warnings() -> None:
+    """Warnings are errors no longer."""
+    sys.warnoptions.clear()
+    warnings.filters.remove(STRICT)  # type: ignore[attr-defined]
+    warnings._filters_mutated()  # type: ignore[attr-defined]
+
+
+def serve(asking: socket.socket) -> None:
+    """Serves at a socket; a forked process runs what it is to be and ends as that ends."""
+    order = Server(asking).serve()
     if order is None:
         return
     try:
@@ -217,4 +232,6 @@ def leave(code: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load()
+    serve(socket.socket(fileno=int(sys.argv[1])))

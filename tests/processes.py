@@ -7,7 +7,6 @@ no test of the start itself, which asks for an interpreter that begins `anew`.
 import asyncio
 import atexit
 import contextlib
-import functools
 import json
 import os
 import select
@@ -29,6 +28,7 @@ UNDERSTOOD = {"PYTHONPATH": {SOURCES}, "PYTHONWARNINGS": {"error"}, "PYTHONUNBUF
 """The variables for the interpreter that a forked process heeds; any other one takes a start of its own."""
 LOOK_S = 0.01
 _asking = threading.Lock()
+_servers: list[socket.socket] = []
 
 Standard = BinaryIO | int
 """A file, or `subprocess.PIPE` or `subprocess.DEVNULL`."""
@@ -203,14 +203,24 @@ def _rest(pipe: IO[str] | None) -> str:
     return "" if pipe is None or pipe.closed else pipe.read()
 
 
-@functools.cache
+def ask_at(server: socket.socket) -> None:
+    """Has processes asked for there, where something serves already."""
+    _servers.append(server)
+
+
 def _server() -> socket.socket:
     """Where processes are asked for. The server ends, and ends what it has forked, when this process does."""
+    if not _servers:
+        _servers.append(_begin())
+    return _servers[0]
+
+
+def _begin() -> socket.socket:
     mine, its = socket.socketpair()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "INTERLOCK"))}
     with its:
         server = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "tests.fork_server", str(its.fileno())],
+            [sys.executable, "-m", "tests.fork_server", str(its.fileno())],
             cwd=Path(__file__).parents[1], env={**kept, "PYTHONPATH": SOURCES}, pass_fds=[its.fileno()],
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
