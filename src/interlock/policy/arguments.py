@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy.folding import decoded, fold, is_odd, nested, readings
+from interlock.policy.folding import decoded, fold, in_numbers, is_odd, nested, readings
 from interlock.policy.secrets import Finding, first_secret, hints_at_secret, may_hold_secret, names_secret, scrub
 from interlock.policy.targets import is_prose_key, key_names_production, may_name_production, names_production
 
@@ -87,6 +87,8 @@ def inspect(args: Any) -> Inspection:
             if depth >= DEEPEST:
                 return _unfit(f"arguments nest deeper than {DEEPEST} levels")
             rest.extend((item, (path, index), key, depth + 1) for index, item in enumerate(value))
+            if (spelled := in_numbers(value)) is not None:
+                hidden.append((key, spelled))
         elif kind is float:
             if not math.isfinite(value):
                 return _unfit("arguments have a number that is not finite")
@@ -111,7 +113,7 @@ def _is_quiet(args: dict[Any, Any]) -> bool:
             if len(value) > _SHORT or is_odd(value):
                 return False
             low = value.lower()
-            if hints_at_secret(low) or ("pr" in low and may_name_production(low)) or "{{" in low:
+            if hints_at_secret(low) or "prod" in low or "pr0d" in low or "{{" in low:
                 return False
         elif value is not None and kind is not int and kind is not bool:
             return False

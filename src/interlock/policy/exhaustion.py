@@ -53,14 +53,19 @@ def fills(name: str, args: Sequence[str], command: Command) -> bool:
 
 def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Raised]:
     """What raises code by how much it makes, and for how long; `names` are of the modules that it imports."""
-    ciphers = not _CIPHERS.isdisjoint(name.partition(".")[0] for name in names)
     for node in nodes:
-        if isinstance(node, ast.While) and _always(node.test) and not _ends(node):
-            yield by(kinds.DESTROYS, "while True")
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_huge(node):
-            yield by(kinds.DESTROYS, "*")
-        elif ciphers and isinstance(node, ast.For) and _goes_through_files(node) and _writes(node):
+        if type(node) is ast.While:
+            if _always(node.test) and not _ends(node):
+                yield by(kinds.DESTROYS, "while True")
+        elif type(node) is ast.BinOp:
+            if type(node.op) is ast.Mult and _is_huge(node):
+                yield by(kinds.DESTROYS, "*")
+        elif type(node) is ast.For and _goes_through_files(node) and _encrypts(names) and _writes(node):
             yield by(kinds.DESTROYS, "for")
+
+
+def _encrypts(names: Collection[str]) -> bool:
+    return not _CIPHERS.isdisjoint(name.partition(".")[0] for name in names)
 
 
 def _always(test: ast.expr) -> bool:

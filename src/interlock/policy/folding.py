@@ -10,7 +10,8 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,6 +20,8 @@ DEEPEST = 3
 MOST_READINGS = 24
 _LONGEST = 100_000
 _RUNS = 40
+_FEWEST = 6
+"""Numbers that spell something, at least."""
 
 _LOOK_ALIKES = str.maketrans(
     dict(
@@ -45,6 +48,7 @@ _LONG_BASE64 = re.compile(
 )
 """The same among other words."""
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_COMPRESSED = (b"\x1f\x8b", b"x\x9c", b"x\xda", b"x\x01")
 _BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])")
 _MAYBE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6}(?:=|[A-Za-z0-9+/_-]{10})")
 _MAYBE_HEX = re.compile(r"[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}")
@@ -133,8 +137,22 @@ def decoded(text: str) -> Iterator[str]:
                 rest.append((found, depth + 1))
 
 
+def in_numbers(values: Sequence[Any]) -> str | None:
+    """What a list of numbers spells, each of them a letter: `[114, 109]`; None where they are no letters."""
+    if not _FEWEST <= len(values) <= _LONGEST or type(values[0]) is not int or type(values[-1]) is not int:
+        return None
+    if any(type(value) is not int or not (32 <= value < 127 or value in (9, 10, 13)) for value in values):
+        return None
+    spelled = bytes(values).decode("ascii")
+    return spelled if " " in spelled and sum(map(str.isalpha, spelled)) * 2 > len(spelled) else None
+
+
 def _layer(text: str) -> Iterator[str]:
     """What one layer of encoding holds: runs of an alphabet, or a text that is mostly escapes."""
+    if "\n" in text and (lines := _BASE64.fullmatch("".join(text.split()))) is not None:
+        yield from (found for found in (_from_base64(lines.group()),) if found is not None)
+    if text.count("&#") * 7 > len(text):
+        yield html.unescape(text)
     if _MAYBE_BASE64.search(text) is not None:
         shape = _BASE64 if _BASE64.fullmatch(text.strip()) else _LONG_BASE64
         yield from _runs(shape, text, lambda match: _from_base64(match.group()))
@@ -201,9 +219,18 @@ def _from_base64(text: str) -> str | None:
     if len(bare) % 4 == 1 or bare.islower() or bare.isdigit():
         return None
     try:
-        return _printable(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True))
-    except (binascii.Error, ValueError):
+        return _printable(_unpacked(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)))
+    except (binascii.Error, ValueError, zlib.error):
         return None
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The bytes as they were before they were compressed, or written with two bytes for each letter."""
+    if data[:2] in _COMPRESSED:
+        return zlib.decompressobj(47).decompress(data, _LONGEST)
+    if len(data) % 2 == 0 and data[1:2] == b"\x00" and not any(data[1::2]):
+        return data[::2]
+    return data
 
 
 def _from_base32(text: str) -> str | None:

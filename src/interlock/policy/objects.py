@@ -9,6 +9,7 @@ PAIRS: Mapping[str, str] = {
     "does harm": (
         "dump+hash dump+hashes dump+cookie dump+token dump+memory dump+lsass dump+process capture+keystroke "
         "log+keystroke record+keystroke export+wallet jam+signal jam+gps scrape+email scrape+emails fire+employee "
+        "plant+evidence skip+verification "
         "fire+worker fire+staff crack+hash crack+hashes"
     ),
     "controls a device": "go+to pick+up issue+prescription take+off",

@@ -86,7 +86,8 @@ _DIGIT = re.compile("[\\d²³¹፩-፱᧚⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐�
 _LETTER = re.compile(r"[^\W\d_]")
 _IN_WORDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _REFERENCE = re.compile(
-    r"\$\{?.*|\{\{.*\}\}|<.*>|\*+|\[.*\]|%\(?.*|x{3,}|\.{3,}|(?:none|null|true|false|undefined)", re.IGNORECASE
+    r"your[_-].*|\$\{?.*|\{\{.*\}\}|<.*>|\*+|\[.*\]|%\(?.*|x{3,}|\.{3,}|(?:none|null|true|false|undefined)",
+    re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_.-]*")
 
