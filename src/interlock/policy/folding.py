@@ -20,6 +20,7 @@ DEEPEST = 3
 MOST_READINGS = 24
 _LONGEST = 100_000
 _RUNS = 40
+_WORD = re.compile(r"[a-z]{3}")
 _FEWEST = 6
 """Numbers that spell something, at least."""
 
@@ -144,7 +145,7 @@ def in_numbers(values: Sequence[Any]) -> str | None:
     if any(type(value) is not int or not (32 <= value < 127 or value in (9, 10, 13)) for value in values):
         return None
     spelled = bytes(values).decode("ascii")
-    return spelled if " " in spelled and sum(map(str.isalpha, spelled)) * 2 > len(spelled) else None
+    return spelled if " " in spelled and _WORD.search(spelled) is not None else None
 
 
 def _layer(text: str) -> Iterator[str]:
