@@ -30,6 +30,8 @@ import sqlalchemy as sa
 
 import interlock
 from interlock.store.sqlite import SqliteDriver
+from interlock.tools.builtin import builtin_tools
+from interlock.tools.registry import Toolbox
 
 LENGTH, NUMBER = struct.Struct("!I"), struct.Struct("!i")
 STRICT = ("error", None, Warning, None, 0)
@@ -171,7 +173,7 @@ def _open_standard_files(*, at_once: bool) -> None:
 
 
 def load() -> None:
-    """Imports the product and what it imports later, has its statements compiled, and keeps all that for good.
+    """Imports the product and what it imports later, compiles its statements and schemas, and keeps all that for good.
 
     From here on a warning is an error. Garbage is looked for at the end only: it would take a third of the time.
     """
@@ -195,6 +197,7 @@ def _import() -> None:
         for value in vars(each).values():
             if isinstance(value, sa.Select | sa.Insert | sa.Update | sa.Delete):
                 compiled.of(value)
+    Toolbox(builtin_tools())
 
 
 def suffer_warnings() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -37,6 +37,41 @@ def migrated_database(postgres_server: str) -> str:
     return url
 
 
+class Sweeper:
+    """Empties a PostgreSQL database over a connection that stays: a new one would have to look up every table first."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection = psycopg.connect(url, autocommit=True)
+
+    def sweep(self) -> None:
+        """Leaves no row and nobody else connected."""
+        try:
+            self._empty()
+        except psycopg.OperationalError:
+            self.close()
+            self._connection = psycopg.connect(self._url, autocommit=True)
+            self._empty()
+
+    def _empty(self) -> None:
+        self._connection.execute(OTHERS)
+        tables = reversed(SQLModel.metadata.sorted_tables)
+        deletions = (sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)) for table in tables)
+        self._connection.execute(sql.SQL("; ").join(deletions))
+
+    def close(self) -> None:
+        """Disconnects."""
+        self._connection.close()
+
+
+@pytest.fixture(scope="session")
+def sweeper(migrated_database: str) -> Iterator[Sweeper]:
+    """What empties it."""
+    found = Sweeper(migrated_database)
+    yield found
+    found.close()
+
+
 @pytest.fixture
 def migrated_sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
     """The URL of a migrated SQLite file that only this test has."""
@@ -45,12 +80,9 @@ def migrated_sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def migrated_postgres_url(migrated_database: str) -> str:
+def migrated_postgres_url(migrated_database: str, sweeper: Sweeper) -> str:
     """The URL of a migrated PostgreSQL database without rows and without anybody else connected."""
-    with psycopg.connect(migrated_database, autocommit=True) as admin:
-        admin.execute(OTHERS)
-        tables = reversed(SQLModel.metadata.sorted_tables)
-        admin.execute(sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(sql.Identifier(t.name)) for t in tables))
+    sweeper.sweep()
     return migrated_database
 
 

@@ -3,6 +3,8 @@
 Making schemas is the business of whoever declares a tool.
 """
 
+import functools
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -34,7 +36,7 @@ class ArgumentCheck:
         if schema.get("type") != "object":
             raise UsageError(f'the schema of tool `{tool}` must have "type": "object"')
         try:
-            jsonschema.Draft202012Validator.check_schema(schema)
+            _check(schema)
         except (jsonschema.SchemaError, RecursionError) as error:
             why = error.message if isinstance(error, jsonschema.SchemaError) else "it is nested too deeply"
             raise UsageError(f"the schema of tool `{tool}` is not valid: {_short(why)}") from error
@@ -69,6 +71,24 @@ class ArgumentCheck:
             if kind is not self._plain.get(name) or (kind is str and not _is_plain(value)):
                 return False
         return True
+
+
+def _check(schema: Mapping[str, Any]) -> None:
+    """Raises SchemaError for what is no JSON Schema; what was found to be one is not gone through again."""
+    try:
+        text = json.dumps(schema)
+        is_text = json.loads(text) == schema
+    except (TypeError, ValueError):
+        is_text = False
+    if is_text:
+        _check_text(text)
+    else:
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@functools.lru_cache(maxsize=512)
+def _check_text(text: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(text))
 
 
 def _plain_fields(schema: Mapping[str, Any]) -> dict[str, type] | None:
