@@ -39,17 +39,19 @@ async def until_ended(session: Session, jobs: Sequence[asyncio.Task[Any]]) -> No
     They get a moment to end by themselves, unless a person wants the run stopped. A step that is not on record is
     put there while they go on, where they do not answer at once.
     """
-    interrupt, first = session.interrupt, asyncio.FIRST_EXCEPTION
+    first = asyncio.FIRST_EXCEPTION
     try:
-        if jobs and session.unwritten is not None:
+        await asyncio.sleep(0)  # by then what waits for nothing has ended
+        if session.unwritten is not None and not _are_done(jobs):
             await asyncio.wait(jobs, timeout=LOOK_S, return_when=first)
-            if all(job.done() for job in jobs):
-                return
-            await session.catch_up()
-        if jobs:
+            if not _are_done(jobs):
+                await session.catch_up()
+        if not _are_done(jobs):
             await asyncio.wait(jobs, return_when=first)
     except asyncio.CancelledError:
-        await asyncio.wait(jobs, timeout=0 if interrupt.reason and interrupt.reason.is_at_once else GRACE_S)
+        reason = session.interrupt.reason
+        if jobs:
+            await asyncio.wait(jobs, timeout=0 if reason and reason.is_at_once else GRACE_S)
         raise
     finally:
         late = [job for job in jobs if not job.done()]
@@ -57,3 +59,7 @@ async def until_ended(session: Session, jobs: Sequence[asyncio.Task[Any]]) -> No
             job.cancel()
         if late:
             await asyncio.wait(late, timeout=CANCEL_S)
+
+
+def _are_done(jobs: Sequence[asyncio.Task[Any]]) -> bool:
+    return all(job.done() for job in jobs)

@@ -18,6 +18,7 @@ from interlock.agents.choosing import Amiss
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
+from interlock.agents.look_ups import commit_look
 from interlock.agents.persona import Persona
 from interlock.agents.steps import UNUSED, Reservation, Results, StepRecord, commit_results, commit_step
 from interlock.agents.system_words import safe
@@ -239,8 +240,12 @@ class Session:
         if not results.only_answers:
             await self.catch_up()
         step = self.unwritten
-        goes_on = await self.write(commit_results, self.claim, self.spender, results, reservation, self.now(), step)
-        if step is not None:
+        if step is None:
+            goes_on = await self.write(commit_results, self.claim, self.spender, results, reservation, self.now())
+        else:
+            goes_on = await self.write(
+                commit_look, self.claim, self.spender, step, results, reservation, self.now()
+            )  # fmt: skip
             self._written(step)
         self.kept = frozenset(results.labels)
         self.has_asked = self.has_asked or bool(results.holds)

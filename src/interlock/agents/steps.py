@@ -21,6 +21,7 @@ from interlock.policy.progress import Stuck
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, audit, dead_letters, ledger, mailbox, missions, rounds, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
+from interlock.store.ledger import Reservation as Reservation
 from interlock.store.mailbox import Claim, Progress
 from interlock.store.tx import Tx
 from interlock.tools.execute import Done, outcome_of, record
@@ -28,15 +29,6 @@ from interlock.tools.execute import Done, outcome_of, record
 MODEL_UNUSABLE = "MODEL_UNUSABLE"
 """The kind of an alert about a provider; it is settled by the next step of a run that it had put off."""
 UNUSED = Usage()
-
-
-class Reservation(NamedTuple):
-    """Money to set aside for one attempt of a model call."""
-
-    step: int
-    attempt: int
-    model: str
-    worst_microusd: int
 
 
 class Settlement(NamedTuple):
@@ -213,6 +205,14 @@ def commit_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: d
 def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
     """The rows of a step; the caller has shown its lease. What was told of a provider that failed the run is over."""
     book(tx, spender, step.settlement, now)
+    write_trace(tx, claim, step, now)
+    ask(tx, claim, step.holds, now)
+
+
+def write_trace(
+    tx: Tx, claim: Claim, step: StepRecord, now: datetime, told: Sequence[dict[str, Any]] = ()
+) -> None:  # fmt: skip
+    """The step, what was said in it with what is `told` after it, and its calls."""
     if claim.run.error is not None:
         audit.settle(tx, MODEL_UNUSABLE, step.model.partition("/")[0], now)
     traces.add_step(
@@ -230,10 +230,10 @@ def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: da
         created_at=step.begun,
         completed_at=now,
     )
-    conversation.write(tx, claim.run.id, step.position, step.lines, now, step.id)
+    said = conversation.rows_of(claim.run.id, step.position, step.lines, now, step.id)
+    conversation.add(tx, [*said, *told])
     for call in step.calls:
         traces.add_call(tx, **call)
-    ask(tx, claim, step.holds, now)
 
 
 def commit_results(
@@ -243,33 +243,21 @@ def commit_results(
     results: Results,
     reserve: Reservation | None,
     now: datetime,
-    step: StepRecord | None = None,
 ) -> bool:
     """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation.
 
-    With `step`, transaction A is this one too: nothing but answers came of it.
-
     False where these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
     """
-    if step is None:
-        mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
-        goes_on = write_results(tx, claim, results, now)
-    else:
-        step = step.answered(results, now)
-        mailbox.own(tx, claim, step.progress, steps=step.number)
-        write_step(tx, claim, spender, step, now)
-        goes_on = write_results(tx, claim, results, now, recorded=True)
+    mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
+    goes_on = write_results(tx, claim, results, now)
     if reserve is not None and goes_on:
         set_aside(tx, spender, reserve, now)
     return goes_on
 
 
-def write_results(tx: Tx, claim: Claim, results: Results, now: datetime, *, recorded: bool = False) -> bool:
-    """The rows of what came of a step's calls; the caller has shown its lease. False where they are a loop.
-
-    Outcomes that are `recorded` are in the rows of their calls.
-    """
-    for done in () if recorded else results.done:
+def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
+    """The rows of what came of a step's calls; the caller has shown its lease. False where they are a loop."""
+    for done in results.done:
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)
