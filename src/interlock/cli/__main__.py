@@ -14,6 +14,10 @@ LOOKS = (100_000, 50, 100)
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
     signal.signal(signal.SIGINT, _leave)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from interlock.cli import refusals
+
+        refusals.with_outputs()
     gc.set_threshold(*LOOKS)
     from interlock.cli import main as command_line
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from interlock.app import config, fleet, parts
+from interlock.cli import refusals
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.desk import audit
@@ -62,7 +63,10 @@ async def examine() -> list[Finding]:
         _executing,
         _times,
     ):
-        findings += check(settings)
+        try:
+            findings += check(settings)
+        except OSError as error:
+            findings.append(Finding(check.__name__.strip("_"), "error", refusals.told(error) or str(error)))
     findings.append(await _database(settings))
     if findings[-1].state == "ok" and not settings.is_embedded:
         findings += await _workers(settings)
@@ -74,7 +78,7 @@ def _python() -> Finding:
 
 
 def _home(settings: Settings) -> Iterator[Finding]:
-    there = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    there = next(path for path in (settings.home, *settings.home.parents) if os.path.exists(path))
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         yield Finding("home", "ok", "writable" if there == settings.home else f"can be made in {there}")
     else:
@@ -82,7 +86,7 @@ def _home(settings: Settings) -> Iterator[Finding]:
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:
-    there = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    there = next(path for path in (settings.home, *settings.home.parents) if os.path.exists(path))
     free = shutil.disk_usage(there).free // MIB
     enough = free >= LEAST_DISK_MIB
     yield Finding("disk", "ok" if enough else "warning", f"{free:,} MiB free" + ("" if enough else ": free some"))
@@ -269,8 +273,9 @@ async def _database(settings: Settings) -> Finding:
         direct, pooled = settings.database_direct_url, settings.database_pooler
         url = direct or settings.database_url
         found = await asyncio.to_thread(migrate.revision, url, pooled=pooled and direct is None)
-    except InterlockError as error:
-        return Finding("database", "error", str(error))
+    except (InterlockError, OSError) as error:
+        refused = refusals.told(error) if isinstance(error, OSError) else None
+        return Finding("database", "error", refused or str(error))
     if found is None:
         return Finding("database", "ok", f"{settings.database_name}: not there yet, it is made at the first start")
     behind = "" if found == migrate.HEAD else f", will be brought to {migrate.HEAD} at the next start"

@@ -26,6 +26,7 @@ from interlock.cli import (
     people,
     policy,
     queues,
+    refusals,
     running,
     schedules,
     scheduling,
@@ -156,14 +157,18 @@ def run(args: Sequence[str]) -> int:
     """Runs one command line; returns its exit code. Source: interfaces, "Command line"."""
     try:
         code = build()(args, prog_name="interlock", standalone_mode=False)
+        sys.stdout.flush()
     except InterlockError as error:
         return _say(str(error), error.exit_code)
     except typer.TyperException as error:
         return _say(_misuse(error), USAGE)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except OSError as error:
+        refusals.let_go_of_output()
+        return 1 if isinstance(error, BrokenPipeError) else _say(refusals.told(error) or _bug(error), 1)
     except Exception as error:  # noqa: BLE001 (a traceback is a bug: its details go to a file)
-        return _say(f"something unexpected happened ({type(error).__name__}): {_write_down(error)}", 1)
+        return _say(_bug(error), 1)
     return code if isinstance(code, int) else 0
 
 
@@ -183,6 +188,10 @@ def _say(message: str, code: int) -> int:
         for line in message.splitlines():
             print(f"interlock: {plain(line)}", file=sys.stderr)
     return code
+
+
+def _bug(error: Exception) -> str:
+    return f"something unexpected happened ({type(error).__name__}): {_write_down(error)}"
 
 
 def _write_down(error: Exception) -> str:

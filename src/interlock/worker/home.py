@@ -37,7 +37,7 @@ class HomeLock:
         return True
 
     def holder(self) -> int | None:
-        """The pid of the process that executes now, None where none does."""
+        """The pid of the process that executes now, None where none does, or where this account may not look."""
         try:
             with self.path.open("r") as file:
                 try:
@@ -46,7 +46,7 @@ class HomeLock:
                     text = file.read().strip()
                     return int(text) if text.isdigit() else 0
                 return None
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
 
     def release(self) -> None:

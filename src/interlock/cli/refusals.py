@@ -1,0 +1,59 @@
+"""What the system refuses a command, in one line: files that it may not read, a disk that is full, an output that ends.
+
+Errors of Interlock itself say what they have to say.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Mapping
+
+_ADVICE: Mapping[int, str] = {
+    errno.EACCES: "see who may read and write it",
+    errno.EPERM: "see who may read and write it",
+    errno.EROFS: "choose another place",
+    errno.ENOSPC: "free some",
+    errno.EDQUOT: "free some",
+    errno.EMFILE: "raise `ulimit -n`",
+    errno.ENFILE: "end some programs",
+}
+
+
+def told(error: OSError) -> str | None:
+    """What was refused and what to do about it; None where it may be a fault of ours."""
+    if isinstance(error, FileNotFoundError) and error.filename is None and _is_nowhere():
+        return "the folder that this was started in is gone: change to one that is there"
+    advice = _ADVICE.get(error.errno or 0)
+    if advice is None:
+        return None
+    what = f"use `{error.filename}`" if error.filename else "write"
+    return f"cannot {what}: {os.strerror(error.errno or 0).lower()}: {advice}"
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def let_go_of_output() -> None:
+    """Has what is left to say go nowhere where nothing can be said, so that the end of the process does not fail."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def with_outputs() -> None:
+    """Has what is said go nowhere where nobody has an output open.
+
+    INVARIANT: no file that is opened later gets the number of an output, or what is said would be written into it.
+    """
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(spare, True)
+    os.close(spare)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115 (as long as the process)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
