@@ -5,11 +5,12 @@ How the product opens a home is `interlock.app`'s matter.
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from interlock.agents.context import Runtime
-from interlock.agents.persona import load_personas
+from interlock.agents.persona import PersonaSet, load_personas
 from interlock.agents.routing import KIND
 from interlock.core.clock import Clock
 from interlock.core.telemetry import SILENT, Telemetry
@@ -63,7 +64,7 @@ def runtime_over(
     """A runtime over an open store, with the built-in tools, personas and prices; its clock stands still."""
     toolbox, time = Toolbox([*builtin_tools(), *tools]), clock or FakeClock()
     vault = Vault.of(settings)
-    personas = load_personas(True, [], known_tools=frozenset(toolbox.names)).with_needs(toolbox.needs)
+    personas = _personas(frozenset(toolbox.names)).with_needs(toolbox.needs)
     passer = Passer(personas.personas, settings, (policy or Policy.builtin()).checks)
     return Runtime(
         settings=settings,
@@ -72,13 +73,24 @@ def runtime_over(
         in_force=InForce(policy or Policy.builtin()),
         personas=personas,
         models=OneModel(model),
-        prices=PriceTable.load().on(lambda: time.now().date()),
+        prices=_prices().on(lambda: time.now().date()),
         toolbox=toolbox,
         workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
         vault=vault,
         follow_ups={"learn": learner.take_up, KIND: passer.take_up, "chat": after_chat(settings.memory, vault.scrub)},
         circuits=Circuits(settings.retry.open_after, settings.retry.probe_s),
     )
+
+
+@lru_cache(maxsize=64)
+def _personas(known_tools: frozenset[str]) -> PersonaSet:
+    """The built-in ones: reading them takes longer than most of what is asked of a runtime."""
+    return load_personas(True, [], known_tools=known_tools)
+
+
+@cache
+def _prices() -> PriceTable:
+    return PriceTable.load()
 
 
 @asynccontextmanager
