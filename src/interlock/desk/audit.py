@@ -158,6 +158,10 @@ def _anchors(
         told, strange = published.read(given)
         if strange:
             remarks.append(f"{strange} lines of `{given}` are no heads")
+        if not told and heads is not None:
+            raise UsageError(f"there is no published head in `{given}`: name the file that `audit.heads_file` names")
+        if not told:
+            remarks.append(f"there is no head in `{given}` yet: without one, a log that was cut off looks whole")
     elif given is not None:
         remarks.append(f"there is no file `{given}` of published heads: without it, a log that was cut off looks whole")
     keys: Keyring | None = audit_keys.keyring(settings, key_file=key_file)

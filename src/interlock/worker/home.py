@@ -6,9 +6,13 @@ Only needed for the embedded database: with PostgreSQL any number of workers exe
 import fcntl
 import os
 from pathlib import Path
+from time import monotonic, sleep
 from typing import IO
 
 FILE = "executing.lock"
+LOOK_S, PATIENCE_S = 0.005, 1.0
+"""Who only looks whether somebody executes has a share of the lock for that moment: how often, and for how long, it is
+asked for again."""
 
 
 class HomeLock:
@@ -24,11 +28,13 @@ class HomeLock:
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = self.path.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            return False
+        give_up_at = monotonic() + PATIENCE_S
+        while not _locked(file, fcntl.LOCK_EX):
+            if not _locked(file, fcntl.LOCK_SH) or monotonic() >= give_up_at:
+                file.close()
+                return False
+            fcntl.flock(file, fcntl.LOCK_UN)
+            sleep(LOOK_S)
         file.seek(0)
         file.truncate()
         file.write(f"{os.getpid()}\n")
@@ -40,12 +46,10 @@ class HomeLock:
         """The pid of the process that executes now, None where none does, or where this account may not look."""
         try:
             with self.path.open("r") as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    text = file.read().strip()
-                    return int(text) if text.isdigit() else 0
-                return None
+                if _locked(file, fcntl.LOCK_SH):
+                    return None
+                text = file.read().strip()
+                return int(text) if text.isdigit() else 0
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
 
@@ -60,3 +64,11 @@ class HomeLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _locked(file: IO[str], how: int) -> bool:
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.app.local import Counter
+from interlock.core.errors import UsageError
 from interlock.core.values import SYSTEM
 from interlock.desk import audit as desk
 from interlock.desk.office import Person
@@ -219,6 +220,9 @@ async def test_heads_alone_pin_the_log_for_who_has_no_key(store: Store, tmp_path
         tmp_path, {}, {"home": tmp_path / "other"}).audit, "home": tmp_path / "other"}))  # fmt: skip
     with pytest.raises(AuditKeyError, match="no audit key here"):
         await desk.verify(stranger)
+    (tmp_path / "other.txt").write_text("not one\n")
+    with pytest.raises(UsageError, match=r"there is no published head in `.*other.txt`"):
+        await desk.verify(stranger, heads=tmp_path / "other.txt")
     report = await desk.verify(stranger, heads=tmp_path / "heads.jsonl")
     assert (report.faults, report.is_signed, report.sealed) == ([], False, 5)
     await tampered(office, f"UPDATE activities SET subject = 'x' WHERE id = {ids[1]}")

@@ -1,0 +1,1 @@
+"""Of the worker, what needs no database."""
