@@ -19,6 +19,14 @@ _LOOP = re.compile(
     r"\s*;?\s*do\b(?P<body>.{0,2000}?)[;&\n]\s*done\b",
     re.DOTALL,
 )
+_TIMES = re.compile(
+    r"\bfor\s+\w{1,40}\s+in\s+(?:\{\d+\.\.|\$\(\s*seq\s+(?:\d+\s+)*?)(?P<last>\d{5,12})\s*[)}]\s*;?\s*do\b"
+    r"(?P<body>.{0,2000}?[;&\n])\s*done\b",
+    re.DOTALL,
+)
+_MAKES = re.compile(r"&|>|\b(?:touch|mkdir|cp|dd|mktemp|tee|ln|truncate|fallocate)\b")
+MOST_TURNS = 20_000
+"""How often a loop may make something."""
 _PAUSES = re.compile(r"\b(?:sleep|break|exit|return|read|wait|timeout|inotifywait|fswatch|select|exec|continue\s+\d)\b")
 _ENDLESS = frozenset("/dev/zero /dev/urandom /dev/random /dev/full".split())
 _COPIES = frozenset("cat cp pv tee dd".split())
@@ -32,6 +40,8 @@ _WRITES = re.compile(r"[wa+]")
 
 def loops(text: str, found: Iterable[Command]) -> bool:
     """Whether a script has a loop that nothing in it ends or slows down."""
+    if any(int(each["last"]) > MOST_TURNS and _MAKES.search(each["body"]) for each in _TIMES.finditer(text)):
+        return True
     if not any(command.words in (("true",), (":",), ("false",)) for command in found) and "((" not in text:
         return False
     return any(not _PAUSES.search(each["body"]) for each in _LOOP.finditer(text))

@@ -194,11 +194,23 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
                 return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
             return Name(Says.ACTS, what, word)
-        elif reads in v.READ_NOUNS and (word in MAY_ACT or word in FOREIGN) and at == 0 and read_at == 1:
+        elif at == 0 and _leads_to(words, read_at):
             return Name(Says.UNCLEAR, what, word)
     if (shown := reveals.perhaps(words)) is not None:
         return Name(Says.READS, reveals.WHAT, shown)
     return Name(Says.READS)
+
+
+def _leads_to(words: Sequence[str], read_at: int) -> bool:
+    """Whether a verb that leads a name acts on what reads only as a noun: `update_user_details`, `change_plan`."""
+    verb = words[0]
+    if verb in v.ORDERS:
+        return True
+    if verb in MAY_ACT and verb not in v.FIRST_NOUNS and (read_at > 1 or verb in v.MAY_ORDER):
+        return words[1] not in v.JOINED_NOUNS
+    if verb in MAY_ACT and len(words) == 2 and words[1] in v.STATES:
+        return False
+    return words[read_at] in v.READ_NOUNS and (verb in MAY_ACT or verb in FOREIGN) and read_at == 1
 
 
 def _ends(words: Sequence[str], read_at: int) -> Name | None:

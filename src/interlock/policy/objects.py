@@ -19,7 +19,9 @@ PAIRS: Mapping[str, str] = {
         "text+number text+phone text+person text+message make+call ping+webhook ping+user ping+team ping+person "
         "ping+channel page+oncall page+engineer page+team page+user alert+user alert+users alert+team alert+staff "
         "alert+customer alert+authorities report+incident report+abuse report+spam report+crime report+fraud "
-        "report+phishing report+user report+violation report+emergency report+outage ask+customer ask+client "
+        "report+phishing report+post report+comment "
+        "report+account report+tweet quote+tweet report+user report+violation report+emergency "
+        "report+outage ask+customer ask+client "
         "ask+supplier ask+vendor"
     ),
     "changes access": (
@@ -124,7 +126,7 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
 
 BETWEEN = frozenset(
     "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
-    "door entry backup".split()
+    "door entry backup x".split()
 )
 """What may stand between the two."""
 

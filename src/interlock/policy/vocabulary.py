@@ -14,8 +14,8 @@ ACTS: Mapping[str, str] = {
         "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
         "checkout renew subscribe wager gamble waive overcharge"
     ),
-    "publishes": "publish republish deploy redeploy announce syndicate merge unpublish",
-    "shares": "disclose expose leak exfiltrate unshare",
+    "publishes": "publish republish repost deploy redeploy announce syndicate merge unpublish",
+    "shares": "disclose reshare expose leak exfiltrate unshare",
     "books": "reserve rebook reschedule cancel enroll enrol unenroll register rsvp",
     "deletes": (
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
@@ -229,7 +229,7 @@ CREDENTIAL_PAIRS = frozenset(
         "signing+key "
         "bearer+token session+token refresh+token session+cookie session+cookies env+vars environment+variables "
         "seed+phrase recovery+phrase recovery+code recovery+codes backup+codes mfa+code mfa+codes fa+code fa+codes "
-        "verification+code verification+codes connection+string connection+strings env+file env+variables"
+        "verification+code verification+codes connection+string connection+strings env+file env+variables login+data"
     ).split()
 )
 """The same in two words."""
@@ -250,6 +250,24 @@ REVEALS = frozenset(
     "find".split()
 )
 """Verbs that show what is asked for."""
+
+ORDERS = frozenset("update set put move clear reset drop stop apply".split())
+"""Verbs that lead a name and act on whatever follows."""
+
+STATES = frozenset("status history stats details info".split())
+"""What a name of two words ends with that asks how something is: `refund_status`."""
+
+MAY_ORDER = frozenset("change transfer share post vote".split())
+"""Those that do where no word behind them makes them a noun."""
+
+FIRST_NOUNS = frozenset("order call comment record log type star command shell rate tip review".split())
+"""Those that are nouns where a name leads with them and ends with a noun: `order_item_details`."""
+
+JOINED_NOUNS = frozenset(
+    "order orders request requests control controls log logs agreement rate rates method methods type types id ids fee "
+    "fees limit limits form forms policy history".split()
+)
+"""Words that make what stands before them a noun: `purchase_order_details`."""
 
 SHOWS = frozenset("get list show view search find fetch count retrieve lookup describe".split())
 """Verbs that do nothing but show what is named after them."""

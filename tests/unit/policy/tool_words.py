@@ -12,6 +12,14 @@ fetch_token | Fetches one
 get_ssh_key | Shows it
 dump_credentials | Shows what is stored
 empty_trash | Does what it is called
+update_user_details | Does what it is called
+change_account_info | Does what it is called
+update_order_status | Does what it is called
+share_location_history | Does what it is called
+import_contact_list | Does what it is called
+purchase_card_details | Does what it is called
+repost_story | Does what it is called
+report_x_post | Does what it is called
 account_closer | Does what it is called
 db_dropper | Does what it is called
 vm_killer | A tool of the platform
@@ -524,6 +532,14 @@ list_api_keys | Lists ids of keys
 get_tokens | Get the tokens on the chain with their prices
 go_to_definition | Shows where a symbol is defined
 get_empty_rooms | Lists rooms that are empty
+refund_status | Of one of them
+purchase_history | Of one of them
+lock_status | Of one of them
+order_item_details | Details of an item
+purchase_order_details | Details of an order
+transfer_request_status | How far it is
+change_request_history | What was asked for
+update_history | Shows what was changed
 follower_reader | Shows who follows
 best_seller | Shows what sells
 get_secure_urls | Lists addresses with encryption
