@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema
 from referencing import Registry
@@ -36,16 +36,14 @@ class ArgumentCheck:
         if schema.get("type") != "object":
             raise UsageError(f'the schema of tool `{tool}` must have "type": "object"')
         try:
-            _check(schema)
+            compiled = _compiled(schema)
         except (jsonschema.SchemaError, RecursionError) as error:
             why = error.message if isinstance(error, jsonschema.SchemaError) else "it is nested too deeply"
             raise UsageError(f"the schema of tool `{tool}` is not valid: {_short(why)}") from error
-        for reference in _references(schema):
+        for reference in compiled.references:
             if not reference.startswith("#"):
                 raise UsageError(f"the schema of tool `{tool}` refers to `{reference}`: only `#/…` is followed")
-        self._validator = jsonschema.Draft202012Validator(schema, registry=_NOTHING_REMOTE)
-        self._plain = _plain_fields(schema)
-        self._required = frozenset(schema.get("required", ()))
+        self._validator, self._plain, self._required = compiled.validator, compiled.plain, compiled.required
 
     def errors(self, args: object) -> list[str]:
         """What is wrong with the arguments, each as "`path`: problem"; empty where nothing is."""
@@ -73,22 +71,36 @@ class ArgumentCheck:
         return True
 
 
-def _check(schema: Mapping[str, Any]) -> None:
-    """Raises SchemaError for what is no JSON Schema; what was found to be one is not gone through again."""
+class _Compiled(NamedTuple):
+    references: tuple[str, ...]
+    validator: jsonschema.Draft202012Validator
+    plain: Mapping[str, type] | None
+    required: frozenset[str]
+
+
+def _compiled(schema: Mapping[str, Any]) -> _Compiled:
+    """Raises SchemaError for what is no JSON Schema; one that was compiled before is not gone through again."""
     try:
         text = json.dumps(schema)
         is_text = json.loads(text) == schema
     except (TypeError, ValueError):
         is_text = False
-    if is_text:
-        _check_text(text)
-    else:
-        jsonschema.Draft202012Validator.check_schema(schema)
+    return _compiled_text(text) if is_text else _compile(schema)
 
 
 @functools.lru_cache(maxsize=512)
-def _check_text(text: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(json.loads(text))
+def _compiled_text(text: str) -> _Compiled:
+    return _compile(json.loads(text))
+
+
+def _compile(schema: Mapping[str, Any]) -> _Compiled:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return _Compiled(
+        tuple(_references(schema)),
+        jsonschema.Draft202012Validator(schema, registry=_NOTHING_REMOTE),
+        _plain_fields(schema),
+        frozenset(schema.get("required", ())),
+    )
 
 
 def _plain_fields(schema: Mapping[str, Any]) -> dict[str, type] | None:
