@@ -24,41 +24,53 @@ def databases(request: pytest.FixtureRequest) -> Databases:
     return found
 
 
+@pytest.fixture(scope="session")
+def migrated_first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file that was migrated once, to be copied."""
+    path = tmp_path_factory.mktemp("first") / "first.db"
+    asyncio.run(migrate.upgrade(f"sqlite:///{path}"))
+    return path
+
+
 @pytest.fixture
-def sqlite_databases(tmp_path: Path) -> Databases:
+def sqlite_databases(migrated_first: Path, tmp_path: Path) -> Databases:
     """SQLite files."""
-    first, numbers = tmp_path / "first.db", itertools.count()
-    asyncio.run(migrate.upgrade(f"sqlite:///{first}"))
+    numbers = itertools.count()
 
     def make() -> str:
-        path = tmp_path / f"{next(numbers)}.db"
-        shutil.copy(first, path)
-        return f"sqlite:///{path}"
+        return f"sqlite:///{shutil.copy(migrated_first, tmp_path / f'{next(numbers)}.db')}"
 
     return make
 
 
+def _url(postgres_server: str, name: str) -> str:
+    return f"postgresql://postgres@/{name}?host={postgres_server}"
+
+
+def _execute(postgres_server: str, statement: str, *names: str) -> None:
+    """On a connection of its own, since tests restart the server."""
+    with psycopg.connect(host=postgres_server, user="postgres", dbname="postgres", autocommit=True) as admin:
+        admin.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres_server: str) -> str:
+    """The name of a PostgreSQL database that was migrated once and that nobody connects to, to be copied."""
+    _execute(postgres_server, "CREATE DATABASE {}", name := "chaos_first")
+    asyncio.run(migrate.upgrade(_url(postgres_server, name)))
+    return name
+
+
 @pytest.fixture
-def postgresql_databases(postgres_server: str) -> Iterator[Databases]:
+def postgresql_databases(postgres_server: str, migrated_template: str) -> Iterator[Databases]:
     """Databases of the session's PostgreSQL."""
-    prefix, numbers = f"chaos_{os.urandom(4).hex()}", itertools.count()
-    made: list[str] = []
-
-    def url(name: str) -> str:
-        return f"postgresql://postgres@/{name}?host={postgres_server}"
-
-    def execute(statement: str, *names: str) -> None:
-        """On a connection of its own, since tests restart the server."""
-        with psycopg.connect(host=postgres_server, user="postgres", dbname="postgres", autocommit=True) as admin:
-            admin.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+    prefix, made = f"chaos_{os.urandom(4).hex()}", list[str]()
 
     def make() -> str:
-        made.append(f"{prefix}_{next(numbers)}")
-        execute("CREATE DATABASE {} TEMPLATE {}", made[-1], prefix)
-        return url(made[-1])
+        made.append(f"{prefix}_{len(made)}")
+        _execute(postgres_server, "CREATE DATABASE {} TEMPLATE {}", made[-1], migrated_template)
+        return _url(postgres_server, made[-1])
 
-    execute("CREATE DATABASE {}", prefix)
-    asyncio.run(migrate.upgrade(url(prefix)))
     yield make
-    for name in (*made, prefix):
-        execute("DROP DATABASE {} WITH (FORCE)", name)
+    for name in made:
+        _execute(postgres_server, "DROP DATABASE {} WITH (FORCE)", name)

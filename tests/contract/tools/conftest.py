@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store import migrate, squad
+from interlock.store import squad
 from interlock.store.engine import Store
 from interlock.tools.workspace import Workspaces
 from tests.tool_calls import NOW, PROJECT
@@ -13,7 +13,6 @@ from tests.tool_calls import NOW, PROJECT
 
 @pytest.fixture
 async def store(database_url: str) -> AsyncIterator[Store]:
-    await migrate.upgrade(database_url)
     async with Store(database_url) as opened:
         await opened.write(squad.ensure_project, PROJECT, "UTC", NOW)
         yield opened
