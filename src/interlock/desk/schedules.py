@@ -6,6 +6,7 @@ What a schedule starts, and that it does so once, is the scheduler's matter.
 import contextlib
 import difflib
 import re
+import unicodedata
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -175,7 +176,7 @@ async def _change(office: Office, person: Person, what: str, act: Act, name: str
 
 
 def _find(tx: Tx, name: str, project: str) -> Any:
-    wanted = " ".join(name.split())
+    wanted = _plain(name)
     if (row := schedules.named(tx, project, wanted, lock=True)) is not None:
         return row
     if (row := schedules.schedule(tx, wanted, lock=True)) is not None:
@@ -244,8 +245,13 @@ def _known(runtime: "Runtime", persona: str) -> None:
         raise UsageError(f"no persona `{visible(persona)}`{meant}: there are {', '.join(known)}")
 
 
+def _plain(name: str) -> str:
+    """One name for all that look alike but for their widths and blanks."""
+    return " ".join(unicodedata.normalize("NFKC", name).split())
+
+
 def _name(text: str) -> str:
-    name = " ".join(text.split())
+    name = _plain(text)
     if not name or len(name) > LONGEST_NAME or not _NAME.fullmatch(name) or name.startswith("sch_"):
         raise UsageError(
             f"`{visible(text)[:LONGEST_NAME]}` is no name: use 1 to {LONGEST_NAME} letters, digits, blanks and . + - _"

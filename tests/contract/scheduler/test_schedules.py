@@ -437,6 +437,7 @@ async def test_viewer_schedules_nothing(post: Post) -> None:
     ("name", "what", "told"),
     [
         ("it", {"goal": "x"}, "there is a schedule `it` in the project `default` already"),
+        (" ｉｔ ", {"goal": "x"}, "there is a schedule `it` in the project `default` already"),
         ("Heartbeat", {"goal": "x"}, "is the schedule that reads HEARTBEAT.md"),
         ("a\tb:c", {"goal": "x"}, "is no name"),
         ("", {"goal": "x"}, "is no name"),
