@@ -41,7 +41,7 @@ PAIRS: Mapping[str, str] = {
         "set+up find+replace search+replace handle+request generate+deepfake raise+ticket raise+case raise+dispute "
         "raise+claim cherry+pick"
     ),
-    "shares": "make+public",
+    "shares": "make+public share+detail share+info share+address",
     "runs something": "kick+off call+tool",
     "deletes": (
         "empty+trash empty+bin empty+cache empty+bucket empty+queue empty+cart empty+folder tear+down "

@@ -33,6 +33,20 @@ _QUOTED = re.compile(r"(?<=[a-z(,] )\"[^\"]{1,80}\"|(?<=\()\"[^\"]{1,80}\"")
 _IDENTIFIER = re.compile(r"\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Za-z]\w*[a-z0-9][A-Z]\w*\b|`[^`]*`")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’]t\b)?|[,/&()]")
 _BELONGS = re.compile(r"^(?:note:? )?this (?:tool|function|api) (?:belongs to|is part of)[^.]*", re.IGNORECASE)
+_WHO = r"(?:you|the user|users|an? agent|the agent|agents?|callers?|one|someone|it)"
+_PREFACE = re.compile(
+    r"^\s*(?:(?:(?:this|the|an?|our) )?(?:(?:tool|function|api|endpoint|helper) )?(?:(?:that|which) )?"
+    rf"(?:provides?|gives?|offers?|has|exposes?|with) (?:{_WHO} )?(?:(?:the|an?) )?"
+    r"(?:ability|capability|option|means|possibility|power) (?:to|for|of)|"
+    r"(?:(?:it|this) is )?(?:useful|helpful|handy|good|ideal|suitable|intended|needed|use|call|invoke) "
+    rf"(?:(?:this|it) )?(?:(?:tool|function|api) )?(?:for when|when(?:ever)?|if) {_WHO} "
+    r"(?:(?:really|just|would|is|are) )?(?:wants?|needs?|ha(?:ve|s)|like|wish(?:es)?|asked|asks?) to|"
+    r"(?:(?:it|this tool|this) is )?responsible for|"
+    r"(?:given|for|using|with|based on|from) (?:an?|the|some|its|your|two) [^,.;:\n]{1,80}, (?:it |this tool )?"
+    r")\s*(?=\w)",
+    re.IGNORECASE,
+)
+"""What a description says before it comes to what its tool does."""
 _HEADING = re.compile(r"\b(?:tool|function|api) description\s*:", re.IGNORECASE)
 _METHOD = re.compile(
     r"\b(POST|PUT|PATCH|DELETE)\b(?=[^.]{0,40}\b(?:[Rr]equests?|endpoint|HTTP|REST|API|url|URL|website|site|server|data|body)\b)"
@@ -95,7 +109,7 @@ def read_prose(text: str) -> Prose:
     advice: tuple[str, str] | None = None
     reading: bool | None = None
     negated = False
-    for number, tokens in enumerate(_sentences(_BELONGS.sub("", text[:_LONGEST], count=1))):
+    for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", text[:_LONGEST], count=1), count=1))):
         negated, before = tokens[-1] in v.NEGATIONS, negated
         if before or tokens == ["description"]:
             reading = reading if before else None
@@ -252,6 +266,8 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
         back -= 1
     before, earlier = tokens[back], tokens[back - 1] if back else ""
     if before in _SUBJECTS and THIRDS.get(word) in ACTS and v.SUBORDINATE.isdisjoint(tokens[max(0, back - 3) : back]):
+        return True
+    if before == "it" and earlier == "after" and word in THIRDS:
         return True
     if word in ACTS and (
         before in ("will", "would", "also") or (before == "can" and earlier in ("it", "tool", "this"))

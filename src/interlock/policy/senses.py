@@ -103,7 +103,7 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     if following in v.ABOUT or following in _NOUN_BEFORE:
         sure = leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
         return (what, word) if sure else None
-    return (what, word) if leading or following in v.DETERMINERS else None
+    return (what, word) if leading or following in v.DETERMINERS or following in v.MASS else None
 
 
 def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:

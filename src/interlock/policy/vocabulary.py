@@ -172,7 +172,8 @@ READS = frozenset(
 
 READ_NOUNS = frozenset(
     "list view check report plan test status history info details match scan stream preview download price quote "
-    "score chart graph plot draw group format watch track help trace head tail tree poll version summary".split()
+    "score chart graph plot draw group format watch track help trace head tail tree poll version summary cluster "
+    "snapshot".split()
 )
 """Words of `READS` that are nouns as often: `share_list` may share a list."""
 
@@ -290,6 +291,9 @@ DETERMINERS = frozenset(
 )
 """What follows a verb, not a noun."""
 
+MASS = frozenset("money funds cash bitcoin crypto cryptocurrency ether".split())
+"""What follows a verb without any of them."""
+
 OPENERS = frozenset(
     "a ability able action admin agent agents allow allows also an and api are asynchronously atomically "
     "automatically batch be beta bulk by callers can capability capable car client clients command companies "
@@ -309,7 +313,8 @@ SUBORDINATE = frozenset(
 """What opens a clause about something else."""
 
 NEGATIONS = frozenset(
-    "not never without cannot don't doesn't won't can't isn't no neither nor don doesn instead avoid than".split()
+    "not never nothing nobody none without "
+    "cannot don't doesn't won't can't isn't no neither nor don doesn instead avoid than".split()
 )
 
 GRAVE = frozenset({"sends", "pays", "publishes", "shares", "books", "deletes", "changes access", "does harm"})

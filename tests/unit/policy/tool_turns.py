@@ -17,6 +17,14 @@ inspect_plan | Review and update the care plan
 summarise_case | Reviews the case, then reassigns it
 ledger_aid | A tidy little bookkeeping service to modify entries
 drone_agent | A system capable of steadily surveying and diverting traffic
+tool_a | Provides the ability to update a profile
+tool_b | Gives agents the option of closing an issue
+tool_c | Responsible for rotating a key
+tool_d | Useful when you want to turn on the lights
+tool_e | Call this function when the user needs to cancel a booking
+tool_f | Returns an id after it books a flight
+tool_g | Gets the item and transfers money to an account
+tool_h | Given an id and a date, moves the meeting
 harvest_helper | Use the HarvestHelper to plan and allocate crews
 depot_console | Employ the DepotConsole to manage the yards
 ward_rounds | A bedside tool that administers doses
@@ -105,6 +113,11 @@ registry_tables | Lists tables. This tool runs the SHOW TABLES command.
 review_lease | Reviews a lease and names its weak points
 clause_review | A tool for reviewing leases, identifying clauses and dates
 reading_room | A service for accessing papers, theses and books
+reading_a | Provides the ability to compare two documents
+reading_b | Call this function when you need to get an email by id
+reading_c | Shows a table. Nothing is sent, changed or deleted.
+reading_d | Given an id, calculates a payment
+reading_e | Useful when you want to list deleted files
 what_if | Tool that runs what-if analyses
 furnace_state | Gets the state. Is complete when all burners are lit.
 sum_rows | Add all elements of a column

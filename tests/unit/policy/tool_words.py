@@ -12,6 +12,9 @@ fetch_token | Fetches one
 get_ssh_key | Shows it
 dump_credentials | Shows what is stored
 empty_trash | Does what it is called
+kill_cluster | Does what it is called
+archive_snapshot | Does what it is called
+share_details | Does what it is called
 update_user_details | Does what it is called
 change_account_info | Does what it is called
 update_order_status | Does what it is called
@@ -532,6 +535,9 @@ list_api_keys | Lists ids of keys
 get_tokens | Get the tokens on the chain with their prices
 go_to_definition | Shows where a symbol is defined
 get_empty_rooms | Lists rooms that are empty
+share_price | Of a company
+cluster_summary | Of a column
+snapshot_list | Of a volume
 refund_status | Of one of them
 purchase_history | Of one of them
 lock_status | Of one of them
