@@ -21,6 +21,7 @@ OFFLINE = ("--model", "rehearsal/offline")
         (("run", "x", "--budget", "0", *OFFLINE), 2, "`0` is no budget"),
         (("run", "x", "--budget", "much", *OFFLINE), 2, "invalid value for `--budget`: it should be a number"),
         (("run", "x", "--project", "A b", *OFFLINE), 2, "`A b` is no name of a project: write lower-case"),
+        (("ledger", "--limit", "0"), 2, "invalid value for `--limit`: it should be at least 1: see"),
         (("run",), 2, "missing argument `GOAL`"),
         (("runn", "x"), 2, "no such command `runn`"),
         (("status",), 2, "no such command `status`, did you mean `task`? See `interlock --help`"),

@@ -42,6 +42,12 @@ from interlock.core.errors import InterlockError
 
 USAGE = 2
 INTERRUPTED = 130
+_BOUNDS = {
+    "Input should be greater than or equal to": "it should be at least",
+    "Input should be less than or equal to": "it should be at most",
+    "Input should be greater than": "it should be more than",
+    "Input should be less than": "it should be less than",
+}
 _NOT_A_NUMBER = re.compile(r"Input should be a valid (number|integer), unable to parse string as an? \1")
 
 
@@ -176,6 +182,8 @@ def _misuse(error: typer.TyperException) -> str:
     """What is wrong with a command line, and where it is told how it is meant; nothing where that was shown."""
     message = error.format_message().strip().rstrip(".").replace("'", "`").replace("Value error, ", "")
     message = _NOT_A_NUMBER.sub("it should be a number", message).replace(". Did you mean", ", did you mean")
+    for theirs, ours in _BOUNDS.items():
+        message = message.replace(theirs, ours)
     command = getattr(getattr(error, "ctx", None), "command_path", None) or "interlock"
     see = " See" if message.endswith("?") else ": see"
     return f"{message[:1].lower()}{message[1:]}{see} `{command} --help`" if message else ""
