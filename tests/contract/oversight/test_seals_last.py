@@ -1,9 +1,6 @@
 """What is sealed stays verifiable through restores into either database, erasures of people, and processes killed."""
 
 import asyncio
-import os
-import signal
-import sys
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +20,7 @@ from interlock.store.chain import Key
 from interlock.store.engine import Store
 from interlock.store.epochs import Beginning
 from interlock.store.tx import Tx
+from tests import processes
 from tests.contract.oversight.test_sealing import BOSS, KEY, filled, kinds, made, noted, tampered
 from tests.contract.store.furniture import PROJECT, T0, after
 
@@ -133,15 +131,11 @@ def replace_key(office: Counter) -> Any:
 
 async def test_what_is_killed_while_it_seals_leaves_a_whole_log(migrated_sqlite_url: str, tmp_path: Path) -> None:
     for seals_seen in (2,):
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", VICTIM, str(tmp_path), migrated_sqlite_url, KEY,
-            stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]},
-        )  # fmt: skip
-        assert process.stdout is not None
-        for _ in range(seals_seen):
-            assert await process.stdout.readline() == b"sealed\n"
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
+        victim = ("-c", VICTIM, str(tmp_path), migrated_sqlite_url, KEY)
+        with processes.running(victim, folder=tmp_path, environment={}) as process:
+            for _ in range(seals_seen):
+                assert await process.line() == "sealed\n"
+            process.kill()
     async with Store(migrated_sqlite_url) as store:
         office = made(store, tmp_path, heads_file=tmp_path / "heads")
         report = await desk.verify(office)

@@ -1,11 +1,9 @@
 """Databases come to this version's schema, once; those that are newer, not ours or not there are told in one line."""
 
 import asyncio
-import os
 import socket
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -15,11 +13,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlmodel import SQLModel
 
-import interlock
 from interlock.store import partitions
 from interlock.store.engine import Store
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable
 from interlock.store.migrate import HEAD, KNOWN, MINIMUM_READER, revision, upgrade
+from tests import processes
 from tests.contract.store.furniture import agent
 
 UPGRADE = "import asyncio, sys; from interlock.store.migrate import upgrade; asyncio.run(upgrade(sys.argv[1]))"
@@ -139,12 +137,13 @@ async def test_outcome_of_a_call_finds_room_on_the_page_of_its_intent(postgres_u
     assert (changed, in_place) == (300, 300)
 
 
-async def test_two_processes_that_migrate_at_once_both_succeed(database_url: str) -> None:
-    source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
-    processes = [
-        await asyncio.create_subprocess_exec(sys.executable, "-c", UPGRADE, database_url, env=source) for _ in range(2)
-    ]
-    assert [await process.wait() for process in processes] == [0, 0]
+async def test_two_processes_that_migrate_at_once_both_succeed(database_url: str, tmp_path: Path) -> None:
+    with ExitStack() as both:
+        started = [
+            both.enter_context(processes.running(("-c", UPGRADE, database_url), folder=tmp_path, environment={}))
+            for _ in range(2)
+        ]
+        assert [await process.ended() for process in started] == [0, 0]
     assert revision(database_url) == HEAD
 
 

@@ -2,18 +2,16 @@
 
 import asyncio
 import itertools
-import os
-import sys
 from pathlib import Path
 from time import monotonic
 
 import psycopg
 
-import interlock
 from interlock.store import conversations, mailbox, outbox
 from interlock.store.conversations import Origin
 from interlock.store.engine import Store
 from interlock.store.postgres import WAKE_CHANNEL
+from tests import processes
 from tests.contract.store.furniture import PROJECT, T0, agent, message
 from tests.quickness import TRIES, within
 
@@ -49,31 +47,27 @@ async def settle(store: Store) -> None:
                 return
 
 
-async def test_commit_of_another_process_wakes_who_waits_within_a_second(store: Store) -> None:
+async def test_commit_of_another_process_wakes_who_waits_within_a_second(store: Store, tmp_path: Path) -> None:
     coder = await store.write(agent, "a")
-    source = {"PYTHONPATH": str(Path(interlock.__file__).parents[1]), "PATH": os.environ["PATH"]}
-    pipe = asyncio.subprocess.PIPE
-    other = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", POST, store.url, coder, stdin=pipe, stdout=pipe, env=source
-    )
-    assert other.stdin is not None
-    assert other.stdout is not None
-    assert await other.stdout.readline() == b"ready\n"
-    took: list[float] = []
-    for number in range(TRIES):
-        await settle(store)
-        waiting = asyncio.create_task(store.wait_for_work(LONG_S))
-        other.stdin.write(b"%d\n" % number)
-        await other.stdout.readline()
-        began = monotonic()
-        await waiting
-        took.append(monotonic() - began)
-        assert await store.read(mailbox.has_ready, T0)
-        if sum(each < 1 for each in took) == 2:
-            break
-    assert sorted(took)[1] < 1, "what is late once may be the machine"
-    other.stdin.close()
-    assert await other.wait() == 0
+    with processes.running(("-c", POST, store.url, coder), folder=tmp_path, environment={}) as other:
+        assert other.stdin is not None
+        assert await other.line() == "ready\n"
+        took: list[float] = []
+        for number in range(TRIES):
+            await settle(store)
+            waiting = asyncio.create_task(store.wait_for_work(LONG_S))
+            other.stdin.write(f"{number}\n")
+            other.stdin.flush()
+            await other.line()
+            began = monotonic()
+            await waiting
+            took.append(monotonic() - began)
+            assert await store.read(mailbox.has_ready, T0)
+            if sum(each < 1 for each in took) == 2:
+                break
+        assert sorted(took)[1] < 1, "what is late once may be the machine"
+        other.stdin.close()
+        assert await other.ended() == 0
 
 
 async def test_post_in_this_process_wakes_who_waits_at_once(store: Store) -> None:
