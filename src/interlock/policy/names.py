@@ -194,7 +194,7 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
                 return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
             return Name(Says.ACTS, what, word)
-        elif at == 0 and _leads_to(words, read_at):
+        elif (at == 0 and _leads_to(words, read_at)) or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"}):
             return Name(Says.UNCLEAR, what, word)
     if (shown := reveals.perhaps(words)) is not None:
         return Name(Says.READS, reveals.WHAT, shown)
@@ -297,7 +297,8 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     if harmless(word, follows[-1:]):
         return None
     if not follows:
-        return None if at > 0 and word in v.NOUNLIKE else (what, word, False)
+        is_noun = at > 0 and word in v.NOUNLIKE and words[at - 1] not in v.SURFACES
+        return None if is_noun else (what, word, False)
     if word in v.NOUNLIKE:
         return None if follows[0] in v.ABOUT else (what, word, False)
     return what, word, at == 0 and follows[0] not in v.ABOUT

@@ -9,7 +9,7 @@ PAIRS: Mapping[str, str] = {
     "does harm": (
         "dump+hash dump+hashes dump+cookie dump+token dump+memory dump+lsass dump+process capture+keystroke "
         "log+keystroke record+keystroke export+wallet jam+signal jam+gps scrape+email scrape+emails fire+employee "
-        "plant+evidence skip+verification "
+        "kafka+produce extend+offer plant+evidence skip+verification "
         "fire+worker fire+staff crack+hash crack+hashes"
     ),
     "controls a device": "go+to pick+up issue+prescription take+off",
@@ -31,7 +31,8 @@ PAIRS: Mapping[str, str] = {
     "pays": (
         "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
         "process+payment process+refund process+order process+transaction issue+credit issue+refund issue+invoice "
-        "issue+card issue+payment issue+voucher bridge+token short+stock short+share rebalance+portfolio spend+budget "
+        "issue+card issue+payment issue+voucher bridge+token "
+        "bridge+asset short+stock short+share rebalance+portfolio spend+budget "
         "spend+money collect+payment collect+payments capture+payment capture+funds "
         "hold+funds raise+invoice raise+funds raise+limit process+claim process+return process+withdrawal "
         "handle+refund handle+payment handle+return"

@@ -47,7 +47,7 @@ _WEAK_KEYS = frozenset("intent task tool toolname function functionname apiname 
 _CHANGED = frozenset(
     "update change set patch put store import move copy mark label tag link complete close apply fork join leave like "
     "comment rate vote sync schedule setup confirm reset drop post upload push start stop run trigger request "
-    "clear resume pause".split()
+    "clear resume pause type press paste hotkey key".split()
 )
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000

@@ -21,7 +21,7 @@ ACTS: Mapping[str, str] = {
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
         "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "
         "undo deprovision nuke forget untag unpin unarchive expire eliminate "
-        "deallocate dissociate disassociate unregister decommission invalidate"
+        "deallocate dissociate disassociate unregister decommission invalidate flushall flushdb"
     ),
     "changes access": (
         "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
@@ -254,6 +254,13 @@ REVEALS = frozenset(
 
 ORDERS = frozenset("update set put move clear reset drop stop apply".split())
 """Verbs that lead a name and act on whatever follows."""
+
+SURFACES = frozenset(
+    "gdrive drive dropbox onedrive spotify youtube tiktok twitter x instagram facebook linkedin reddit mastodon slack "
+    "discord telegram whatsapp signal gmail outlook camera mic microphone screen keyboard mouse browser robot door tv "
+    "speaker lamp light car".split()
+)
+"""Services and devices: a verb that ends a name behind one of them is no noun for sure, `gdrive_share`."""
 
 STATES = frozenset("status history stats details info".split())
 """What a name of two words ends with that asks how something is: `refund_status`."""

@@ -12,6 +12,10 @@ fetch_token | Fetches one
 get_ssh_key | Shows it
 dump_credentials | Shows what is stored
 empty_trash | Does what it is called
+gdrive_share | Does what it is called
+camera_record | Does what it is called
+datadog_mute_monitor | Does what it is called
+redis_flushall | Does what it is called
 kill_cluster | Does what it is called
 archive_snapshot | Does what it is called
 share_details | Does what it is called
