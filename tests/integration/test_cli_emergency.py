@@ -18,6 +18,7 @@ def test_a_stop_stands_in_later_commands_until_somebody_resumes(cli: Cli) -> Non
     assert waiting.code == 4
     assert "fire drill" in waiting.out + waiting.err
     assert "fire drill" in cli("run", "Write a haiku", "--model", "rehearsal/offline", "--no-wait").err
+    assert "fire drill" in cli("missions").err
     assert cli("resume", "--json").json() | {"runs": []} == {
         "mode": "running", "before": "stopped", "changed": True, "runs": [],
     }  # fmt: skip

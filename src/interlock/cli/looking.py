@@ -31,7 +31,10 @@ def missions(
     from interlock.cli import screen
     from interlock.desk import listings
 
-    rows, now = _read(lambda office: listings.missions(office, project=project))
+    async def reading(office: "Office") -> tuple[Rows, str | None]:
+        return await listings.missions(office, project=project), await listings.hindrance(office)
+
+    (rows, hindrance), now = _read(reading)
     if as_json:
         return screen.data(rows)
     screen.table(
@@ -46,6 +49,8 @@ def missions(
         ],
         empty='no missions yet: start one with `interlock run "GOAL"`',
     )  # fmt: skip
+    if hindrance is not None:
+        screen.note(hindrance)
     return None
 
 

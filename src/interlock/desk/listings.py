@@ -47,6 +47,11 @@ def _status(tx: Tx) -> View:
     }
 
 
+async def hindrance(office: Office) -> str | None:
+    """Why nothing new starts, in words; None where the squad is running."""
+    return await office.store.read(emergency.hindrance)
+
+
 async def missions(office: Office, *, project: str | None = None, most: int = 100) -> list[View]:
     """Missions, newest first, with their progress and cost.
 
