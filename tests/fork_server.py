@@ -27,8 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlmodel import SQLModel
 
 import interlock
+from interlock.store.postgres import PostgresDriver
 from interlock.store.sqlite import SqliteDriver
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Toolbox
@@ -192,11 +194,14 @@ def _import() -> None:
             importlib.import_module(module.name)
     for name in VENDORS:
         importlib.import_module(name)
-    compiled = SqliteDriver(Path(os.devnull)).statements
-    for each in [each for name, each in sys.modules.items() if name.startswith("interlock.store.")]:
-        for value in vars(each).values():
-            if isinstance(value, sa.Select | sa.Insert | sa.Update | sa.Delete):
-                compiled.of(value)
+    named = [each for name, module in list(sys.modules.items()) if name.startswith("interlock.store.")
+             for each in vars(module).values()]  # fmt: skip
+    for driver in (SqliteDriver(Path(os.devnull)), PostgresDriver("postgresql://localhost/none")):
+        for each in named:
+            if isinstance(each, sa.Select | sa.Insert | sa.Update | sa.Delete):
+                driver.statements.of(each)
+            elif isinstance(each, type) and issubclass(each, SQLModel) and hasattr(each, "__table__"):
+                driver.statements.insert(each)
     Toolbox(builtin_tools())
 
 
