@@ -61,6 +61,9 @@ def test_version_is_the_packages(cli: Cli) -> None:
     from importlib.metadata import version
 
     assert replace(cli, anew=True)("--version").out.split() == ["interlock", version("interlock")]
+    code = "import runpy\nsys.argv[1:] = ['--version']\nrunpy.run_module('interlock', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], env=cli.environment({}), capture_output=True)
+    assert done.stdout.decode().split() == ["interlock", version("interlock")]
 
 
 def test_questions_about_files_load_neither_a_database_nor_what_executes(cli: Cli) -> None:
