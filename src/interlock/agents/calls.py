@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from interlock.agents import live, subagents, voting
-from interlock.agents.attending import until_ended
+from interlock.agents.interruption import Interrupt
 from interlock.agents.session import Session, later
 from interlock.agents.steps import Hold
 from interlock.agents.underway import CallState
@@ -29,6 +29,11 @@ from interlock.store.errors import LeaseLost
 from interlock.tools.definitions import brought, call_of, definition_of
 from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
+
+GRACE_S = 3.0
+"""How long a call that runs when the process is told to end may take to end by itself."""
+CANCEL_S = 1.0
+"""How long it may take once it is cancelled."""
 
 
 async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
@@ -206,7 +211,7 @@ async def settle(session: Session) -> Settled:
     for batch in [work] if _may_run_at_once(session, work) else [[call] for call in work]:
         jobs = [asyncio.create_task(_run(session, call)) for call in batch]
         try:
-            await until_ended(session, jobs)
+            await _in_time(jobs, session.interrupt)
         except asyncio.CancelledError:
             await _keep_what_ended(session, settled, jobs)
             raise
@@ -219,6 +224,27 @@ async def settle(session: Session) -> Settled:
         if batch and batch[-1] is not work[-1] and not _repeatable(session, batch[-1]):
             await _book(session, settled)
     return settled
+
+
+async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]", interrupt: Interrupt) -> None:
+    """Waits for calls. When one fails or the waiter is cancelled, no call goes on behind the run's back.
+
+    They get a moment to end by themselves, unless a person wants the run stopped.
+    """
+    try:
+        await asyncio.sleep(0)  # by then what waits for nothing has ended
+        if not all(job.done() for job in jobs):
+            await asyncio.wait(jobs, return_when=asyncio.FIRST_EXCEPTION)
+    except asyncio.CancelledError:
+        if jobs:
+            await asyncio.wait(jobs, timeout=0 if interrupt.reason and interrupt.reason.is_at_once else GRACE_S)
+        raise
+    finally:
+        late = [job for job in jobs if not job.done()]
+        for job in late:
+            job.cancel()
+        if late:
+            await asyncio.wait(late, timeout=CANCEL_S)
 
 
 def _failure(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> BaseException | None:
@@ -267,12 +293,11 @@ async def _take(session: Session, call: CallState, outcome: Done | HeldAnew, set
 async def _keep_what_ended(
     session: Session, settled: Settled, jobs: "Sequence[asyncio.Task[Done | HeldAnew]]"
 ) -> None:  # fmt: skip
-    """Records the step and outcomes that were reached, although the run is being cut off."""
+    """Records outcomes that were reached although the run is being cut off."""
     ended = [job.result() for job in jobs if job.done() and not job.cancelled() and job.exception() is None]
     settled.done += [one for one in ended if isinstance(one, Done) and one.status is not CallStatus.UNKNOWN]
     session.labels = session.labels.union(*(one.labels for one in settled.done))
     await asyncio.shield(_book(session, settled))
-    await asyncio.shield(session.catch_up())
 
 
 async def _book(session: Session, settled: Settled) -> None:

@@ -90,33 +90,24 @@ def _words(block: Block) -> str:
 
 def write(tx: Tx, run_id: str, position: int, lines: Sequence[Line], now: datetime, step_id: str | None = None) -> None:
     """Appends rows to a run's conversation, from a position on."""
-    add(tx, rows_of(run_id, position, lines, now, step_id))
-
-
-def add(tx: Tx, rows: Sequence[dict[str, Any]]) -> None:
-    """Appends rows to a conversation."""
-    tx.add_many(RunMessage, rows)
-
-
-def rows_of(
-    run_id: str, position: int, lines: Sequence[Line], now: datetime, step_id: str | None = None
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Lines as rows of a run's conversation, from a position on."""
-    return [
-        {
-            "id": new_id("msg"),
-            "run_id": run_id,
-            "step_id": step_id,
-            "position": position + offset,
-            "message_type": line.message_type,
-            "content": line.content,
-            "tool_name": line.tool_name,
-            "tool_input": line.tool_input,
-            "blocks": line.blocks,
-            "created_at": now,
-        }
-        for offset, line in enumerate(lines)
-    ]
+    tx.add_many(
+        RunMessage,
+        [
+            {
+                "id": new_id("msg"),
+                "run_id": run_id,
+                "step_id": step_id,
+                "position": position + offset,
+                "message_type": line.message_type,
+                "content": line.content,
+                "tool_name": line.tool_name,
+                "tool_input": line.tool_input,
+                "blocks": line.blocks,
+                "created_at": now,
+            }
+            for offset, line in enumerate(lines)
+        ],
+    )
 
 
 def system_of(rows: Iterable[Any]) -> tuple[SystemPart, ...]:

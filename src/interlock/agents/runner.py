@@ -5,10 +5,10 @@ What each transaction writes is in `steps`; what a call may do, in `tools.execut
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from datetime import datetime
 
 from interlock.agents import asking, calls, compaction, failing, live, steps
-from interlock.agents.attending import only_look
 from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.compaction import Fill
 from interlock.agents.context import Runtime
@@ -30,6 +30,7 @@ from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.ledger import OverBudget
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
+from interlock.tools.execute import Proposal
 
 MISTAKES_ALLOWED = 3
 """Turns in a row in which no call was valid."""
@@ -168,9 +169,7 @@ async def _follow(session: Session, turn: Turn) -> bool:
     reply, wishes = turn.reply, turn.reply.message.tool_uses
     if wishes and reply.stop_reason not in CUT:
         proposals = await calls.propose(session, wishes)
-        session.goes_on_from(reply.message, step_of(session, turn, proposals))
-        if not only_look(proposals):
-            await session.catch_up()
+        await _record(session, turn, proposals)
         session.mistakes = session.mistakes + 1 if all(p.invalid for p in proposals) else 0
         if session.mistakes >= MISTAKES_ALLOWED:
             await _end(session, Ending(status="failed", stop_reason="invalid_tool_call", error=proposals[0].answer))
@@ -180,8 +179,7 @@ async def _follow(session: Session, turn: Turn) -> bool:
     if ending is not None:
         await _end(session, ending, step_of(session, turn))
         return False
-    session.goes_on_from(reply.message, step_of(session, turn))
-    await session.catch_up()
+    await _record(session, turn, ())
     if (stuck := session.stuck()) is not None:
         await _end(session, _gets_nowhere(stuck))
         return False
@@ -218,6 +216,15 @@ def _ending_of(session: Session, reply: Reply) -> Ending | None:
     if session.needs_deliverable and not session.handed_in and not session.nudged:
         return None
     return _last_word(session, text)
+
+
+async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> None:
+    """Transaction A."""
+    step = step_of(session, turn, proposals)
+    looks = bool(proposals) and all(proposal.only_looks for proposal in proposals)
+    commit = steps.commit_look if looks else steps.commit_step
+    await session.write(commit, session.claim, session.spender, step, session.now())
+    session.after_step(turn.reply.message, step)
 
 
 async def _finish_step(session: Session) -> bool:
@@ -267,7 +274,6 @@ async def _tell(session: Session, message: Message, told: Results) -> None:
 async def _end(
     session: Session, ending: Ending, step: StepRecord | None = None, results: Results | None = None
 ) -> None:  # fmt: skip
-    await session.catch_up()
     idle = session.watch.idle_calls, session.watch.idle_microusd
     follow_up = session.runtime.follow_ups.get(session.claim.run.kind)
     leaves_open = session.leaves_open(settles=step is not None)

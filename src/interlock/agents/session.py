@@ -12,15 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from interlock.agents import spending
-from interlock.agents.asking import Hold
 from interlock.agents.brief import Brief
 from interlock.agents.choosing import Amiss
 from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
-from interlock.agents.look_ups import commit_look
 from interlock.agents.persona import Persona
-from interlock.agents.steps import UNUSED, Reservation, Results, StepRecord, commit_results, commit_step
+from interlock.agents.steps import UNUSED, Hold, Reservation, Results, StepRecord, commit_results
 from interlock.agents.system_words import safe
 from interlock.agents.underway import CallState, InFlight
 from interlock.core.complaint import Complaint
@@ -103,8 +101,6 @@ class Session:
     in_flight: InFlight | None = None
     owed_microusd: int | None = None
     """What an attempt that has ended has cost, until that is on record."""
-    unwritten: StepRecord | None = None
-    """The last step, until that is on record: only while calls that change nothing answer at once."""
     mistakes: int = 0
     """Turns in a row in which no call was valid."""
     failures: int = 0
@@ -223,34 +219,15 @@ class Session:
                 complaint.say("run %s waits for the database: %s", self.claim.run.id, error)
                 await asyncio.sleep(STORE_RETRY_S)
 
-    async def catch_up(self) -> None:
-        """Transaction A, where the last step is not on record.
-
-        Raises LeaseLost.
-        """
-        if (step := self.unwritten) is not None:
-            await self.write(commit_step, self.claim, self.spender, step, self.now())
-            self._written(step)
-
     async def record(self, results: Results, reservation: Reservation | None = None) -> None:
-        """Transaction B, and A with it where nothing but answers came of a step that is not on record.
+        """Transaction B.
 
         Raises LeaseLost, and so where the results made the task a loop; OverBudget where the reservation does not fit.
         """
-        if not results.only_answers:
-            await self.catch_up()
-        step = self.unwritten
-        if step is None:
-            goes_on = await self.write(commit_results, self.claim, self.spender, results, reservation, self.now())
-        else:
-            goes_on = await self.write(
-                commit_look, self.claim, self.spender, step, results, reservation, self.now()
-            )  # fmt: skip
-            self._written(step)
+        if not await self.write(commit_results, self.claim, self.spender, results, reservation, self.now()):
+            raise LeaseLost(self.claim.run.id)
         self.kept = frozenset(results.labels)
         self.has_asked = self.has_asked or bool(results.holds)
-        if not goes_on:
-            raise LeaseLost(self.claim.run.id)
 
     def now(self) -> datetime:
         """The wall clock."""
@@ -291,8 +268,9 @@ class Session:
 
     def reservation_of(self, worst_microusd: int) -> Reservation:
         """A reservation for the next attempt of the coming step."""
-        last, attempt = (self.claim.steps, self.attempt) if self.unwritten is None else (self.unwritten.number, 0)
-        return Reservation(step=last + 1, attempt=attempt + 1, model=str(self.ref), worst_microusd=worst_microusd)
+        return Reservation(
+            step=self.claim.steps + 1, attempt=self.attempt + 1, model=str(self.ref), worst_microusd=worst_microusd
+        )
 
     def reserved(self, reservation: Reservation, max_tokens: int) -> None:
         """The reservation is on record."""
@@ -311,12 +289,12 @@ class Session:
 
     def after_summary(self, step: StepRecord) -> None:
         """A step that made room is on record."""
-        self._written(step)
+        self._booked(step)
         self.summaries += 1
 
-    def goes_on_from(self, message: Message, step: StepRecord) -> None:
-        """The model has replied; `catch_up` or `record` puts the step on record."""
-        self.unwritten = step
+    def after_step(self, message: Message, step: StepRecord) -> None:
+        """Transaction A is on record."""
+        self._booked(step)
         self.position += len(step.lines)
         self._append(message)
         self.refused.clear()
@@ -330,8 +308,7 @@ class Session:
             for row in step.calls
         ]  # fmt: skip
 
-    def _written(self, step: StepRecord) -> None:
-        self.unwritten = None
+    def _booked(self, step: StepRecord) -> None:
         self.claim.steps, self.usage, self.kept = step.number, step.total_usage, frozenset(step.labels)
         self.has_asked = self.has_asked or bool(step.holds)
         self.reservation, self.attempt, self.owed_microusd = None, 0, None

@@ -21,14 +21,22 @@ from interlock.policy.progress import Stuck
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, audit, dead_letters, ledger, mailbox, missions, rounds, squad, tasks, traces
 from interlock.store.ledger import Opening, Spender
-from interlock.store.ledger import Reservation as Reservation
 from interlock.store.mailbox import Claim, Progress
-from interlock.store.tx import Tx
-from interlock.tools.execute import Done, outcome_of, record
+from interlock.store.tx import Tx, relaxed
+from interlock.tools.execute import Done, record
 
 MODEL_UNUSABLE = "MODEL_UNUSABLE"
 """The kind of an alert about a provider; it is settled by the next step of a run that it had put off."""
 UNUSED = Usage()
+
+
+class Reservation(NamedTuple):
+    """Money to set aside for one attempt of a model call."""
+
+    step: int
+    attempt: int
+    model: str
+    worst_microusd: int
 
 
 class Settlement(NamedTuple):
@@ -80,12 +88,6 @@ class StepRecord(NamedTuple):
     holds: Sequence[Hold]
     begun: datetime
 
-    def answered(self, results: "Results", now: datetime) -> "StepRecord":
-        """The same, with what came of its calls."""
-        ended = {done.id: outcome_of(done, now) for done in results.done}
-        calls = [{**call, **ended.get(call["id"], {})} for call in self.calls]
-        return self._replace(calls=calls, labels=results.labels)
-
     @property
     def progress(self) -> Progress:
         """What the run has used with this step."""
@@ -106,11 +108,6 @@ class Results(NamedTuple):
     """Whether labels or usage are not on record as they are."""
     loops: Limits | None = None
     """When failures and comments count as a loop; None where nobody looks."""
-
-    @property
-    def only_answers(self) -> bool:
-        """Whether they change nothing and ask nobody: they are only what the model is told."""
-        return not self.holds and not any(one.writes or one.grant for one in self.done)
 
     @property
     def progress(self) -> Progress:
@@ -202,17 +199,18 @@ def commit_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: d
     write_step(tx, claim, spender, step, now)
 
 
+@relaxed
+def commit_look(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
+    """Transaction A of a step whose calls change nothing: no effect comes after it, so it does not wait for the disk.
+
+    A kill loses nothing. With the power, a reply may be lost whose outcomes are not on record: it is asked for again.
+    """
+    commit_step(tx, claim, spender, step, now)
+
+
 def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
     """The rows of a step; the caller has shown its lease. What was told of a provider that failed the run is over."""
     book(tx, spender, step.settlement, now)
-    write_trace(tx, claim, step, now)
-    ask(tx, claim, step.holds, now)
-
-
-def write_trace(
-    tx: Tx, claim: Claim, step: StepRecord, now: datetime, told: Sequence[dict[str, Any]] = ()
-) -> None:  # fmt: skip
-    """The step, what was said in it with what is `told` after it, and its calls."""
     if claim.run.error is not None:
         audit.settle(tx, MODEL_UNUSABLE, step.model.partition("/")[0], now)
     traces.add_step(
@@ -230,19 +228,14 @@ def write_trace(
         created_at=step.begun,
         completed_at=now,
     )
-    said = conversation.rows_of(claim.run.id, step.position, step.lines, now, step.id)
-    conversation.add(tx, [*said, *told])
+    conversation.write(tx, claim.run.id, step.position, step.lines, now, step.id)
     for call in step.calls:
         traces.add_call(tx, **call)
+    ask(tx, claim, step.holds, now)
 
 
 def commit_results(
-    tx: Tx,
-    claim: Claim,
-    spender: Spender,
-    results: Results,
-    reserve: Reservation | None,
-    now: datetime,
+    tx: Tx, claim: Claim, spender: Spender, results: Results, reserve: Reservation | None, now: datetime
 ) -> bool:
     """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation.
 

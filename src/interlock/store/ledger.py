@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
@@ -86,15 +86,6 @@ class Spender:
     accounts: tuple[str, ...]
 
 
-class Reservation(NamedTuple):
-    """Money to set aside for one attempt of a model call."""
-
-    step: int
-    attempt: int
-    model: str
-    worst_microusd: int
-
-
 @dataclass(frozen=True, slots=True)
 class Shortage:
     """An account without enough room for `need_microusd`.
@@ -151,20 +142,6 @@ def _book(count: int) -> sa.Update:
 
 
 @cache
-def _roll(count: int) -> sa.Update:
-    """Books one call and sets aside for the next, where both may be done."""
-    worst, amount, coming = b("worst", type_=_BIG), b("amount", type_=_BIG), b("coming", type_=_BIG)
-    settled = _acc.settled_microusd + amount
-    reserved = _acc.reserved_microusd - worst + coming
-    goes_on = sa.or_(_acc.pause_at_microusd.is_(None), settled <= _acc.pause_at_microusd)
-    return (
-        sa.update(ACCOUNTS)
-        .where(_acc.id.in_(_ids(count)), settled + reserved <= _acc.limit_microusd, sa.not_(_acc.frozen), goes_on)
-        .values(reserved_microusd=reserved, settled_microusd=settled)
-    )
-
-
-@cache
 def _freeze(count: int) -> sa.Update:
     over = _acc.settled_microusd + _acc.reserved_microusd > _acc.limit_microusd
     return sa.update(ACCOUNTS).where(_acc.id.in_(_ids(count)), over).values(frozen=True)
@@ -193,29 +170,12 @@ def reserve(
 
     Raises OverBudget where it does not fit; then nothing has changed.
     """
-    named, count = _named(spender.accounts), len(spender.accounts)
+    reservation = f"{spender.run_id}:{step}:{attempt}"
+    named = _named(spender.accounts)
+    count = len(spender.accounts)
     tx.must(_hold(count), {**named, "worst": worst_microusd}, count, OverBudget(spender.accounts, worst_microusd))
-    line = _line("reserve", spender, step, attempt, model, worst_microusd, now)
-    tx.add(LedgerEntry, **line)
-    return str(line["reservation_id"])
-
-
-def roll(
-    tx: Tx, spender: Spender, ended: Reservation, actual_microusd: int, coming: Reservation, now: datetime,
-    *, estimated: bool = False,
-) -> None:  # fmt: skip
-    """Settles a call that cost at most its worst, and reserves for the next one, by one statement.
-
-    Raises OverBudget where the reservation does not fit; then nothing has changed.
-    """
-    named, count = _named(spender.accounts), len(spender.accounts)
-    amounts = {
-        **named, "worst": ended.worst_microusd, "amount": actual_microusd, "coming": coming.worst_microusd
-    }  # fmt: skip
-    tx.must(_roll(count), amounts, count, OverBudget(spender.accounts, coming.worst_microusd))
-    paid = _line("settle", spender, ended.step, ended.attempt, ended.model, actual_microusd, now, estimated=estimated)
-    held = _line("reserve", spender, coming.step, coming.attempt, coming.model, coming.worst_microusd, now)
-    tx.add_many(LedgerEntry, [paid, held])
+    _line(tx, "reserve", reservation, spender, step, attempt, model, worst_microusd, now)
+    return reservation
 
 
 def settle(
@@ -234,14 +194,15 @@ def settle(
 
     A cost above the worst case is booked whole, and freezes each account that it takes over its limit.
     """
-    named, count = _named(spender.accounts), len(spender.accounts)
+    reservation = f"{spender.run_id}:{step}:{attempt}"
+    named = _named(spender.accounts)
+    count = len(spender.accounts)
     amounts = {**named, "worst": worst_microusd, "amount": actual_microusd}
     tx.must(_book(count), amounts, count, OverBudget(spender.accounts, actual_microusd))
     if actual_microusd > worst_microusd:
         tx.run(_freeze(count), named)
         _tell_overbilled(tx, spender, model, worst_microusd, actual_microusd, now)
-    line = _line("settle", spender, step, attempt, model, actual_microusd, now, estimated=estimated)
-    tx.add(LedgerEntry, **line)
+    _line(tx, "settle", reservation, spender, step, attempt, model, actual_microusd, now, estimated=estimated)
 
 
 def _tell_overbilled(tx: Tx, spender: Spender, model: str, worst: int, actual: int, now: datetime) -> None:
@@ -356,23 +317,33 @@ def accounts(
 
 
 def _line(
-    kind: str, spender: Spender, step: int, attempt: int, model: str, amount: int, now: datetime,
-    *, estimated: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    return {
-        "id": new_id("led"),
-        "kind": kind,
-        "reservation_id": f"{spender.run_id}:{step}:{attempt}",
-        "run_id": spender.run_id,
-        "step_number": step,
-        "attempt": attempt,
-        "agent_id": spender.agent_id,
-        "task_id": spender.task_id,
-        "mission_id": spender.mission_id,
-        "project_id": spender.project_id,
-        "model": model,
-        "accounts": list(spender.accounts),
-        "amount_microusd": amount,
-        "estimated": estimated,
-        "created_at": now,
-    }
+    tx: Tx,
+    kind: str,
+    reservation: str,
+    spender: Spender,
+    step: int,
+    attempt: int,
+    model: str,
+    amount: int,
+    now: datetime,
+    *,
+    estimated: bool = False,
+) -> None:
+    tx.add(
+        LedgerEntry,
+        id=new_id("led"),
+        kind=kind,
+        reservation_id=reservation,
+        run_id=spender.run_id,
+        step_number=step,
+        attempt=attempt,
+        agent_id=spender.agent_id,
+        task_id=spender.task_id,
+        mission_id=spender.mission_id,
+        project_id=spender.project_id,
+        model=model,
+        accounts=list(spender.accounts),
+        amount_microusd=amount,
+        estimated=estimated,
+        created_at=now,
+    )

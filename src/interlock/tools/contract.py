@@ -195,7 +195,7 @@ class Tool:
     idempotent: bool = False
     """Whether a call whose outcome is unknown may simply be made again."""
     read_only: bool = False
-    """Whether a call changes nothing anywhere: it is idempotent then, and need not be on record before it is made."""
+    """Whether a call changes nothing anywhere: it is idempotent then, and the disk is not waited for before it."""
     outside: bool = True
     """Whether its effect, or its reading, leaves Interlock: then it is simulated in rehearsal."""
     asks: bool = False

@@ -255,14 +255,6 @@ def clean(text: str) -> str:
     return text
 
 
-def outcome_of(done: Done, now: datetime) -> dict[str, Any]:
-    """The columns of a call that only its end tells, for a row that is written with it."""
-    return {
-        "status": str(done.status), "result": done.content, "is_error": done.is_error, "simulated": done.simulated,
-        "started_at": done.begun, "ended_at": now,
-    }  # fmt: skip
-
-
 def record(tx: Tx, done: Done, now: datetime) -> None:
     """Writes an outcome, with what the tool wants written, in the caller's transaction."""
     for write in done.writes:

@@ -16,7 +16,7 @@ from interlock.policy.decide import decide
 from interlock.policy.grants import Grant
 from interlock.policy.in_force import InForce
 from interlock.policy.placeholders import names
-from interlock.policy.risk import Effect
+from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
 from interlock.store import grants
 from interlock.tools.definitions import call_of
@@ -59,6 +59,12 @@ class Proposal:
     subject: str | None = None
     invalid: bool = False
     """Whether the model made a mistake in calling (unknown tool, bad arguments)."""
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether the call may be made as it is, and changes, sends or asks nothing."""
+        is_free = self.status is CallStatus.READY and self.decision is not None and self.decision.risk is Risk.GREEN
+        return is_free and self.tool is not None and self.tool.read_only and not self.tool.outside
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from interlock.store.mailbox import Claim, Post
 from interlock.store.schema import LedgerEntry, Mission, MissionEvent, table
 from interlock.store.squad import Descriptor
 from interlock.store.tasks import Move
-from interlock.store.tx import Tx
+from interlock.store.tx import Tx, is_relaxed
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel, calls
@@ -40,13 +40,14 @@ LEDGER, EVENTS = table(LedgerEntry), table(MissionEvent)
 
 
 class CountingStore(Store):
-    """Counts the transactions that are asked for."""
+    """Counts the transactions that are asked for, and those of them that do not wait for the disk."""
 
-    writes = 0
+    writes = relaxed = 0
 
     async def write(self, unit: Any, *args: Any, **kwargs: Any) -> Any:
         """The same, counted."""
         self.writes += 1
+        self.relaxed += is_relaxed(unit)
         return await super().write(unit, *args, **kwargs)
 
 

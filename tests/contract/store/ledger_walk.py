@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from interlock.core.errors import Conflict
 from interlock.store import balances, ledger, limits
 from interlock.store.engine import Store
-from interlock.store.ledger import Opening, OverBudget, Reservation, Spender
+from interlock.store.ledger import Opening, OverBudget, Spender
 from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0
@@ -273,18 +273,8 @@ def _lines(tx: Tx) -> dict[str, int]:
 
 
 def _pay_and_go_on(tx: Tx, spender: Spender, paid: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """By one statement where that may be, as a run does that only looked something up; by two otherwise."""
-    if paid["actual_microusd"] > paid["worst_microusd"] or wanted["step"] % 3 == 0:
-        ledger.settle(tx, spender, **paid)
-        return ledger.reserve(tx, spender, **wanted)
-    ended, coming = (
-        Reservation(given["step"], given["attempt"], given["model"], given["worst_microusd"])
-        for given in (paid, wanted)
-    )  # fmt: skip
-    ledger.roll(
-        tx, spender, ended, paid["actual_microusd"], coming, wanted["now"], estimated=paid["estimated"]
-    )  # fmt: skip
-    return f"{spender.run_id}:{coming.step}:{coming.attempt}"
+    ledger.settle(tx, spender, **paid)
+    return ledger.reserve(tx, spender, **wanted)
 
 
 def _fail_after(tx: Tx, spender: Spender, wanted: dict[str, Any]) -> None:

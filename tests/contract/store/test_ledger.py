@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from interlock.store import ledger, limits
 from interlock.store.engine import Store
-from interlock.store.ledger import OverBudget, Reservation, Spender
+from interlock.store.ledger import OverBudget, Spender
 from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, account, after, spender
@@ -98,29 +98,6 @@ async def test_settled_call_releases_what_it_did_not_cost(store: Store) -> None:
     assert await balance(store, "a") == (40, 60, False)
     assert await store.read(ledger.room, ["a"]) == 0
     assert await store.read(ledger.room, ["a"], settled_only=True) == 60
-
-
-@pytest.mark.parametrize("ends", ["frozen", "full", "past its line"])
-async def test_settling_and_reserving_at_once_changes_both_or_nothing(store: Store, ends: str) -> None:
-    for name, limit in (("large", 1000), ("small", 200)):
-        await store.write(account, name, limit)
-    spends, first, second = spender("r", "large", "small"), Reservation(1, 1, "m", 100), Reservation(2, 1, "m", 160)
-    await reserve(store, spends, 1, 100)
-    await store.write(ledger.roll, spends, first, 40, second, T0)
-    assert await balance(store, "small") == (40, 160, False)
-    if ends == "past its line":
-        await store.write(limits.watch, "large", 45)
-    if ends == "frozen":
-        await reserve(store, spender("s", "large"), 1, 10)
-        await settle(store, spender("s", "large"), 1, 10, 1_000)
-    before = await balance(store, "large"), await balance(store, "small")
-    third = Reservation(3, 1, "m", 151 if ends == "full" else 1)
-    with pytest.raises(OverBudget) as told:
-        await store.write(ledger.roll, spends, second, 10, third, T0)
-    assert told.value.accounts == ("large", "small")
-    assert (await balance(store, "large"), await balance(store, "small")) == before
-    await settle(store, spends, 2, 160, 10)
-    await store.read(add_up)
 
 
 async def test_cost_above_the_worst_case_is_booked_and_freezes_until_a_person_raises(store: Store) -> None:
