@@ -30,7 +30,8 @@ from interlock.tools.registry import OutcomeUnknown
 from tests.chaos.doomed import DoomedStore, Fate
 from tests.chaos.script import CHECKS, GOAL
 
-LOOK_S = 0.05
+LOOK_S = 0.2
+"""Between looks that no commit of its own brings about; each is several reads."""
 KEY = "the one order"
 
 

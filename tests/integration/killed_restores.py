@@ -77,11 +77,12 @@ def main(url: str, path: Path, folder: Path, most: int) -> None:
         restore.prepare(archive, prepared)
     total = child(url, prepared, None)
     spread = {1 + total * number // most for number in range(most)} | set(range(total - 5, total + 1))
+    before = fingerprint(url)
     for step in sorted(spread):
-        before = fingerprint(url)
         done = child(url, prepared, step)
-        told = {"step": step, "of": total, "done": done, "before": before, "after": fingerprint(url)}
-        print(json.dumps(told), flush=True)
+        after = fingerprint(url)
+        print(json.dumps({"step": step, "of": total, "done": done, "before": before, "after": after}), flush=True)
+        before = after
 
 
 if __name__ == "__main__":
