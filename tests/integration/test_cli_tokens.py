@@ -10,3 +10,8 @@ def test_token_is_shown_once_listed_without_itself_and_revoked(cli: Cli) -> None
     listed = cli("token", "list", "--json")
     assert [(row["status"], row["role"]) for row in listed.json()] == [("revoked", "operator")]
     assert made["token"] not in listed.out
+    unknown = cli("token", "revoke", "the shop")
+    assert (unknown.code, unknown.err) == (
+        1,
+        "interlock: no token `the shop`: `interlock token list` lists what there is\n",
+    )

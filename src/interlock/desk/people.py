@@ -4,6 +4,7 @@ What somebody may do with a role is each operation's to say.
 """
 
 import re
+import unicodedata
 from datetime import datetime
 from typing import Any
 
@@ -58,7 +59,7 @@ async def add(office: Office, person: Person, name: str, *, role: str = "operato
 
 def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, now: datetime) -> View:
     for other in store.people(tx):
-        if other.name.casefold() == name.casefold():
+        if _alike(other.name) == _alike(name):
             raise UsageError(f"somebody is called `{other.name}` already ({other.id}): give another name")
     store.add(tx, ident, name, role, now)
     _note(tx, actor, "PERSON_ADDED", ident, project, now, name=name, role=role)
@@ -194,6 +195,11 @@ def _name(text: str) -> str:
     if visible(name) != name or ":" in name or name.startswith("per_"):
         raise UsageError(f"`{visible(name)}` is no name: leave out colons and invisible characters, and `per_`")
     return name
+
+
+def _alike(name: str) -> str:
+    """What names have in common that people take for one: widths and cases do not tell them apart."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _role(text: str) -> str:

@@ -9,9 +9,10 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.core.errors import NotFound, Refused, UsageError
+from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
+from interlock.desk.finding import Unknown
 from interlock.desk.office import ROLES, Office, Person
 from interlock.desk.people import find_person
 from interlock.desk.views import View, view
@@ -67,7 +68,7 @@ def _create(
     if ROLES.index(wanted) > ROLES.index(row.role):
         raise Refused(f"{row.name} has the role {row.role}, and a token is never more than who it acts for")
     if project is not None and squad.project(tx, project) is None:
-        raise NotFound("project", project)
+        raise UsageError(f"no project `{project}`: there are {', '.join(f'`{each}`' for each in squad.projects(tx))}")
     store.add(tx, row.id, name, digest, wanted, project, now, expires_at, ident=ident)
     _note(tx, actor, "TOKEN_CREATED", ident, project or at_home, now, name=name, role=wanted, person=row.id)
     return _shown(store.one(tx, ident), now)
@@ -91,7 +92,7 @@ async def revoke(office: Office, person: Person, ident: str) -> View:
 def _revoke(tx: Tx, actor: Person, ident: str, now: datetime, at_home: str) -> View:
     row = store.one(tx, ident)
     if row is None or (row.person_id != actor.id and actor.role == "viewer"):
-        raise NotFound("token", ident)
+        raise Unknown("token", ident, [], "token list")
     if row.person_id != actor.id and actor.role != "admin":
         raise Refused(f"`{ident}` is {row.person}'s: ask an admin to revoke it")
     if store.revoke(tx, ident, now):

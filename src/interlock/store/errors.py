@@ -64,7 +64,7 @@ def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
     if "full" in text:
         return StoreUnavailable(f"no space left for the database `{path}`: free some and start again, nothing is lost")
     if "readonly" in text or "read-only" in text:
-        return StoreUnavailable(f"the database `{path}` is read-only: make it writable for this user")
+        return StoreUnavailable(f"the database `{path}` is read-only: make it writable for this user, and its folder")
     if "unable to open" in text:
         return StoreUnavailable(f"cannot open the database `{path}`: check the path and its permissions")
     if "disk i/o" in text:

@@ -117,6 +117,8 @@ async def test_what_is_not_there_is_said_with_what_to_do(box: Interlock) -> None
     await people.add(runtime, me, "Ana")
     with pytest.raises(UsageError, match="somebody is called `Ana` already"):
         await people.add(runtime, me, "ANA")
+    with pytest.raises(UsageError, match="somebody is called `Ana` already"):
+        await people.add(runtime, me, "Ａna")
     with pytest.raises(UsageError, match="`boss` is no role: use one of viewer, operator, admin"):
         await people.add(runtime, me, "Ben", role="boss")
     with pytest.raises(UsageError, match="is linked to nobody"):
