@@ -11,11 +11,11 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.desk import emergency
-from interlock.llm.messages import Delta, ModelError, ModelFault, ToolResult, Usage
+from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest, ToolResult, Usage
 from interlock.store import controls, leases, mailbox
 from interlock.store.controls import Mode
 from interlock.store.tx import Tx
-from interlock.testing.scripted import ScriptedModel, Stream, calls, reply_of
+from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import Tool, ToolContext, tool
 from interlock.worker.loop import Worker
 from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged, told, until
@@ -76,8 +76,13 @@ async def set_mode(stage: Stage, mode: Mode) -> None:
 
 
 async def test_pause_lets_the_step_end_and_the_run_goes_on_after_it(store: CountingStore, tmp_path: Path) -> None:
-    goes_on = asyncio.Event()
-    model = ScriptedModel(Stream(goes_on, calls("look", "1", what="a")), "done")
+    goes_on, is_resumed = asyncio.Event(), asyncio.Event()
+
+    def later(_: ModelRequest) -> Scripted:
+        """Comes to an end only after the pause, however late its worker has heard of that."""
+        return "done" if is_resumed.is_set() else calls("look", str(len(model.requests)), what="a")
+
+    model = ScriptedModel(Stream(goes_on, calls("look", "1", what="a")), otherwise=later)
     stage = await staged(store, tmp_path, model, [look])
     run = await stage.think()
     async with working(stage):
@@ -86,14 +91,15 @@ async def test_pause_lets_the_step_end_and_the_run_goes_on_after_it(store: Count
         assert [shown["id"] for shown in view["runs"]] == [run]
         goes_on.set()
         await becomes(stage, run, "created")
-        row = await stage.run(run)
-        assert (row.step_count, row.attempt, row.control, row.worker_id) == (1, 0, None, None)
-        assert await stage.statuses(run) == ["done"], "the calls of its step have been answered"
+        row, steps = await stage.run(run), len(model.requests)
+        assert (row.step_count, row.attempt, row.control, row.worker_id) == (steps, 0, None, None)
+        assert await stage.statuses(run) == ["done"] * steps, "the calls of its step have been answered"
         assert (await stage.account(f"run:{run}")).reserved_microusd == 0
-        assert len(model.requests) == 1
+        is_resumed.set()
+        assert len(model.requests) == steps
         await emergency.resume(stage.runtime, stage.ada)
         await becomes(stage, run, "completed")
-    assert told(model) == (ToolResult("1", "seen: a"),)
+    assert told(model) == (ToolResult(str(steps), "seen: a"),)
 
 
 @pytest.mark.parametrize("mode", [Mode.PAUSED, Mode.DRAINING, Mode.STOPPED])
