@@ -142,7 +142,7 @@ def test_every_file_that_the_architecture_names_exists() -> None:
 def test_tree_of_the_architecture_is_the_tree() -> None:
     (tree,) = (block for block in blocks(ARCHITECTURE, "") if block.startswith("src/interlock/"))
     shown = set(re.findall(r"(?:^  | {2,})([a-z_]+)(?:/|\.py) ", tree, re.MULTILINE))
-    there = {p.stem for p in SOURCE.iterdir() if p.is_dir() or p.suffix == ".py"} - {"__init__", "__pycache__"}
+    there = {p.stem for p in SOURCE.iterdir() if p.is_dir() or p.suffix == ".py"} - {"__init__", "__main__", "__pycache__"}
     assert shown == there
 
 
