@@ -142,8 +142,8 @@ def test_every_file_that_the_architecture_names_exists() -> None:
 def test_tree_of_the_architecture_is_the_tree() -> None:
     (tree,) = (block for block in blocks(ARCHITECTURE, "") if block.startswith("src/interlock/"))
     shown = set(re.findall(r"(?:^  | {2,})([a-z_]+)(?:/|\.py) ", tree, re.MULTILINE))
-    there = {p.stem for p in SOURCE.iterdir() if p.is_dir() or p.suffix == ".py"} - {"__init__", "__main__", "__pycache__"}
-    assert shown == there
+    there = {p.stem for p in SOURCE.iterdir() if p.is_dir() or p.suffix == ".py"}
+    assert shown == there - {"__init__", "__main__", "__pycache__"}
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/adr/0001-package-layout.md"])
