@@ -1,14 +1,11 @@
 """The door of the command line, `interlock` or `python -m interlock.cli`: quiet even when it is left at once."""
 
 import contextlib
-import gc
 import os
 import signal
 import sys
 
 INTERRUPTED = 130
-LOOKS = (100_000, 50, 100)
-"""Most of what a short command makes are modules, which are no garbage: so many new things before a look for some."""
 
 
 def main() -> None:
@@ -18,13 +15,15 @@ def main() -> None:
         from interlock.cli import refusals
 
         refusals.with_outputs()
-    gc.set_threshold(*LOOKS)
+    from interlock.cli import looks
+
+    looks.seldom()
     from interlock.cli import main as command_line
 
     try:
         command_line.main()
     finally:
-        gc.freeze()  # a process that ends looks for garbage in all there is, which takes longer than most commands
+        looks.no_more()
 
 
 def _leave(*_: object) -> None:

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from interlock.cli import looks
+
 if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
     from interlock.settings import Settings
@@ -84,6 +86,7 @@ class Stopping(asyncio.Event):
 @contextlib.contextmanager
 def stopping() -> Iterator[Stopping]:
     """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    looks.as_ever()
     asked = Stopping()
     loop = asyncio.get_running_loop()
 
