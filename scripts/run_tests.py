@@ -27,6 +27,8 @@ SHARES: dict[str, tuple[str, ...]] = {
     "whole processes and the desk": ("e2e", "chaos", "contract/desk"),
 }
 """What each process is told. Most of them wait for a disk or a process most of the time."""
+PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_asyncio.plugin", "-p", "_hypothesis_pytestplugin")
+"""By name: pytest would rewrite all that come along with what is installed, and what was imported before cannot be."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 
@@ -76,7 +78,7 @@ def _start(folders: tuple[str, ...]) -> Share:
     sys.stdout.flush()
     process = os.fork()
     if process == 0:
-        _become(output, [sys.argv[0], "-p", "no:cacheprovider", *map(_told, folders)])
+        _become(output, [sys.argv[0], *PLUGINS, "-p", "no:cacheprovider", *map(_told, folders)])
     return Share(process, output)
 
 
