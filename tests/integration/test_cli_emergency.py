@@ -22,3 +22,24 @@ def test_a_stop_stands_in_later_commands_until_somebody_resumes(cli: Cli) -> Non
     assert cli("resume", "--json").json() | {"runs": []} == {
         "mode": "running", "before": "stopped", "changed": True, "runs": [],
     }  # fmt: skip
+
+
+def test_a_squad_can_be_stopped_whatever_is_wrong_with_its_settings(cli: Cli) -> None:
+    cli("people", "list")
+    (cli.folder / "interlock.yaml").write_text("concurency: 4\npersonas: nowhere\n", encoding="utf-8")
+    assert cli("missions").code == 2
+    stopped = cli("stop", "--reason", "look out")
+    assert (stopped.code, stopped.out.splitlines()[0]) == (0, "the squad is stopped")
+    assert "interlock.yaml:1: unknown setting `concurency`" in stopped.err
+    assert cli("quarantine", "research").code == 0
+    assert cli("resume").code == 2
+
+
+def test_no_other_squad_is_stopped_where_the_place_is_not_certain(cli: Cli) -> None:
+    cli("people", "list")
+    (cli.folder / "interlock.yaml").write_text(
+        "database_url: sqlite:///elsewhere.db\nconcurrency: [4\n", encoding="utf-8"
+    )
+    refused = cli("stop")
+    assert (refused.code, refused.out) == (2, "")
+    assert "interlock.yaml:" in refused.err

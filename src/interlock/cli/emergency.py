@@ -15,21 +15,21 @@ def pause(reason: Reason = None, as_json: Json = False) -> None:
     """Let each run stop after its current step, and start nothing."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda office, person: emergency.pause(office, person, reason=reason)), as_json)
+    _told(opening.at_desk(lambda office, person: emergency.pause(office, person, reason=reason), anyhow=True), as_json)
 
 
 def drain(reason: Reason = None, as_json: Json = False) -> None:
     """Finish what runs, and start nothing."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda office, person: emergency.drain(office, person, reason=reason)), as_json)
+    _told(opening.at_desk(lambda office, person: emergency.drain(office, person, reason=reason), anyhow=True), as_json)
 
 
 def stop(reason: Reason = None, as_json: Json = False) -> None:
     """End everything that runs at once, and start nothing; it goes on where it was with `resume`."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda office, person: emergency.stop(office, person, reason=reason)), as_json)
+    _told(opening.at_desk(lambda office, person: emergency.stop(office, person, reason=reason), anyhow=True), as_json)
 
 
 def resume(as_json: Json = False) -> None:
@@ -44,7 +44,9 @@ def quarantine(agent: Named, reason: Reason = None, as_json: Json = False) -> No
     from interlock.cli import screen
     from interlock.desk import emergency
 
-    done = opening.at_desk(lambda office, person: emergency.quarantine(office, person, agent, reason=reason))
+    done = opening.at_desk(
+        lambda office, person: emergency.quarantine(office, person, agent, reason=reason), anyhow=True
+    )  # fmt: skip
     if as_json:
         return screen.data(done)
     if not done["changed"]:

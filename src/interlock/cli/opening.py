@@ -41,24 +41,43 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
+def place() -> "Settings":
+    """The same, or where they have faults, what they say of the place of everything; the faults are told.
+
+    Raises ConfigError where even that is not certain.
+    """
+    from interlock.cli import screen
+    from interlock.core.errors import ConfigError
+    from interlock.settings import load_place
+
+    try:
+        return settings()
+    except ConfigError as error:
+        found = load_place(Path.cwd(), os.environ)
+        screen.note(f"the settings have faults, which do not keep you from this:\n{error}")
+        return found
+
+
 @contextlib.asynccontextmanager
-async def desk(*, anew: bool = False) -> AsyncIterator[tuple["Office", "Person"]]:
+async def desk(*, anew: bool = False, anyhow: bool = False) -> AsyncIterator[tuple["Office", "Person"]]:
     """The database of an existing home (`anew`: of one that is made where there is none) and the operator at this
-    terminal, for commands that look or answer.
+    terminal, for commands that look or answer; `anyhow`: also where the rest of the settings has faults.
 
     Raises InterlockError where there is no home yet.
     """
     from interlock.app.local import open_office
 
-    async with open_office(settings(), surface="cli", anew=anew) as opened:
+    async with open_office(place() if anyhow else settings(), surface="cli", anew=anew) as opened:
         yield opened
 
 
-def at_desk(work: Callable[["Office", "Person"], Awaitable[T]], *, anew: bool = False) -> T:
-    """What `work` makes of an open desk; with `anew` there need not be a home yet."""
+def at_desk(
+    work: Callable[["Office", "Person"], Awaitable[T]], *, anew: bool = False, anyhow: bool = False
+) -> T:  # fmt: skip
+    """What `work` makes of an open desk; with `anew` there need not be a home yet, `anyhow` of faultless settings."""
 
     async def whole() -> T:
-        async with desk(anew=anew) as (office, person):
+        async with desk(anew=anew, anyhow=anyhow) as (office, person):
             return await work(office, person)
 
     return run(whole())

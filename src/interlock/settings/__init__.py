@@ -1,6 +1,15 @@
 """Settings: what a user can set, checked, read once and frozen."""
 
-from interlock.settings.loading import FILE, KEY_VARIABLES, OTHER_VARIABLES, POLICY, PREFIX, key_variable, load_settings
+from interlock.settings.loading import (
+    FILE,
+    KEY_VARIABLES,
+    OTHER_VARIABLES,
+    POLICY,
+    PREFIX,
+    key_variable,
+    load_place,
+    load_settings,
+)
 from interlock.settings.model import (
     AuditSettings,
     HttpSettings,
@@ -39,5 +48,6 @@ __all__ = [
     "TelegramSettings",
     "Times",
     "key_variable",
+    "load_place",
     "load_settings",
 ]

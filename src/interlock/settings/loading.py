@@ -19,6 +19,7 @@ FILE = "interlock.yaml"
 POLICY = "policy.yaml"
 HEARTBEAT = "HEARTBEAT.md"
 PREFIX = "INTERLOCK_"
+PLACE = ("home", "database_url")
 KEY_VARIABLES: Mapping[str, str] = {
     "anthropic": "ANTHROPIC_API_KEY",
     "openai": "OPENAI_API_KEY",
@@ -80,6 +81,27 @@ def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any
     if faults:
         raise ConfigError(faults)
     return settings
+
+
+def load_place(cwd: Path, env: Mapping[str, str]) -> Settings:
+    """Where the home and the database are, with everything else as if nothing were set: for who must be able to stop
+    a squad whatever is wrong with the rest of its settings.
+
+    Raises ConfigError where that cannot be told for certain.
+    """
+    data: dict[str, Any] = {}
+    origin: dict[tuple[str, ...], str] = {}
+    faults = list(_misnamed(cwd))
+    _read_file(cwd / FILE, data, origin, faults)
+    if faults:
+        raise ConfigError(faults)
+    _read_env(env, data, origin, faults)
+    data = {name: data[name] for name in PLACE if name in data}
+    _complete(cwd, data, {})
+    try:
+        return Settings.model_validate({name: data[name] for name in PLACE})
+    except ValidationError as error:
+        raise ConfigError(list(_told(error, origin))) from error
 
 
 def _misnamed(cwd: Path) -> Iterator[str]:
