@@ -38,11 +38,11 @@ def placed(fault: str) -> dict[str, str | int | None]:
 
 
 class NotFound(InterlockError):
-    """No row with that id."""
+    """No row with that id. `listing` is the command that lists what there is, where that is not the kind's plural."""
 
-    def __init__(self, kind: str, ident: str) -> None:
+    def __init__(self, kind: str, ident: str, listing: str | None = None) -> None:
         self.kind, self.ident = kind, ident
-        super().__init__(f"no {kind} `{ident}`: `interlock {kind}s` lists what there is")
+        super().__init__(f"no {kind} `{ident}`: `interlock {listing or f'{kind}s'}` lists what there is")
 
 
 class Conflict(InterlockError):

@@ -16,7 +16,7 @@ class Unknown(NotFound):
     """No row with that id, and perhaps what was meant."""
 
     def __init__(self, kind: str, ident: str, near: Sequence[str], listing: str) -> None:
-        super().__init__(kind, ident)
+        super().__init__(kind, ident, listing)
         meant = f", did you mean `{near[0]}`" if near else ""
         self.args = (f"no {kind} `{ident}`{meant}: `interlock {listing}` lists what there is",)
 

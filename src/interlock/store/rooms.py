@@ -187,7 +187,7 @@ def add(tx: Tx, words: Words, now: datetime) -> tuple[Any, bool]:
     tx.run(_NEXT, {"channel": words.channel_id})
     place = channel(tx, words.channel_id)
     if place is None:
-        raise NotFound("channel", words.channel_id)
+        raise NotFound("channel", words.channel_id, "channel list")
     if found := tx.one(_BY_IDEMPOTENCY, {"key": words.key}):
         return found, False
     tx.add(
