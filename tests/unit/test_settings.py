@@ -148,6 +148,8 @@ def test_faults_of_variables_and_flags_name_them(tmp_path: Path) -> None:
     ("url", "says"),
     [
         ("mysql://x/y", "`mysql` is no database interlock knows"),
+        ("sqlite://", "the path of the file is missing: use `sqlite:///PATH`, with three slashes"),
+        ("sqlite://work.db", "the path of the file is missing: use `sqlite:///PATH`, with three slashes"),
         ("hunter2", "it is no URL: use `sqlite:///PATH`"),
         ("sqlite:///", "path of the file is missing"),
         ("postgresql://me:pw@host:port/db", "port of the URL is not a number"),

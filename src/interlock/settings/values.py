@@ -40,12 +40,12 @@ def _http(value: str) -> str:
 
 
 def _database(value: str) -> str:
+    if value.startswith("sqlite:") and (value == "sqlite:///" or not value.startswith("sqlite:///")):
+        raise ValueError("the path of the file is missing: use `sqlite:///PATH`, with three slashes")
     if not value.startswith(SCHEMES):
         scheme, found, _ = value.partition("://")
         what = f"`{scheme}` is no database interlock knows" if found else "it is no URL"
         raise ValueError(f"{what}: use `sqlite:///PATH` or `postgresql://…`")
-    if value == "sqlite:///":
-        raise ValueError("the path of the file is missing: use `sqlite:///PATH`")
     try:
         urlsplit(value).port  # noqa: B018 (raises where it is no number)
     except ValueError as error:
