@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from interlock.core.errors import ConfigError
-from interlock.settings import KEY_VARIABLES, Settings, load_settings
+from interlock.settings import KEY_VARIABLES, Settings, load_place, load_settings
 
 
 def faults(cwd: Path, text: str = "", env: dict[str, str] | None = None, **overrides: object) -> list[str]:
@@ -217,3 +217,23 @@ def test_a_channel_of_slack_is_named_by_its_id(tmp_path: Path, name: str) -> Non
     found = faults(tmp_path, env={"INTERLOCK_SLACK__CHANNEL": name})
     said = f"`{name}` is no id of a channel: write one such as `C0123ABCD`, from the channel's details"
     assert found == [f"INTERLOCK_SLACK__CHANNEL: `slack.channel`: {said}"]
+
+
+def test_place_of_everything_is_known_whatever_is_wrong_with_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text(
+        "home: here\ndatabase_url: postgresql://pool/db\ndatabase_pooler: true\n"
+        "database_direct_url: postgresql://direct/db\nconcurency: 4\npersonas: nowhere\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError):
+        load_settings(tmp_path, {}, {})
+    found = load_place(tmp_path, {"INTERLOCK_HOME": "there", "INTERLOCK_CONCURRENCY": "none"})
+    assert (found.home, found.database_url) == (tmp_path / "there", "postgresql://pool/db")
+    assert (found.database_pooler, found.database_direct_url) == (True, "postgresql://direct/db")
+
+
+@pytest.mark.parametrize("text", ["database_url: mysql://x/y\n", "home: [\n", "database_pooler: maybe\n", "- a\n"])
+def test_place_that_is_not_certain_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "interlock.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"interlock\.yaml:1: "):
+        load_place(tmp_path, {})

@@ -19,7 +19,7 @@ FILE = "interlock.yaml"
 POLICY = "policy.yaml"
 HEARTBEAT = "HEARTBEAT.md"
 PREFIX = "INTERLOCK_"
-PLACE = ("home", "database_url")
+PLACE = ("home", "database_url", "database_direct_url", "database_pooler")
 KEY_VARIABLES: Mapping[str, str] = {
     "anthropic": "ANTHROPIC_API_KEY",
     "openai": "OPENAI_API_KEY",
@@ -99,7 +99,7 @@ def load_place(cwd: Path, env: Mapping[str, str]) -> Settings:
     data = {name: data[name] for name in PLACE if name in data}
     _complete(cwd, data, {})
     try:
-        return Settings.model_validate({name: data[name] for name in PLACE})
+        return Settings.model_validate({name: data[name] for name in PLACE if name in data})
     except ValidationError as error:
         raise ConfigError(list(_told(error, origin))) from error
 
