@@ -24,7 +24,6 @@ _ALL = frozenset("manage manages managing management manager crud handle handles
 _REQUESTS = frozenset("request requests make makes send sends".split())
 _HTTP = _REQUESTS | frozenset("http https api rest call url raw web client tool method endpoint".split())
 _WORD = re.compile(r"[A-Za-z]+")
-_SOFT = frozenset({"changes what is stored", "runs something", "controls a device"})
 _ACT_IN_ADDRESS = re.compile(
     r"[/?&=](?:delete|remove|destroy|erase|purge|drop|send|pay|transfer|withdraw|revoke|shutdown|reboot)(?=[/?&=#_.-]|\Z)|[?&]_?method=",
     re.IGNORECASE,
@@ -120,7 +119,7 @@ def _does(value: str) -> frozenset[str]:
 @lru_cache(maxsize=64)
 def _verbs(what: str) -> frozenset[str]:
     """All forms of the verbs that do such a thing; what is changed, run or controlled is one thing here."""
-    same = _SOFT if what in _SOFT else {what}
+    same = v.SOFT if what in v.SOFT else {what}
     return frozenset(
         form
         for table in (ACTS, MAY_ACT)

@@ -96,6 +96,8 @@ AGENTS = {
 """What those are called that do it: `closer`, `dropper`."""
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
+_LOOKED_AT = tuple([noun] for noun in ("check", "status", "history", "forecast", "estimate"))
+"""What a name of two words ends with that asks about an act: `restock_check`."""
 _LAST = frozenset("set update put close upload import mark move".split())
 """Verbs that end a name whose thing comes first: `time_estimate_set`."""
 _LONGEST = 256
@@ -193,7 +195,8 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             if word in ACTS and follows not in nouns and (joined or follows) and not _is_object(words, at):
                 return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
-            return Name(Says.ACTS, what, word)
+            looked_at = what in v.SOFT and at == 0 and list(words[1:]) in _LOOKED_AT
+            return Name(Says.UNCLEAR if looked_at else Says.ACTS, what, word)
         elif (at == 0 and _leads_to(words, read_at)) or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"}):
             return Name(Says.UNCLEAR, what, word)
     if (shown := reveals.perhaps(words)) is not None:
@@ -230,6 +233,7 @@ def harmless(verb: str, objects: Sequence[str]) -> bool:
         (verb in v.MAKERS and not v.MADE.isdisjoint(objects))
         or (verb in v.STRIPPERS and not v.STRIPPED.isdisjoint(objects))
         or (verb == "correct" and not v.CORRECTED.isdisjoint(objects))
+        or (verb in o.GRADUAL and not o.COMPUTED.isdisjoint(objects))
     )
 
 

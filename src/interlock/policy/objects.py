@@ -9,10 +9,28 @@ PAIRS: Mapping[str, str] = {
     "does harm": (
         "dump+hash dump+hashes dump+cookie dump+token dump+memory dump+lsass dump+process capture+keystroke "
         "log+keystroke record+keystroke export+wallet jam+signal jam+gps scrape+email scrape+emails fire+employee "
-        "kafka+produce extend+offer plant+evidence skip+verification "
+        "kafka+produce extend+offer plant+evidence plant+bomb plant+malware plant+backdoor skip+verification "
+        "skip+approval skip+inspection "
+        "skip+maintenance skip+collection skip+dose attack+server attack+host attack+target attack+site attack+website "
+        "attack+network attack+system damage+property damage+equipment crash+server crash+system rig+election rig+vote "
+        "rig+auction rig+bid spread+misinformation spread+disinformation spread+rumor spread+malware spread+propaganda "
+        "hide+evidence hide+log hide+transaction hide+activity hide+asset suppress+alert suppress+alarm "
+        "suppress+warning suppress+evidence suppress+vote suppress+notification ignore+alert ignore+alarm "
+        "ignore+warning conduct+attack conduct+raid conduct+strike test+fire self+destruct shoot+target shoot+missile "
+        "fire+missile fire+weapon censor+post censor+article censor+content censor+news mine+bitcoin mine+crypto "
+        "mine+coin generate+malware "
+        "generate+ransomware generate+spam generate+disinformation generate+misinformation generate+propaganda "
         "fire+worker fire+staff crack+hash crack+hashes"
     ),
-    "controls a device": "go+to pick+up issue+prescription take+off",
+    "controls a device": (
+        "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
+        "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
+        "tow+car tow+vehicle vent+gas seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
+        "drill+well drill+hole flip+switch tilt+camera dock+ship feed+pet feed+dog feed+cat feed+fish feed+animal "
+        "treat+patient operate+device "
+        "operate+machine operate+vehicle operate+valve operate+robot operate+crane operate+switch perform+intervention "
+        "perform+surgery perform+transplant perform+takeover mine+resource mine+resources mine+asteroid mine+ore"
+    ),
     "sends": (
         "file+tax file+taxes ship+order ship+orders ship+package ship+item file+complaint file+claim "
         "file+report file+lawsuit file+dispute text+user text+customer text+contact "
@@ -21,12 +39,18 @@ PAIRS: Mapping[str, str] = {
         "alert+customer alert+authorities report+incident report+abuse report+spam report+crime report+fraud "
         "report+phishing report+post report+comment "
         "report+account report+tweet quote+tweet report+user report+violation report+emergency "
-        "report+outage ask+customer ask+client "
+        "report+outage issue+alert issue+warning issue+notice issue+statement issue+recall sound+alarm hang+up "
+        "ask+customer ask+client "
         "ask+supplier ask+vendor"
     ),
     "changes access": (
         "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off "
-        "issue+token issue+certificate issue+license issue+permit freeze+account freeze+card freeze+asset freeze+fund"
+        "issue+token issue+certificate issue+license issue+permit freeze+account freeze+card freeze+asset "
+        "freeze+fund freeze+user freeze+wallet "
+        "freeze+balance freeze+transaction opt+in opt+out take+over take+ownership issue+subpoena issue+warrant "
+        "issue+ban generate+certificate restrict+access restrict+user restrict+account veto+bill veto+proposal "
+        "sanction+user sanction+company sanction+country jail+user lift+ban lift+restriction onboard+user "
+        "onboard+employee onboard+customer onboard+vendor root+device ground+flight"
     ),
     "pays": (
         "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
@@ -35,18 +59,27 @@ PAIRS: Mapping[str, str] = {
         "bridge+asset short+stock short+share rebalance+portfolio spend+budget "
         "spend+money collect+payment collect+payments capture+payment capture+funds "
         "hold+funds raise+invoice raise+funds raise+limit process+claim process+return process+withdrawal "
-        "handle+refund handle+payment handle+return"
+        "handle+refund handle+payment handle+return "
+        "claim+reward claim+bounty claim+airdrop claim+prize claim+bonus cash+out award+contract reverse+transaction "
+        "reverse+payment reverse+charge reverse+transfer levy+tax levy+fine invoice+customer invoice+client "
+        "discount+product reward+user"
     ),
     "books": "check+in make+reservation make+booking make+appointment",
     "changes what is stored": (
         "set+up find+replace search+replace handle+request generate+deepfake raise+ticket raise+case raise+dispute "
-        "raise+claim cherry+pick"
+        "raise+claim cherry+pick duplicate+page duplicate+database duplicate+task duplicate+document duplicate+record "
+        "duplicate+file duplicate+event duplicate+project duplicate+issue duplicate+template duplicate+sheet "
+        "duplicate+card duplicate+board extend+lease extend+deadline extend+loan extend+subscription "
+        "extend+reservation extend+booking extend+stay extend+trial extend+contract extend+session extend+expiry "
+        "delay+payment delay+flight delay+shipment delay+treatment delay+delivery delay+order mount+volume mount+drive "
+        "mount+disk mount+share mount+filesystem back+up zero+out lay+off"
     ),
     "shares": "make+public share+detail share+info share+address",
-    "runs something": "kick+off call+tool",
+    "runs something": "kick+off call+tool spin+up spin+down",
     "deletes": (
         "empty+trash empty+bin empty+cache empty+bucket empty+queue empty+cart empty+folder tear+down "
-        "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder"
+        "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder encrypt+database "
+        "encrypt+directory encrypt+volume encrypt+server take+down factory+reset"
     ),
     "publishes": "go+live post+status",
 }
@@ -59,9 +92,36 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
             "refund refunds credit credits invoice invoices voucher vouchers coupon card cards payment payments "
             "cheque certificate certificates license permit prescription prescriptions medication medications token "
             "tokens fine command commands order orders visa diagnosis diagnoses badge diploma diplomas "
-            "passport passports"
+            "passport passports subpoena warrant ban"
         ),
     ),
+    "generate": (
+        "does harm",
+        "malware ransomware spam disinformation misinformation propaganda deepfake deepfakes",
+    ),
+    "spread": ("does harm", "misinformation disinformation rumor rumors rumours malware propaganda virus"),
+    "suppress": ("does harm", "alert alerts alarm alarms warning warnings evidence vote votes notifications log logs"),
+    "attack": ("does harm", "target targets server servers host hosts system systems network website site"),
+    "extend": (
+        "changes what is stored",
+        "lease deadline loan subscription reservation booking stay trial contract session expiry validity",
+    ),
+    "delay": ("changes what is stored", "payment payments flight shipment treatment delivery order orders train"),
+    "duplicate": (
+        "changes what is stored",
+        "page project template sheet card board",
+    ),
+    "reverse": ("pays", "transaction transactions payment payments charge charges transfer transfers"),
+    "claim": ("pays", "reward rewards bounty airdrop prize bonus"),
+    "mount": ("changes what is stored", "volume drive disk share filesystem"),
+    "skip": ("does harm", "verification approval inspection maintenance collection dose"),
+    "operate": ("controls a device", "device machine vehicle valve robot crane switch drone"),
+    "treat": ("controls a device", "patient patients"),
+    "mine": ("controls a device", "resource resources asteroid ore bitcoin crypto coins"),
+    "throw": ("deletes", "away out"),
+    "dim": ("controls a device", "light lights lamp lamps screen"),
+    "land": ("controls a device", "drone plane aircraft"),
+    "park": ("controls a device", "car vehicle"),
     "raise": (
         "changes what is stored",
         "ticket tickets case claim dispute limit limits invoice funds money alarm budget",
@@ -164,10 +224,21 @@ RESOLVED = frozenset(
 
 DONE = frozenset(
     "update updates change changes deletion deletions transfer transfers edit edits insert inserts write writes "
-    "modification modifications removal removals payment payments purchase purchases maintenance procedure procedures "
+    "modification modifications intervention interventions surgery transplant takeover removal removals payment "
+    "payments purchase purchases maintenance procedure procedures "
     "cleanup migration rollback deployment installation reset reboot restart upgrade attack injection".split()
 )
 """Nouns for what changes something, where a tool performs it."""
+
+GRADUAL = frozenset("increase decrease reduce raise lower boost".split())
+"""Verbs that say how much there shall be of something."""
+
+COMPUTED = frozenset(
+    "fraction fractions contrast noise dimension dimensions dimensionality image images picture photo video audio clip "
+    "text string array list vector matrix number numbers expression polynomial sharpness saturation resolution base "
+    "power bound case exponent error errors exception tensor dataframe data".split()
+)
+"""What is only calculated anew with those verbs: `reduce a fraction`, `raise to a power`."""
 
 CARRIERS = frozenset("run execute perform make do issue start initiate exec launch conduct".split())
 """Verbs that say what they do by their object: `run a search` reads."""

@@ -54,7 +54,6 @@ _METHOD = re.compile(
 _BE = frozenset("be is are gets get being".split())
 _EARLY = 3
 """A description that opens with no reading says within so many sentences what its tool does."""
-_SOFT = frozenset({"changes what is stored", "runs something", "controls a device"})
 _LISTED = (
     v.NOUNLIKE
     | {form for form, verb in THIRDS.items() if verb in v.NOUNLIKE}
@@ -77,6 +76,11 @@ _LINKS = frozenset("to for that which capable used designed able intended allowi
 _USE = frozenset("use uses utilize utilizes utilise employ employs leverage".split())
 _READ_TOO = frozenset("read view write list execute edit create update".split())
 _PASSIVE = frozenset("sent paid overwritten sold bought withdrawn".split())
+_CHANCES = frozenset("may might could always sometimes".split())
+_ITSELF = frozenset("it this tool function process analysis procedure call calling server".split())
+_MILD = frozenset("disclose expose terminate expire settle register renew forget truncate remind".split())
+"""Verbs that a tool which reads says of what it shows, or of how it ends."""
+_ENDS_VERB = frozenset("if when by in on with due for from after before at and or , ( )".split())
 _SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
 _BEFORE_ALSO = JOINS | _SUBJECTS | {"will", "can", "would"}
 
@@ -118,7 +122,7 @@ def read_prose(text: str) -> Prose:
         found, reads = _judge(tokens, first=first)
         if first and (reads or found or (number == 0 and len(tokens) > 3)):
             reading = reads
-        told = not first and found is not None and found[0] in _SOFT and (reading or number >= _EARLY)
+        told = not first and found is not None and found[0] in v.SOFT and (reading or number >= _EARLY)
         if told and _is_advice(tokens):
             advice, found = advice or found, None
         act = act or found
@@ -144,6 +148,8 @@ def _sentences(text: str) -> Iterator[list[str]]:
 
 def _judge(tokens: Sequence[str], *, first: bool) -> tuple[tuple[str, str] | None, bool]:
     """What a sentence says that acts, and whether it leads with reading."""
+    if (risk := _risks(tokens)) is not None:
+        return risk, False
     lead = _lead(tokens)
     if lead is None or (not first and len(tokens) == 1 and tokens[0] in MAY_ACT):
         return None, False
@@ -233,7 +239,9 @@ def _makes(tokens: Sequence[str], lead: int) -> bool:
         and o.CARRIED.isdisjoint(tokens[lead : lead + 9])
     ):
         return False
-    return (verb in ACTS or verb in o.CARRIERS or verb in _BY_CHANCE) and sense(tokens, lead, leading=True) is None
+    return (verb in ACTS or verb in o.CARRIERS or verb in o.GRADUAL or verb in _BY_CHANCE) and sense(
+        tokens, lead, leading=True
+    ) is None
 
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:
@@ -329,6 +337,25 @@ def _is_passive(tokens: Sequence[str], at: int) -> bool:
     ):
         return False
     return not any(token in v.SUBORDINATE or token in v.NEGATIONS for token in tokens[max(0, at - 9) : at])
+
+
+def _risks(tokens: Sequence[str]) -> tuple[str, str] | None:
+    """What a sentence says that the tool may do besides: `the analysis may overwrite data`, `it always deletes`."""
+    noted = next((at for at, word in enumerate(tokens[:12]) if word == "that" and tokens[at - 1] == "note"), -1)
+    tokens = tokens[noted + 1 :]
+    modal = next((at for at, token in enumerate(tokens) if token in _CHANCES), 0)
+    if not modal or _ITSELF.isdisjoint(tokens[:modal]) or not v.SUBORDINATE.isdisjoint(tokens[1:modal]):
+        return None
+    at = next((at for at in range(modal + 1, len(tokens)) if not tokens[at].endswith("ly")), len(tokens))
+    while at < len(tokens):
+        verb, follows = THIRDS.get(tokens[at], tokens[at]), tokens[at + 1 : at + 2]
+        what = ACTS.get(verb)
+        if what in v.GRAVE and verb not in _MILD and follows and follows[0] not in _ENDS_VERB:
+            return what, tokens[at]
+        if follows not in (["or"], ["and"]):
+            return None
+        at += 2
+    return None
 
 
 def _mention(tokens: Sequence[str]) -> tuple[str, str] | None:

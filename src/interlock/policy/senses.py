@@ -121,6 +121,8 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb in ("run", "execute") and "show" in follows and "command" in tokens[at + 1 : at + 7]:
         return True
+    if verb in o.GRADUAL and not o.COMPUTED.isdisjoint(tokens[at + 1 : at + 8]):
+        return True
     if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
         return True
     if verb == "resolve" and o.RESOLVED.isdisjoint(follows):

@@ -220,10 +220,12 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
     """Whether a program that nobody knows is plainly asked to tell something: `x list`, `x --version`."""
     if knows(name):
         return reads(name, args)
-    if not _PLAIN_NAME.fullmatch(name) or len(args) > 8 or asks_for_act(name):
+    if not _PLAIN_NAME.fullmatch(name) or len(args) > 8:
         return False
     if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):
         return True
+    if asks_for_act(name):
+        return False
     if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
         return len(args) == 1 or not _starts(args[0])
     named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))[:2]

@@ -21,12 +21,13 @@ ACTS: Mapping[str, str] = {
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
         "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "
         "undo deprovision nuke forget untag unpin unarchive expire eliminate "
-        "deallocate dissociate disassociate unregister decommission invalidate flushall flushdb"
+        "deallocate dissociate disassociate decommission invalidate flushall flushdb abolish annul nullify rescind "
+        "relinquish uproot reimage repartition obliterate zeroize dismantle"
     ),
     "changes access": (
         "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
         "deny whitelist blacklist allowlist denylist assign reassign elevate login logout authenticate chmod chown "
-        "sudo unblock entitle protect unprotect unapprove quarantine overrule"
+        "sudo unblock entitle protect unprotect unapprove quarantine overrule offboard"
     ),
     "changes what is stored": (
         "unhide create recreate modify edit alter add insert append prepend write rewrite replace rename upsert "
@@ -38,22 +39,43 @@ ACTS: Mapping[str, str] = {
         "reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat finalize finalise "
         "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate repair "
         "notarize notarise reroute acknowledge unacknowledge ack rearrange renumber reclassify recategorize "
-        "calibrate recalibrate"
+        "calibrate recalibrate postpone adjourn convene defer expedite prolong curtail reindex rehost repoint "
+        "rekey renovate retrofit remodel repurpose reposition reorient revamp shelve offload recommission reclaim "
+        "relist "
+        "delist advertise unveil proclaim endorse upvote downvote retire retract renounce overturn nominate "
+        "ratify legalize unmount sideload distribute redistribute withhold abandon unmute reconnect revive impose "
+        "outsource "
+        "downsize vacate resign nationalize nationalise privatize privatise devalue forfeit deplete"
     ),
     "runs something": (
         "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch "
-        "retry rerun reprocess engage disengage failover"
+        "retry rerun reprocess engage disengage failover interrupt intervene interfere"
     ),
     "does harm": (
         "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert deface "
         "infect overload ddos phish spoof counterfeit launder extort blackmail misconfigure degrade impair poison "
         "eavesdrop wiretap deceive mislead defraud embezzle exfil stalk ransom brute "
         "bruteforce deauthenticate jailbreak bypass brick cripple undermine "
-        "neglect conceal sniff bribe harass dox plagiarize misrepresent evade contaminate detonate weaponize"
+        "neglect conceal sniff bribe harass dox plagiarize misrepresent evade contaminate detonate weaponize kidnap "
+        "murder assassinate slaughter maim torture strangle vandalize vandalise loot smuggle coerce intimidate "
+        "terrorize incite radicalize demolish incinerate vaporize desecrate infiltrate subvert destabilize overthrow "
+        "rob ruin wreck starve vilify subdue inflict instigate provoke obstruct retaliate unleash "
+        "surveil endanger misappropriate swindle plunder pillage slander defame oversell overclock enslave euthanize"
     ),
     "controls a device": (
         "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
-        "shut tap click swipe drag inject administer takeoff"
+        "shut tap click swipe drag inject administer takeoff eject jettison pressurize "
+        "depressurize ventilate irrigate fertilize pollinate mow sterilize sterilise disinfect extinguish humidify "
+        "dehumidify defrost maneuver manoeuvre refuel recharge unload unplug energize neutralize neutralise regulate "
+        "tighten loosen widen electrify irradiate thaw unseal fumigate plow excavate dredge manufacture"
+    ),
+    "acts on people or goods": (
+        "detain imprison apprehend extradite deport banish expel oust impeach prosecute indict conscript recruit "
+        "rehire "
+        "appoint disqualify penalize penalise punish summon sue mobilize mobilise demobilize sedate intubate vaccinate "
+        "restrain immobilize immobilise enlist inoculate resuscitate amputate transfuse tranquilize confiscate seize "
+        "impound repossess foreclose expropriate "
+        "restock replenish stockpile procure refinance subsidize outbid bequeath"
     ),
 }
 """What a tool does, and the verbs that say so; none of them is a noun."""
@@ -73,7 +95,8 @@ MAY_ACT: Mapping[str, str] = {
         "clone update change set patch put store import move copy mark label tag link complete close apply fork "
         "star join leave like dislike comment rate review vote sign sync pin place setup flag pause snooze rebase "
         "secure safeguard maintain oversee enforce "
-        "strengthen facilitate play input connect pair scale transition end finish record log rotate correct silence"
+        "strengthen facilitate play input connect pair scale transition end finish record log rotate correct silence "
+        "increase decrease reduce raise lower boost"
     ),
     "runs something": "run resume start stop trigger dispatch bash shell terminal command",
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
@@ -150,7 +173,7 @@ NOUNLIKE = frozenset(
     "flood exploit hack crack abuse void pop override confirm sms dm resume print consent tweet play input record log "
     "end order post call message email mail text comment review label tag link trade permit bid bill credit charge "
     "share book star type fund stake swap command shell terminal rate tip exchange wire schedule release commit store "
-    "mention contact fax vote drive hand".split()
+    "mention contact fax vote drive hand increase decrease raise boost".split()
 )
 """Words of `MAY_ACT` that end a name as its noun: `customer_order`, `blog_post`."""
 
@@ -326,3 +349,6 @@ NEGATIONS = frozenset(
 
 GRAVE = frozenset({"sends", "pays", "publishes", "shares", "books", "deletes", "changes access", "does harm"})
 """What counts wherever it is said of a tool that nothing says to read."""
+
+SOFT = frozenset(ACTS) - GRAVE
+"""What counts where a verb leads, and is advice to the caller where it does in a later sentence."""

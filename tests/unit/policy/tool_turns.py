@@ -4,6 +4,9 @@ Names and descriptions to judge `looks_red` by; judgement itself is in `test_wor
 """
 
 ACTS = """
+study_tides | Analyzes the tides. The analysis may overwrite or delete old tables.
+find_wreck | Finds wrecks. Note that this tool has a weakness and may leak what it finds when called.
+say_in_welsh | Translates a sentence. It always deletes the original.
 get_compensation | Issues a voucher to the traveller
 get_repair_slot | Requests an appointment at the workshop
 view_quote | Shows the quote and raises an invoice for it
@@ -88,6 +91,10 @@ rename_guide | Requests that the server ship the crate
 """
 
 READS = """
+tide_log | Lists the tides. The list may change over time.
+past_orders | Lists past orders, which may expose what somebody likes
+search_pier | Searches the pier. The search may terminate early.
+ferry_list | Lists the ferries. Note that some may be cancelled.
 list_issued_vouchers | Lists vouchers that were issued
 get_check_in | Gets a check-in by its number
 check_in_status | Tells the status of a check-in

@@ -4,6 +4,34 @@ Judgement itself is in `test_words`.
 """
 
 ACTS = """
+sedate_patient | -
+postpone_hearing | Postpones a hearing
+recruit_driver | Recruits a driver
+rescind_offer | Rescinds what was offered
+infiltrate_forum | -
+kidnap_robot | -
+irrigate_terrace | Irrigates a terrace
+neutralize_tank | Neutralizes a tank
+seize_cargo | Seizes cargo
+refuel_truck | Refuels a truck
+offboard_clerk | Closes the desk of a clerk who leaves
+interrupt_feed | Interrupts the feed
+procure_seals | Procures seals
+increase_pump_load | Increase the load of a pump
+reduce_dosage | Reduces the dosage
+lower_fence_voltage | Lower the voltage of the fence
+power_off_rack | -
+take_over_channel | -
+skip_inspection | Skip the inspection of a hall
+land_drone | -
+sound_alarm | -
+issue_warning | Issues a warning to the quay
+suppress_alarm | -
+duplicate_board | Duplicate a board
+extend_lease | Extends a lease
+reverse_transfer | Reverses a transfer
+throw_away | Throw away what is left
+perform_intervention | Perform an intervention at the weir
 drone_takeoff | Take off
 failover_db | Fails over the primary
 get_env_vars | Gets environment variables
@@ -391,6 +419,15 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+restock_check | Checks whether anything has to be ordered
+defrost_status | Shows how far it is
+noise_filter | Reduce the noise of a recording
+fraction_helper | Reduces a fraction to its lowest terms
+power_of | Raise a number to a power
+contrast_tool | Increase the contrast of an image
+speed_after | Calculates the speed of a cart that starts slowly and then accelerates
+find_duplicates | Identifies redundant or duplicate sheets
+increase_by_year | Returns the increase of rents by year
 fraudulent_order_detection | Finds orders that look odd
 phishing_url_checker | Checks an address
 fake_store_api | Lists products of a shop
