@@ -5,7 +5,7 @@ How its command line is read is not known here.
 
 import re
 
-_SURE = re.compile(r"system\s*\(|getline|/inet|@load|@include|@\w+\s*\(|ENVIRON", re.IGNORECASE)
+_SURE = re.compile(r"system\s*\(|getline[^;}\n)]*<|\"\s*/inet|@load|@include|@\w+\s*\(|ENVIRON", re.IGNORECASE)
 _RUNS = re.compile(
     r"(?<!\|)\|(?!\|)\s*&?\s*(?:\"\"|[$a-z(])|\bprintf?\b[^;}\n]*>>?\s*(?:(?!\"\")[$a-z(]|\"\"\s*[\"$\w(])",
     re.IGNORECASE,

@@ -21,10 +21,12 @@ from interlock.policy import (
     services,
     shell,
     steps,
+    tells,
 )
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import by
+from interlock.policy.printing import DECODERS
 from interlock.policy.report import Report, said
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command, Unreadable
@@ -162,7 +164,7 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
 def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: "Script") -> Sequence[str]:
     """The words of a program with those that it is fed, as far as the script says them."""
     fed = command.text_in if command.text_in is not None else said(command.fed_by) if command.fed_by else None
-    if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in shell.DECODERS:
+    if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in DECODERS:
         report.add(kinds.HIDDEN)
     if not words:
         if name == "parallel" and fed is None:
@@ -249,6 +251,8 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
         report.add(kinds.HIDDEN)
     if report.written and recipes.concerns(name):
         recipes.judge(name, report)
+    if standard and tells.only(name, args):
+        return
     if (special := particular.SPECIAL.get(name)) is not None:
         special(args, command, report, depth)
         return
@@ -392,6 +396,4 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
 def _code(python: bool, code: str) -> tuple[Raised, ...]:
     if UNKNOWN in code:
         return (kinds.HIDDEN,)
-    if python:
-        return python_code.judge(code)
-    return other_code.judge(code)
+    return python_code.judge(code) if python else other_code.judge(code)

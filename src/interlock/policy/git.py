@@ -19,7 +19,8 @@ _HARMLESS = LOCAL | frozenset(
     "annotate bisect notes worktree config remote apply am format-patch archive count-objects fsck "
     "check-ignore check-attr cherry range-diff help version sparse-checkout hash-object var verify-commit "
     "diff-files show-branch stripspace mergetool difftool clean reset gc prune repack maintenance "
-    "update-index read-tree write-tree submodule lfs".split()
+    "update-index read-tree write-tree submodule lfs verify-tag verify-pack check-mailmap check-ref-format show-index "
+    "merge-tree patch-id get-tar-commit-id column".split()
 )
 _BRINGS_IN = frozenset("fetch pull clone ls-remote".split())
 _RUNNING = (

@@ -38,7 +38,7 @@ _HIDDEN: Mapping[str, str] = {
     "convert magick identify mogrify montage composite": r"(?:msl|mvg|ephemeral|inline):|.*:?@[\w/.]|-script|\|",
     "pandoc": r"-[FLd]|--(?:filter|lua-filter|defaults)|--pdf-engine=.*/|--pdf-engine-opt=.*shell",
     "wkhtmltopdf wkhtmltoimage": r"--(?:run-script|post|post-file|custom-header|cookie|enable-local)",
-    "gs ghostscript": r".*%pipe%|-dNOSAFER|-dDELAYSAFER|-c$|--permit",
+    "gs ghostscript ps2pdf pdf2ps ps2ascii": r".*%pipe%|-dNOSAFER|-dDELAYSAFER|-c$|--permit",
     "exiftool": r"-config|-if|-execute|-geotag=http|-@$",
     "code subl": r"tunnel|serve|--install-ext|--uninstall|ext$",
     "java": r"-XX:On|-agent|-javaagent|-Xbootclasspath|-Xrun|@",
@@ -48,7 +48,7 @@ _HIDDEN: Mapping[str, str] = {
     "openssl": r"-+(?:engine|provider)",
     "emacs": r"-+(?:script|batch|eval|load|execute|l$|f$)",
     "pre-commit": r"try-repo|install",
-    "jq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\$__prog|input_filename)|-L|--from-file=/",
+    "jq gojq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\$__prog|input_filename)|-L|--from-file=/",
     "yq": r".*(?:env(?:subst)?\(|load\w*\()",
     "docker docker-compose podman": r"-H|--host|--context|-c$|--url|--connection",
     "kubectl oc helm": r"--(?:kubeconfig|server|token|as|certificate|insecure|raw|kube-apiserver|"
@@ -78,6 +78,7 @@ _HIDDEN: Mapping[str, str] = {
     "zsh bash sh dash ksh": r"--(?:rcfile|init-file)",
     "tig": r"\+",
     "pidstat": r"-e",
+    "pygmentize": r"-[a-zA-Z]*x",
     "vagrant": r"--plugin",
 }  # fmt: skip
 _LEAVES: Mapping[str, str] = {
@@ -130,13 +131,12 @@ _ACCESS: Mapping[str, str] = {
     "go": r"-w$",
     "dmesg": r"-[nDE]|--console",
     "sysctl": r"-[A-Za-z]*[wp]|--write|--load|--system|.*=",
-    "service": r"(?!status$|--status-all$)(?:\w+$|\.|/)",
     "ss": r"-[A-Za-z]*K|--kill",
     "docker podman": r"--privileged",
 }
 _SECRETS: Mapping[str, str] = {
     "getent": r"g?shadow|passwd",
-    "jq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\bConfig\.Env\b)",
+    "jq gojq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\bConfig\.Env\b)",
     "yq": r".*env\(",
     "node nodejs deno bun": r".*process\.env\b(?!\.(?:NODE_ENV|CI|HOME|PATH)\b)",
     "kubectl oc": r"(?i:(?:.*,)?secrets?(?:[/.,]|$))|all,|--raw|view$|--show-managed",
@@ -175,7 +175,7 @@ _OPENERS = frozenset(
     "wkhtmltopdf wkhtmltoimage tesseract java kotlin mlr in2csv csvcut csvlook csvgrep csvsort csvstat csvjson xq "
     "exiftool gs ghostscript jupyter mmdc plantuml glow nbconvert tidy emacs vim nvim vi code gdb lldb deno bun go "
     "npx conda r rscript julia octave php ruby perl jar dart flutter swift mkdocs sphinx-build weasyprint "
-    "prince".split()
+    "prince samtools".split()
 )
 """Programs that open an address as they open a file."""
 MAKERS = frozenset(
@@ -191,7 +191,8 @@ MAKERS = frozenset(
     "yarn "
     "cmake meson ninja make gmake just task gradle gradlew mvn ant bazel poetry uv indent uncrustify dos2unix unix2dos "
     "tesseract gnuplot pdftotext pdftoppm jupyter nx turbo lerna rubocop patch mktemp gzip bzip2 xz zstd lz4 7z "
-    "7za".split()
+    "7za pigz unpigz pbzip2 lbzip2 pxz compress uncompress fromdos todos docx2txt pdfunite pdfseparate pdftocairo "
+    "pdftohtml ps2pdf pdf2ps".split()
 )
 """Programs whose paths are mostly ones that they write, or whose settings they execute."""
 _LOOKS = re.compile(

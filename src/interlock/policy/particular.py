@@ -144,14 +144,9 @@ def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
             elif arg.startswith(("--directory=", "-C")) or (name == "7z" and arg.startswith("-o")):
                 script.writes(arg.partition("=")[2] or arg[2:])
         return
-    if name == "rsync":
-        if any(REMOTE.match(arg) for arg in named) or "-e" in options:
-            script.add(by(kinds.LEAVES, name))
-        if any(arg.startswith("--del") or arg == "--remove-source-files" for arg in options):
-            script.add(by(kinds.DESTROYS, name))
     if name == "ln" and any(paths.is_outside(arg) for arg in named):
         script.add(kinds.OUTSIDE_WORKSPACE)
-    targets = named[-1:] if name in ("cp", "install", "rsync", "ln") else named
+    targets = named[-1:] if name in ("cp", "install", "ln") else named
     for number, arg in enumerate(args):
         if arg == "-t" and number + 1 < len(args):
             targets = [*targets, args[number + 1]]
@@ -369,7 +364,7 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
     ):
         script.add(by(otherwise, name))
         return
-    if name in programs.RUNS_TARGETS and first in ("run", "run-script", "run-task", "dev"):
+    if name in programs.RUNS_TARGETS and (name == "mvn" or first in ("run", "run-script", "run-task", "dev")):
         steps.targets(name, rest[1:], script, depth)
     if first in programs.FETCHES.get(name, ()):
         script.add(by(kinds.INSTALLS, name))

@@ -7,8 +7,23 @@ import re
 
 UNKNOWN = "\ufffd"
 """Stands for what only shows when a script runs."""
+DECODERS = frozenset("base64 base32 basenc xxd rev uudecode openssl".split())
+"""Programs that make other text of what they are given."""
+_ENCODES = re.compile(r"(?:base64|base32)(?!.*\s-(?:\w*[dDi]|-d))")
+_WHICH = re.compile(r"which\s+([A-Za-z][\w.+-]*)")
 _ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+
+
+def program(command: str) -> str:
+    """The program of a command as written; of one that only encodes, that it does."""
+    return "encode" if _ENCODES.match(command) else next(iter(command.split()), "")
+
+
+def found(command: str) -> str | None:
+    """Where `which` finds a program, as far as its name is concerned."""
+    match = _WHICH.fullmatch(command.strip())
+    return f"/usr/bin/{match[1]}" if match else None
 
 
 def unescaped(text: str) -> str:

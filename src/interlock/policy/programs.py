@@ -54,11 +54,20 @@ HARMLESS = frozenset(
     rtstat
     tac-g gtac gsed ghead gtail gwc gsort gls gcat gfind pwdx w.procps pidwait slabtop chronyc loc cargo-tree whence
     systemd-analyze systemd-delta systemd-cgls systemd-cgtop systemd-path systemd-detect-virt systemd-escape journalctl
-    netstat ss sysctl service
+    netstat ss sysctl
     timedatectl localectl hostnamectl resolvectl loginctl tig hledger ledger task-list calcurse aspell-list
     pv datamash jello jtbl ident ajson lpstat pg_config pdffonts pdfimages ul hashid
     systool lsfd
     mmdblookup numsum pdf-parser termgraph git-sizer scspell textstat
+    md5 sha1 sha256 sha512 rgrep agrep tre-agrep uuid pigz unpigz pbzip2 lbzip2 pxz lzcat lzgrep lzless gzcat uncompress
+    compress pdfunite pdfseparate pdftocairo pdftohtml ps2pdf pdf2ps ps2ascii uuencode pkg-config
+    pkgconf lsmod modinfo mountpoint findfs smem ifstat lpq runlevel users pinky
+    lastb tload zdump logname plocate mlocate slocate fincore filefrag xsv csvjoin csvclean csvformat csvstack
+    gojq yj pygmentize hexyl addr2line c++filt llvm-objdump llvm-nm llvm-readelf readelf dwarfdump lddtree
+    cmark markdown bats getenforce sestatus getsebool getcap seinfo sesearch atq lvs vgs pvs
+    lvdisplay vgdisplay pvdisplay xfs_info glxinfo vulkaninfo vainfo vdpauinfo clinfo cpuid cpufreq-info
+    sw_vers system_profiler vm_stat mdfind mdls otool samtools bedtools squeue sinfo sacct sprio sstat qstat
+    b3sum rhash xxhsum soxi rpm2cpio antiword catdoc docx2txt fromdos todos tqdm pwgen
     write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
     """.split()
 )
@@ -107,7 +116,7 @@ SURE: Mapping[str, Raised] = {
         "swapon chroot nsenter unshare runuser su pkexec runas machinectl update-rc.d chkconfig rc-update "
         "launchctl update-alternatives alternatives ldconfig visudoers ssh-keygen "
         "ssh-copy-id ssh-add ssh-agent createuser dropuser htpasswd dscl ntfsfix auditctl icacls cacls "
-        "takeown net netsh reg regedit schtasks sc wmic set-executionpolicy new-localuser "
+        "takeown service net netsh reg regedit schtasks sc wmic set-executionpolicy new-localuser "
         "add-localgroupmember set-acl set-service new-service enable-psremoting gpedit dseditgroup kadmin "
         "ktutil realm adcli pam-auth-update ptrace gcore ld.so dtach".split(),
         ACCESS,
@@ -202,7 +211,15 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "gem": (frozenset("list install build search info outdated env".split()), LEAVES),
     "bundle": (frozenset("install exec list check update show outdated".split()), LEAVES),
     "composer": (frozenset("install require update show validate test dump-autoload".split()), LEAVES),
-    "mvn": (frozenset("test compile package verify validate clean install".split()), LEAVES),
+    "mvn": (
+        frozenset(
+            "test compile package verify validate clean install help:evaluate help:effective-pom help:describe "
+            "help:active-profiles dependency:tree dependency:list dependency:analyze "
+            "versions:display-dependency-updates "
+            "versions:display-plugin-updates".split()
+        ),
+        LEAVES,
+    ),
     "dotnet": (frozenset("build test run restore format list new".split()), LEAVES),
     "flutter": (frozenset("test analyze build doctor pub".split()), LEAVES),
     "apt": (frozenset("list show search policy".split()), ACCESS),
@@ -250,8 +267,9 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     ),
     "ip": (
         frozenset(
-            "a addr address link l r route rule neigh neighbour neighbor n maddr mroute monitor netconf ntable "
-            "tunnel".split()
+            "a addr address link l r route rule neigh neighbour neighbor n maddr maddress mroute monitor "
+            "netconf ntable "
+            "tunnel tuntap stats vrf token netns".split()
         ),
         ACCESS,
     ),

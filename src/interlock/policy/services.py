@@ -25,6 +25,7 @@ _READS: Mapping[str, frozenset[str]] = {
         "volume~inspect system~df system~info system~events context~list context~show context~inspect diff events "
         "search "
         "manifest~inspect buildx~list buildx~inspect buildx~du plugin~list service~list service~ps service~logs "
+        "service~inspect node~ps node~inspect buildx~version stack~services trust~inspect machine~inspect machine~info "
         "node~list "
         "stack~list stack~ps secret~list config~list machine~list pod~ps pod~inspect pod~list",
         "npm pnpm yarn bun": "view v show info outdated list ll la query search find s stars pkg~get cache~list "
@@ -52,7 +53,8 @@ _READS: Mapping[str, frozenset[str]] = {
         "flatpak snap choco winget": "list info search remotes remote-list remote-info history find connections "
         "services version "
         "outdated show source~list",
-        "vagrant": "status port global-status box~list plugin~list ssh-config version validate list-commands "
+        "vagrant": "status port global-status box~list box~outdated plugin~list ssh-config version validate "
+        "list-commands "
         "snapshot~list",
         "svn hg": "status diff log info list cat blame annotate id identify tip heads branches tags summary parents "
         "manifest",
@@ -106,7 +108,8 @@ _READS: Mapping[str, frozenset[str]] = {
 _BY_NAME = {name: verbs for names, verbs in _READS.items() for name in names.split()}
 _CLOUDS = frozenset("doctl linode-cli ibmcloud openstack az gcloud aliyun exo oci scw hcloud".split())
 _AWS = re.compile(
-    r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|wait)(?:-[a-z0-9-]+)?$"
+    r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|"
+    r"wait)(?:-[a-z0-9-]+)?$"
 )
 _WRITES = re.compile(r"-i*[XfF]|--method|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file|[a-z]+://")
 _VALUED = frozenset(

@@ -21,8 +21,6 @@ UNKNOWN = printing.UNKNOWN
 
 _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LINENO": "0", "SECONDS": "0"}
 _PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
-DECODERS = frozenset("base64 base32 basenc xxd rev uudecode openssl".split())
-"""Programs that make other text of what they are given."""
 _SPLITS = re.compile(r"[ \t\n]")
 _INDEXED = re.compile(r"\w\[[^\]\n]*(?:\$\(|`)")
 _RUNS = re.compile(rb"(?<!\\)(?:`|\$\()")
@@ -352,12 +350,14 @@ class _Reader:
         if len(inner) != 1 or depth > 10:
             return UNKNOWN
         parts = inner[0].named_children if inner[0].type == "pipeline" else inner
-        names = [self.slice(part.named_children[0]) for part in parts if part.type == "command" and part.named_children]
+        names = [printing.program(self.slice(part)) for part in parts if part.type == "command"]
         plain = names[:1] in (["echo"], ["printf"])
         fed = any(child.type == "herestring_redirect" for part in parts for child in (part, *part.named_children))
         said = plain and not any("$" in self.slice(child) for child in parts[0].named_children[1:])
-        if (said or fed) and DECODERS.intersection(names):
+        if (said or fed) and printing.DECODERS.intersection(names):
             self.decodes = True
+        if names == ["which"] and (found := printing.found(self.slice(inner[0]))):
+            return found
         if len(parts) != 1 or not plain or inner[0].type != "command":
             return UNKNOWN
         kept = self.substitutes, self.names, self.decodes

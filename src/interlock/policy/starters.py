@@ -1,4 +1,4 @@
-"""Programs of which an argument is a script, or that start another: `cmake -E`, `valgrind`, editors; our own too.
+"""Programs of which an argument is a script, or that start another: `cmake -E`, `rsync -e`, editors; our own too.
 
 Wrappers that take nothing but a program are in `programs`; how a script is walked through is not known here.
 """
@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import kinds
+from interlock.policy import kinds, paths
 from interlock.policy.kinds import by
-from interlock.policy.shell import Command
+from interlock.policy.shell import UNKNOWN, Command
 
 if TYPE_CHECKING:
     from interlock.policy.commands import Script
@@ -81,9 +81,49 @@ def _valgrind(args: Sequence[str], command: Command, script: "Script", depth: in
         script.run(command, rest, depth + 1)
 
 
+_RSYNC = re.compile(
+    r"-[avzrlptgoDHAXSchnPiuqx0WRdkLKEIJOU8]+|--(?:archive|verbose|compress|recursive|links|perms|times|group|"
+    r"owner|devices|"
+    r"specials|hard-links|acls|xattrs|sparse|checksum|human-readable|dry-run|progress|partial|itemize-changes|"
+    r"update|quiet|"
+    r"one-file-system|whole-file|relative|dirs|copy-links|safe-links|copy-dirlinks|keep-dirlinks|executability|"
+    r"ignore-existing|existing|size-only|stats|list-only|prune-empty-dirs|no-[a-z-]+|from0|inplace|append|"
+    r"ignore-times|"
+    r"(?:exclude|include|filter|max-size|min-size|bwlimit|out-format|info|chmod|exclude-from|include-from|"
+    r"files-from)(?:=.*)?)"
+)
+_RSYNC_VALUED = re.compile(
+    r"--(?:exclude|include|filter|max-size|min-size|exclude-from|include-from|files-from|chmod|info)|-f"
+)
+
+
+def _rsync(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    """A copy within the machine is judged as one; what it deletes, starts, or brings elsewhere is not let."""
+    named: list[str] = []
+    rest, tries = list(args), any(re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run", arg) for arg in args)
+    while rest:
+        arg = rest.pop(0)
+        if not arg.startswith("-"):
+            named.append(arg)
+        elif _RSYNC_VALUED.fullmatch(arg) and rest:
+            rest.pop(0)
+        elif arg.startswith(("--del", "--remove-s")):
+            script.add(*(() if tries else (by(kinds.DESTROYS, "rsync"),)))
+        elif not _RSYNC.fullmatch(arg):
+            script.add(by(kinds.LEAVES, "rsync"))
+    if any(":" in arg.partition("/")[0] or arg.startswith("rsync:") or UNKNOWN in arg for arg in named):
+        script.add(by(kinds.LEAVES, "rsync"))
+    if any(paths.is_system(arg) for arg in named[:-1]):
+        script.add(kinds.OUTSIDE_WORKSPACE)
+    for target in named[-1:] if len(named) > 1 and not tries else ():
+        script.writes(target)
+        if any(paths.is_outside(arg) for arg in named[:-1]):
+            script.written[paths.plain(target)] = None
+
+
 STARTERS: Mapping[str, Callable[[Sequence[str], Command, "Script", int], None]] = {
     "cmake": _cmake, "hyperfine": _scripts, "coverage": _coverage, "interlock": _interlock,
-    "valgrind": _valgrind, "perf": _valgrind,
+    "valgrind": _valgrind, "perf": _valgrind, "rsync": _rsync,
     **dict.fromkeys(("vi", "vim", "nvim", "emacs", "nano", "pico", "micro", "helix", "code", "subl"), _editor),
 }  # fmt: skip
 """The programs that are judged here."""
