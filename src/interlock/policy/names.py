@@ -100,6 +100,7 @@ _LOOKED_AT = tuple([noun] for noun in ("check", "status", "history", "forecast",
 """What a name of two words ends with that asks about an act: `restock_check`."""
 _LAST = frozenset("set update put close upload import mark move".split())
 """Verbs that end a name whose thing comes first: `time_estimate_set`."""
+_CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
     "email|emails|mail|mails|message|messages|msg|sms|file|files|user|users|money|bill|bills|invoice|record|records|"
@@ -285,6 +286,10 @@ def _is_thing(words: Sequence[str], at: int) -> bool:
     """Whether a word is part of what names one thing, `merge request`, or is looked up: `resolve_host`."""
     if words[at] == "resolve":
         return bool(words[at + 1 :]) and o.RESOLVED.isdisjoint(words[at + 1 :])
+    if words[at] == "send" and words[at + 1 :] in (("get", "request"), ("http", "get", "request"), ("head", "request")):
+        return True
+    if words[at] == "add" and not _CALCULATORS.isdisjoint(words[:at]):
+        return True
     return words[at : at + 2] in o.COMPOUNDS or (at > 0 and words[at - 1 : at + 1] in o.COMPOUNDS)
 
 

@@ -247,9 +247,22 @@ CARRIED = frozenset(
     "addition subtraction multiplication division ttest sum comparison query queries search searches lookup "
     "lookups select calculation calculations analysis check checks scan simulation review inspection forecast "
     "inference test tests prediction regression retrieval evaluation aggregation diagnostics diagnostic report "
-    "reports background analyses scanner wait linter readonly".split()
+    "reports background analyses scanner wait linter readonly cypher opencypher gremlin sparql".split()
 )
 """Objects with which those verbs read or calculate."""
+
+HARMLESS_WITH: Mapping[str, frozenset[str]] = {
+    "apply": frozenset(
+        "regression algorithm formula theorem rate rates brackets filter filters smoothing equation heuristics "
+        "interpolation".split()
+    ),
+    "give": frozenset(
+        "combination information info details list overview summary advice recommendation recommendations suggestion "
+        "suggestions tips estimate result results answer answers description explanation probability score".split()
+    ),
+    "bypass": frozenset("cache caching pagination paging".split()),
+}
+"""Verbs that act on most objects, and those with which they only compute, tell or skip."""
 
 OPENED = frozenset(
     "door doors garage gate window valve lock account accounts position positions pr trade trades issue ticket tickets "

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from interlock.policy import clauses, examples, tongues
 from interlock.policy import objects as o
-from interlock.policy import tongues
 from interlock.policy import vocabulary as v
 from interlock.policy.names import (
     ACTS,
@@ -28,6 +28,7 @@ _LONGEST = 20_000
 _SENTENCE = re.compile(r"[.!?:]+(?=\s|$|[A-Z]|[^\x00-\x7f])|[;\n•|。；！]+|\s(?:[-–—*]+|->|→)\s|\s\d+[.)]\s")
 _ITEM = re.compile(r"\n\s*[-–*•]\s+(?=(?:\w+[ \t]+){1,3}\w+[ \t]*(?:\n|\Z))")
 """What opens a short line of a list, as of the things that a tool does."""
+_EXAMPLES = re.compile(r"<examples?>.{1,4000}?</examples?>", re.DOTALL | re.IGNORECASE)
 _SHORT = re.compile(r"\b(?:e\.g\.|i\.e\.|etc\.)", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<=[a-z(,] )\"[^\"]{1,80}\"|(?<=\()\"[^\"]{1,80}\"")
 _IDENTIFIER = re.compile(r"\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Za-z]\w*[a-z0-9][A-Z]\w*\b|`[^`]*`")
@@ -41,6 +42,7 @@ _PREFACE = re.compile(
     r"(?:(?:it|this) is )?(?:useful|helpful|handy|good|ideal|suitable|intended|needed|use|call|invoke) "
     rf"(?:(?:this|it) )?(?:(?:tool|function|api) )?(?:for when|when(?:ever)?|if) {_WHO} "
     r"(?:(?:really|just|would|is|are) )?(?:wants?|needs?|ha(?:ve|s)|like|wish(?:es)?|asked|asks?) to|"
+    r"(?:use|call|invoke) (?:this|the) (?:tool|function|api) to|"
     r"(?:(?:it|this tool|this) is )?responsible for|"
     r"(?:given|for|using|with|based on|from) (?:an?|the|some|its|your|two) [^,.;:\n]{1,80}, (?:it |this tool )?"
     r")\s*(?=\w)",
@@ -82,6 +84,11 @@ _MILD = frozenset("disclose expose terminate expire settle register renew forget
 """Verbs that a tool which reads says of what it shows, or of how it ends."""
 _ENDS_VERB = frozenset("if when by in on with due for from after before at and or , ( )".split())
 _SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
+_ENTITLED = frozenset("authorized authorised entitled".split())
+_INPUTS = frozenset(
+    "filter filters query queries value values parameter parameters argument arguments input inputs".split()
+)
+"""What a tool rejects that reads: what it was asked."""
 _BEFORE_ALSO = JOINS | _SUBJECTS | {"will", "can", "would"}
 
 
@@ -113,13 +120,14 @@ def read_prose(text: str) -> Prose:
     advice: tuple[str, str] | None = None
     reading: bool | None = None
     negated = False
-    for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", text[:_LONGEST], count=1), count=1))):
-        negated, before = tokens[-1] in v.NEGATIONS, negated
+    plain_text = _EXAMPLES.sub(" ", examples.without(text[:_LONGEST]))
+    for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", plain_text, count=1), count=1))):
+        negated, before = tokens[-1] in v.NEGATIONS or (bool(reading) and clauses.asks_when(tokens)), negated
         if before or tokens == ["description"]:
             reading = reading if before else None
             continue
         first = reading is None
-        found, reads = _judge(tokens, first=first)
+        found, reads = _judge(tokens, first=first, reading=bool(reading))
         if first and (reads or found or (number == 0 and len(tokens) > 3)):
             reading = reads
         told = not first and found is not None and found[0] in v.SOFT and (reading or number >= _EARLY)
@@ -146,14 +154,15 @@ def _sentences(text: str) -> Iterator[list[str]]:
             yield tokens
 
 
-def _judge(tokens: Sequence[str], *, first: bool) -> tuple[tuple[str, str] | None, bool]:
-    """What a sentence says that acts, and whether it leads with reading."""
+def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[str, str] | None, bool]:
+    """What a sentence says that acts, and whether it leads with reading; `reading` of what came before it."""
     if (risk := _risks(tokens)) is not None:
         return risk, False
     lead = _lead(tokens)
-    if lead is None or (not first and len(tokens) == 1 and tokens[0] in MAY_ACT):
+    if lead is None or (not first and clauses.is_heading(tokens)):
         return None, False
-    found = None if _is_noun(tokens, lead, first=first) else sense(tokens, lead, leading=True)
+    noun = _is_noun(tokens, lead, first=first) or (reading and clauses.is_about_a_thing(tokens, lead))
+    found = None if noun else sense(tokens, lead, leading=True)
     if found is not None:
         return found, False
     reads = tokens[lead] in READS or tokens[lead] in _LOOKS or _makes(tokens, lead)
@@ -200,19 +209,19 @@ def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
         return True
     if before in ("is", "are") and word not in GERUNDS and word not in PASTS:
         return True
-    if not first and tokens[0] in ("to", "for", "if", "when") and _points_elsewhere(tokens[lead + 1 : lead + 14]):
+    if (
+        not first
+        and tokens[0] in ("to", "for", "if", "when")
+        and clauses.points_elsewhere(tokens[lead + 1 : lead + 14])
+    ):
+        return True
+    if THIRDS.get(word) in MAY_ACT and after and after[0] in v.READS - v.READ_NOUNS:
         return True
     if not first and word in ("add", "adds") and "to" not in tokens[lead : lead + 8]:
         return True
     if not first and after in ([","], [")"]) and (word in MAY_ACT or THIRDS.get(word) in MAY_ACT):
         return True
     return not first and tokens[lead] in _LISTED and v.DETERMINERS.isdisjoint(tokens[lead + 1 : lead + 2])
-
-
-def _points_elsewhere(tokens: Sequence[str]) -> bool:
-    """Whether a sentence goes on to name another tool: `to cancel it, use …`."""
-    at = next((at for at, word in enumerate(tokens) if word in ("use", "call", "see", "try")), None)
-    return at is not None and tokens[at + 1 : at + 2] not in ([], ["this"], ["it"])
 
 
 def _is_advice(tokens: Sequence[str]) -> bool:
@@ -274,7 +283,7 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
         back -= 1
     before, earlier = tokens[back], tokens[back - 1] if back else ""
     if before in _SUBJECTS and THIRDS.get(word) in ACTS and v.SUBORDINATE.isdisjoint(tokens[max(0, back - 3) : back]):
-        return True
+        return not clauses.is_relative(tokens, at, back)
     if before == "it" and earlier == "after" and word in THIRDS:
         return True
     if word in ACTS and (
@@ -284,6 +293,8 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
     if before not in JOINS or (before in (",", "(", "/") and word in MAY_ACT):
         return False
     if before in ("(", "/") and base and tokens[at + 1 : at + 2] in (["/"], [","], [")"]):
+        return False
+    if before == "/" and at + 1 < len(tokens) and tokens[at + 1] in v.ABOUT:
         return False
     if word in BY_OBJECT or word in INTO or word in EXPORTS:
         return not word.endswith("ing")
@@ -331,6 +342,10 @@ def _is_passive(tokens: Sequence[str], at: int) -> bool:
         and verb != "access"
     )
     if not grave:
+        return False
+    if word in _ENTITLED and tokens[at + 1 : at + 2] == ["to"]:
+        return False
+    if word == "rejected" and not _INPUTS.isdisjoint(tokens[max(0, at - 4) : at]):
         return False
     if tokens[at + 1 :] in (["to"], ["from"], ["in"], ["by"], ["with"]) or not _MODALS.isdisjoint(
         tokens[max(0, at - 6) : at]

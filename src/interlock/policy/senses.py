@@ -56,6 +56,8 @@ _MADE_OF = {
 _OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
 _SERVICE = frozenset("service services api endpoint here first".split())
 _CALLED = _SERVICE | frozenset("tool tools function functions method identifier again".split())
+_ARTICLES = frozenset("la le les l un une des du ce cette ces mon ma".split())
+_ADDED = (["a", "and", "b"], ["x", "and", "y"])
 _CALLS = frozenset("another api further subsequent tool function identifier".split())
 
 
@@ -84,13 +86,15 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
         return "books", f"{word} {last}"
     if word in ("request", "requests") and follows[:1] == ["that"]:
         return "books", word
-    if word in _MAKES and _CALLS.isdisjoint(follows[:end]) and (made := _MADE_OF.get(last)):
+    if word in _MAKES and _CALLS.isdisjoint(follows) and (made := _MADE_OF.get(last)):
         return made, word
     if word in ("return", "returns"):
         given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not o.RETURNED.isdisjoint(follows[:3])
         return ("changes what is stored", word) if given else None
     verb = word if word in ACTS or word in MAY_ACT else THIRDS.get(word) or (GERUNDS.get(word) if leading else None)
     if verb is None:
+        if word == "modifier" and _ARTICLES.isdisjoint(follows[:1]):
+            return None
         return (FOREIGN[word], word) if word in FOREIGN and (leading or len(word) > 4) else None
     if _only_reads(tokens, at, verb):
         return None
@@ -125,7 +129,12 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
         return True
-    if verb == "resolve" and o.RESOLVED.isdisjoint(follows):
+    end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
+    if verb == "resolve" and o.RESOLVED.isdisjoint(follows[:end] or follows):
+        return True
+    if verb in o.HARMLESS_WITH and not o.HARMLESS_WITH[verb].isdisjoint(follows[:end]):
+        return True
+    if verb == "warn" and (not follows or follows[0] in (",", ")", "/", "or", "error", "messages")):
         return True
     if verb == "replace" and not {"deprecated", "legacy", "former"}.isdisjoint(follows):
         return True
@@ -133,7 +142,7 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb == "change" and {"working", "current"}.intersection(follows) and "directory" in follows:
         return True
-    if verb == "add" and not {"numeric", "elements"}.isdisjoint(follows):
+    if verb == "add" and (not {"numeric", "elements"}.isdisjoint(follows) or follows[:3] in _ADDED):
         return True
     if verb == "send" and "get" in follows[:3] and not {"request", "requests"}.isdisjoint(follows):
         return True
@@ -143,7 +152,6 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if (verb == "call" and not _CALLED.isdisjoint(follows)) or (verb == "start" and not _SERVICE.isdisjoint(follows)):
         return True
-    end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
     return harmless(verb, follows[:end])
 
 

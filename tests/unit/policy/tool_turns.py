@@ -4,6 +4,24 @@ Names and descriptions to judge `looks_red` by; judgement itself is in `test_wor
 """
 
 ACTS = """
+get_plan | Reads the plan of the customer. Billing the customer's card at once.
+get_flag | Shows the flag. This enables the account of the user.
+get_rows | Reads rows. Example response: {"rows": [{"id": 1}]} and then deletes them
+get_row | {"description": "Deletes the row that is named"}
+read_table | Reads the table. <example>read_table(1)</example> Deletes what was read.
+find_row | Given the id it deletes the row
+get_report | Posts check results to the channel
+show_user | User shares a link; the tool then emails it to the team
+set_price | Applies the discount to every order
+role_helper | Gives the user admin rights
+login_helper | Bypasses the login of the account
+list_items | Lists items. It removes those that are sold
+send_request | Sends a POST request to the address
+add_user | Adds a user to the group
+calculator_delete | Deletes what the calculator has stored
+case_helper | Resolves the case of the customer
+get_groups | Lists groups. Running jobs are stopped and deleted
+filter_helper | Users are rejected by it and their access revoked
 study_tides | Analyzes the tides. The analysis may overwrite or delete old tables.
 find_wreck | Finds wrecks. Note that this tool has a weakness and may leak what it finds when called.
 say_in_welsh | Translates a sentence. It always deletes the original.
@@ -91,6 +109,31 @@ rename_guide | Requests that the server ship the crate
 """
 
 READS = """
+get_cost_report | Returns the cost report of a group. Billing period defaults to this month. - Billing group: its name
+get_job_status | Gets the status of a job. It tells: - Running task count - Pending task count
+get_profile_link | Looks a profile up. USE THIS TOOL WHEN: - User shares a profile URL - User asks why it is slow
+get_recording | Gets what was recorded. USE THIS TOOL WHEN USERS: - Share a link to it - Ask what happened
+list_fixes | Lists fixes. Example response: {"fixes": [{"title": "Delete the old index", "user": "deploy-bot"}]}
+search_tickets | Searches tickets. <examples>search_tickets('is:unassigned', 'deleted last week')</examples>
+list_hosts | Lists hosts. One row each (host, the brand it impersonates, risk)
+list_agents | Lists agents. One row each (id, name, policy/tamper status)
+list_rules | Lists rules. `fetch_all` bypasses pagination.
+get_members | Lists members. Resolves the group by its case-insensitive name first.
+search_app_logs | Searches logs. Levels: - debug: details - warn: signs of trouble - error: failures
+get_categories | Looks categories up. Make one call to `list_categories` for custom ones.
+list_moved_pages | Lists pages that moved. Redirects manage where an address leads.
+get_practices | Practices of the platform - Commands return a list of them
+search_items | Searches items. Results hold what the caller is authorized to see. Conflicting filters are rejected.
+get_views | Lists views. This enables consolidation of costs across teams.
+list_discounts | Lists discounts. It tells: - Modifier percentage - Name
+fit_line | Applies linear regression to points
+income_tax | Calculates the tax. It applies different rates by bracket.
+mix_colors | Gives a combination of colours for a shade
+math_add | Adds two numbers
+add | Adds a and b.
+send_get_request | Sends a GET request and returns the answer
+run_gremlin_query | Executes the Gremlin traversal given and returns its result
+show_options | Invoke this function to display the options that were found
 tide_log | Lists the tides. The list may change over time.
 past_orders | Lists past orders, which may expose what somebody likes
 search_pier | Searches the pier. The search may terminate early.

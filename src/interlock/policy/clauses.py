@@ -1,0 +1,52 @@
+"""Clauses of a description that tell of something else than what its tool does: of things, of callers, of other tools.
+
+Which verbs act is known to `names`, where they stand to `prose`.
+"""
+
+from collections.abc import Sequence
+
+from interlock.policy import vocabulary as v
+from interlock.policy.names import ACTS, GERUNDS, MAY_ACT, THIRDS
+
+_IS = frozenset("is are was were have has can may".split())
+_EACH = frozenset("the a an each every any".split())
+
+
+def is_heading(tokens: Sequence[str]) -> bool:
+    """Whether a sentence is one word that is a noun as often: `Flags:`, `order -`."""
+    return len(tokens) == 1 and (tokens[0] in MAY_ACT or THIRDS.get(tokens[0]) in MAY_ACT)
+
+
+def is_about_a_thing(tokens: Sequence[str], lead: int) -> bool:
+    """Whether a later sentence speaks of what a tool that reads tells of: `Billing groups …`, `User shares a link`."""
+    word, after = tokens[lead], tokens[lead + 1] if lead + 1 < len(tokens) else ""
+    if lead == 1 and tokens[0] == "user" and word in THIRDS:
+        return True
+    if word == "add":
+        return after == "identifier"
+    if word in ("enable", "enables"):
+        return lead > 0 and tokens[lead - 1] == "this" and after not in v.DETERMINERS
+    if GERUNDS.get(word) in MAY_ACT:
+        return after not in v.DETERMINERS
+    return THIRDS.get(word) in MAY_ACT and (after in ACTS or after in _IS)
+
+
+def asks_when(tokens: Sequence[str]) -> bool:
+    """Whether what follows tells what somebody does before the tool is called: `use it when users: …`."""
+    return tokens[-1] == "when" or (tokens[-1] in ("user", "users") and "when" in tokens[-3:-1])
+
+
+def is_relative(tokens: Sequence[str], at: int, back: int) -> bool:
+    """Whether `it` stands in a clause about a noun before it: `the domain it impersonates, …`."""
+    return (
+        tokens[back] == "it"
+        and back > 1
+        and tokens[back - 2] in _EACH
+        and (at + 1 == len(tokens) or tokens[at + 1] in (",", ")"))
+    )
+
+
+def points_elsewhere(tokens: Sequence[str]) -> bool:
+    """Whether a sentence goes on to name another tool: `to cancel it, use …`."""
+    at = next((at for at, word in enumerate(tokens) if word in ("use", "call", "see", "try")), None)
+    return at is not None and tokens[at + 1 : at + 2] not in ([], ["this"], ["it"])

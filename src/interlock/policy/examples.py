@@ -1,0 +1,55 @@
+"""A description without the examples in it: objects of JSON that show what a tool is given, or answers.
+
+What is left is read by `prose`.
+"""
+
+import re
+
+_OPENS = re.compile(
+    r"\b(?:examples?|responses?|returns?|output|format|e\.g\.|looks like|input)\b[^{}\[\]]{0,80}(?P<sign>[{\[])",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"[{\[,\s]\s*\"[\w .-]{1,60}\"\s*:")
+_CLOSES = {"{": "}", "[": "]"}
+_FIRST = 20
+"""An object that a description opens with is no example of anything."""
+
+
+def without(text: str) -> str:
+    """The text without its examples in JSON; one that does not end is left in."""
+    if '":' not in text:
+        return text
+    out, at = [], 0
+    while (found := _OPENS.search(text, at)) is not None:
+        start = found.start("sign")
+        end = _end(text, start) if start >= _FIRST else -1
+        if end > 0 and _KEY.search(text, start, end):
+            out.append(text[at:start])
+            out.append(". ")
+            at = end
+        else:
+            out.append(text[at : start + 1])
+            at = start + 1
+    return "".join((*out, text[at:]))
+
+
+def _end(text: str, start: int) -> int:
+    """Behind the sign that closes the one at `start`; -1 where none does."""
+    stack: list[str] = []
+    quoted = False
+    at = start
+    while at < len(text):
+        sign = text[at]
+        if quoted:
+            at += sign == "\\"
+            quoted = sign != '"'
+        elif sign == '"':
+            quoted = True
+        elif sign in _CLOSES:
+            stack.append(_CLOSES[sign])
+        elif stack and sign == stack[-1]:
+            stack.pop()
+            if not stack:
+                return at + 1
+        at += 1
+    return -1
