@@ -73,6 +73,8 @@ _HIDDEN: Mapping[str, str] = {
     "bun": r"publish$|x$|upgrade$|link$|create$|feedback$|repl$",
     "deno": r"eval$|publish$|upgrade$|deploy$|-A$|--allow-(?:all|run|net|ffi)",
     "unset": r"HIST",
+    "set": r"history$",
+    "trap": r"DEBUG$",
     "npm pnpm yarn": r"--(?:script-shell|node-options|ignore-scripts=false)",
     "awk gawk mawk nawk": r"-l|--load|-i|--include|-E|--exec|-D|--debug",
     "zsh bash sh dash ksh": r"--(?:rcfile|init-file)",
@@ -116,7 +118,7 @@ _DESTROYS: Mapping[str, str] = {
     "ogrinfo": r"(?i:.*\b(?:drop|delete|update|insert|alter|create)\b)",
 }
 _ACCESS: Mapping[str, str] = {
-    "date": r"-s|--set",
+    "date": r"-s|--set|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:\d\d){0,2}(?:\.\d\d)?$",
     "install": r"(?:-\w*m|--mode)=?(?:[2-7]\d{3}|.*[ug+=]s)|[2-7]\d{3}$",
     "strace ltrace": r"-\w*p|--attach",
     "hostname": r"-[Fb]|--file|--boot",
@@ -137,6 +139,7 @@ _ACCESS: Mapping[str, str] = {
 _SECRETS: Mapping[str, str] = {
     "getent": r"g?shadow|passwd",
     "jq gojq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\bConfig\.Env\b)",
+    "ffmpeg ffplay": r"(?:x11grab|gdigrab|kmsgrab|avfoundation|v4l2|video4linux2|dshow|pulse|alsa)$",
     "yq": r".*env\(",
     "node nodejs deno bun": r".*process\.env\b(?!\.(?:NODE_ENV|CI|HOME|PATH)\b)",
     "kubectl oc": r"(?i:(?:.*,)?secrets?(?:[/.,]|$))|all,|--raw|view$|--show-managed",
@@ -200,6 +203,10 @@ _LOOKS = re.compile(
 )
 
 
+_COPIERS = frozenset("tar bsdtar gtar zip 7z 7za cp gcp pax cpio ditto rsync".split())
+"""Programs that copy folders with all that is in them."""
+
+
 @cache
 def _patterns(name: str) -> tuple[tuple[re.Pattern[str], Raised], ...]:
     tables = (
@@ -229,6 +236,8 @@ def judge(name: str, args: Sequence[str]) -> Iterator[Raised]:
                 yield HIDDEN
         if arg[-1:] in "0123456789]" and _OPEN.match(arg):
             yield LEAVES
+        if name in _COPIERS and paths.is_home(arg):
+            yield READS_SECRETS
         if opens and ":" in arg and _REMOTE.match(arg):
             yield LEAVES
         if makes and "/" in arg and paths.plain(arg.rpartition("=")[2]).startswith(_ELSEWHERE):
@@ -256,7 +265,7 @@ _HIDING = re.compile(
     r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|PYTHON(?:STARTUP|INSPECT|HOME|BREAKPOINT|EXECUTABLE)|PERL5?(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|"
     r"NODE_(?:OPTIONS|PATH)|\w*JAVA_(?:TOOL_)?OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|SHELLOPTS|BASHOPTS|PS4|BASH_FUNC\w*|"
     r"LESS(?:OPEN|CLOSE|KEY\w*)|GIT_(?:EXEC_PATH|CONFIG\w*|DIR|WORK_TREE|TEMPLATE_DIR|PROXY_COMMAND|TRACE\w*|ALTERNATE\w*|"
-    r"ALLOW_PROTOCOL|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE)|GCONV_PATH|HISTFILE|RIPGREP_CONFIG_PATH|MANOPT|"
+    r"ALLOW_PROTOCOL|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE)|GCONV_PATH|HISTFILE|HISTIGNORE|RIPGREP_CONFIG_PATH|MANOPT|"
     r"TAR_OPTIONS|GREP_OPTIONS|GOFLAGS|NPM_CONFIG_\w*SHELL|NPM_CONFIG_USERCONFIG|CARGO_HOME|PIP_CONFIG_FILE|"
     r"NLSPATH|LOCPATH|TERMINFO|TERMCAP|HOSTALIASES|RES_OPTIONS|LUA_(?:INIT|C?PATH)\w*|GEM_(?:HOME|PATH)|BUNDLE_GEMFILE|"
     r"AWS_(?:CONFIG_FILE|SHARED_CREDENTIALS_FILE|DATA_PATH)|GH_(?:CONFIG_DIR|HOST|PATH)|CLOUDSDK_\w+|AZURE_CONFIG_DIR|HGRCPATH|"
@@ -264,6 +273,8 @@ _HIDING = re.compile(
     r"ERL_\w*FLAGS|R_PROFILE\w*|JULIA_LOAD_PATH|JUPYTER_CONFIG\w*|IPYTHONDIR",
     re.I,
 )
+_UNRECORDED = re.compile(r"HIST(?:FILE)?SIZE=['\"]?0?['\"]?|HISTCONTROL=.*ignore(?:space|both).*")
+"""Settings by which a shell does not keep what was run."""
 _FLAGS = re.compile(r"LESS|MAKEFLAGS|GNUMAKEFLAGS|\w*(?:FLAGS|OPTS|OPTIONS|_OPT|_ARGS|ADDOPTS)", re.I)
 _RUNS = re.compile(
     r"GIT_\w*(?:COMMAND|EDITOR|DIFF|SSH|ASKPASS|PAGER)|GIT_SSH|\w*PAGER|EDITOR|VISUAL|PROMPT_COMMAND|BROWSER|SSH_ASKPASS|"
@@ -280,6 +291,8 @@ _HOMES = frozenset("HOME XDG_CONFIG_HOME PYTHONPATH XDG_DATA_HOME ZDOTDIR DOTNET
 def judge_variable(name: str, value: str) -> tuple[Raised | None, bool]:
     """What a variable raises that is set for programs, and whether its value is a program that they would start."""
     if _HIDING.fullmatch(name):
+        return HIDDEN, False
+    if name.startswith("HIST") and _UNRECORDED.fullmatch(f"{name}={value}"):
         return HIDDEN, False
     if _PROXIES.fullmatch(name):
         return (LEAVES if value else None), False

@@ -10,15 +10,20 @@ from urllib.parse import unquote
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import BOOTSTRAP_FILE, OUTSIDE_WORKSPACE, READS_SECRETS, STARTS_BY_ITSELF
+from interlock.policy.printing import UNKNOWN
 
 LONGEST = 4096
 _FOLDERS = (
     ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud keychains .vault .config/gcloud .config/gh "
     ".mozilla/firefox google-chrome .thunderbird .electrum .bitcoin .ethereum run/secrets etc/ssl/private "
     "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d .interlock "
-    "var/lib/pam base-passwd"
+    "var/lib/pam base-passwd .oci .config/hub .config/sops .config/solana .config/chromium brave-browser "
+    "application_support/google/chrome application_support/firefox application_support/bravesoftware .subversion/auth "
+    ".filezilla .config/filezilla .remmina .config/remmina .local/share/remmina .purple .m2/settings.xml "
+    ".gradle/gradle.properties .composer/auth.json .config/composer/auth.json .codex/auth.json .cursor/mcp.json "
+    "claude/claude_desktop_config.json kubernetes.io/serviceaccount"
 ).split()
-_SECRET_FOLDERS = re.compile(f"/(?:{'|'.join(re.escape(folder) for folder in _FOLDERS)})/")
+_SECRET_FOLDERS = re.compile(f"/(?:{'|'.join(re.escape(each).replace('_', '[_ ]') for each in _FOLDERS)})/")
 _SECRET_NAMES = frozenset(
     ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .vault-token .s3cfg .boto "
     ".dockercfg shadow shadow- gshadow gshadow- sudoers master.passwd opasswd authorized_keys id_rsa "
@@ -29,8 +34,15 @@ _SECRET_NAMES = frozenset(
     "secret.txt passwords.txt passwords.csv password.txt passwords.json tokens.json terraform.tfstate "
     "kubeconfig .bash_history .zsh_history .mysql_history .psql_history .python_history .sh_history "
     ".fish_history .rediscli_history kcore .terraformrc .condarc .claude.json wp-config.php localsettings.php "
-    "unattend.xml application_default_credentials.json".split()
+    "unattend.xml application_default_credentials.json .credentials.json credentials.toml .wgetrc .fetchmailrc "
+    ".msmtprc "
+    ".esmtprc .muttrc cookies.binarycookies".split()
+) | {"login data", "login data for account"}
+_CALLED_SECRET = re.compile(
+    r"(?:access|auth|api|refresh|bearer|bot|session|github|gitlab|slack|bootstrap|node|agent)[-_]?(?:tokens?|keys?)"
+    r"(?:\.(?:txt|json|ya?ml|csv|ini|toml|env))?|krb5cc_\d+"
 )
+"""Names of files that say that a token or key is what they hold."""
 _SECRET_WHOLE = frozenset("/etc/passwd /etc/group /etc/passwd- /proc/kcore /dev/mem /dev/kmem /etc/krb5.keytab".split())
 _CERTIFICATE = re.compile(r"(?:.*[-_.])?(?:ca|cacert|ca-?bundle|certs?|certificates?|chain|fullchain|public|pub)\.pem")
 """Names of what is shown to everybody."""
@@ -73,6 +85,7 @@ _SYSTEM_READS = re.compile(
     r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
     r"^(?:[a-z]:)?/(?:windows|winnt|inetpub|boot\.ini|program files[^/]*|users/[^/]+/(?:appdata|ntuser))"
 )
+_HOME = re.compile(r"~\w*|\$\{?home\}?|/(?:home|users)(?:/[^/]+)?|/root|/")
 _INSTALLED = re.compile(r"/(?:opt|srv)/.")
 _RAW = re.compile(
     r"^/dev/(?!(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/.*|shm/.*)$).|"
@@ -81,7 +94,7 @@ _RAW = re.compile(
 """Devices, and places of Windows by the names of its variables."""
 _ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
 _TELLING = re.compile(
-    r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
+    r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd|rave)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
     r"firefox|gemini|heartbeat|keychain|logins|m(?:cp|emory)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
     r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)"
 )
@@ -143,6 +156,10 @@ def touches_secret(path: str) -> bool:
         return False
     if name in _SECRET_NAMES or text in _SECRET_WHOLE or _PROC.match(text) or _DOTENV.fullmatch(name):
         return True
+    if (_CALLED_SECRET.fullmatch(name) and not text.isidentifier()) or (
+        name == "token" and text.startswith(("/", "~", "$", UNKNOWN))
+    ):
+        return True
     if _SECRET_END.search(name) and not _CERTIFICATE.fullmatch(name):
         return True
     whole = f"/{text.strip('/')}/"
@@ -175,6 +192,12 @@ def is_system(path: str) -> bool:
 def reads_system(path: str) -> bool:
     """Whether a path is a file of the system that no ordinary work needs to read: its settings, logs, processes."""
     return _SYSTEM_READS.match(_as_seen(plain(path))) is not None
+
+
+@lru_cache(maxsize=2048)
+def is_home(path: str) -> bool:
+    """Whether a path is somebody's home, or has homes in it, so that whoever copies it copies what is secret there."""
+    return _HOME.fullmatch(plain(path)) is not None
 
 
 def _reads_others(path: str) -> bool:

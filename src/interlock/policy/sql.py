@@ -79,6 +79,10 @@ def is_order(text: str) -> bool:
     return text.strip().rstrip(";").upper() in HEADS
 
 
+_ENTITY = re.compile(r"<!(?:ENTITY|DOCTYPE)\b[^;]{0,300}?\b(?:SYSTEM|PUBLIC)\b", re.IGNORECASE)
+"""XML in which a database would fetch something."""
+
+
 def judge(text: str) -> tuple[Raised, ...]:
     """What raises an SQL text; empty where it certainly only reads. Total."""
     found: dict[str, Raised] = {}
@@ -92,7 +96,7 @@ def judge(text: str) -> tuple[Raised, ...]:
 def _judge(text: str) -> Sequence[Raised]:
     if len(text) > LONGEST or _CONTROL.search(text) or ("/*" in text and _NESTED.search(text)) or _is_told_aside(text):
         return (kinds.DATABASE_UNREADABLE,)
-    found: list[Raised] = []
+    found: list[Raised] = [kinds.DATABASE_LEAVES] if "<!" in text and _ENTITY.search(text) else []
     is_whole = needs_parser = False
     for reading in readings(text):
         statements = _statements(reading)

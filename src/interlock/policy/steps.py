@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from interlock.policy import kinds, options, paths, programs, python_code
 from interlock.policy.shell import Command
 from interlock.policy.verbs import asks_for_act
+from interlock.policy.vocabulary import GUARDS
 from interlock.policy.words import words
 
 if TYPE_CHECKING:
@@ -35,12 +36,31 @@ _NAMED = frozenset(
     "teardown exfiltrate revoke grant shutdown uninstall erase nuke miner flood".split()
 )
 """First words of the names of scripts that do what cannot be taken back."""
+_ATTACKS = frozenset(
+    "lazagne linpeas winpeas peass pspy sqlmap nosqlmap commix xsstrike tplmap sstimap ysoserial ysonet gopherus "
+    "patator "
+    "crackmapexec netexec impacket secretsdump mimikatz mimipenguin pypykatz keylogger "
+    "ransomware cryptominer xmrig slowloris goldeneye loic phishery evilginx exploit exploits shellcode backdoor "
+    "rootkit botnet bruteforce ddos stealer jwt_tool padbuster smuggler".split()
+)
+"""What tools of attackers are called, and what scripts are that do as they do."""
+_ELSEWHERE = re.compile(
+    r"(?:--?[\w-]+=)?(?:(?:https?|wss?|s?ftp|ldaps?|tcp|udp|ssh|smb|rtsp)://(?:[^/@]{0,200}@)?(?P<host>[^/:?#@]+).*|"
+    r"(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\d+)?)",
+    re.IGNORECASE,
+)
+_HERE = re.compile(
+    r"localhost|127\.[\d.]+|0\.0\.0\.0|host\.docker\.internal|\[?::1\]?|[\w-]+\.(?:local|test|localhost)"
+)
 _POOL = re.compile(r"stratum\S*://.*|(?!localhost|127\.)[\w-]+(?:\.[\w-]+)+:\d{2,5}")
 
 
 def is_act(path: str) -> bool:
     """Whether the name of a script says that running it is an act: `deploy.sh`, `scripts/reset_db.py`."""
-    return next(iter(words(paths.plain(path).rpartition("/")[2])), "") in _NAMED
+    name = paths.plain(path).rpartition("/")[2]
+    said = words(name)
+    attacks = said[:1] and (said[0] in _ATTACKS or re.sub(r"\d*\.\w+$|\d+$", "", name) in _ATTACKS)
+    return bool(said[:1] and said[0] in _NAMED) or bool(attacks and GUARDS.isdisjoint(said))
 
 
 def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
@@ -90,7 +110,7 @@ def _is_root(word: str) -> bool:
 
 def given(path: str, args: Sequence[str], script: "Script") -> None:
     """Judges what a script of the project is told to do: its first word, and the code that a framework's shell runs."""
-    if any(_POOL.fullmatch(arg) for arg in args):
+    if any(_POOL.fullmatch(arg) or _is_elsewhere(arg) for arg in args):
         script.add(kinds.LEAVES)
     word = next((arg for arg in args if not arg.startswith("-")), "")
     if not _STEP.fullmatch(word):
@@ -100,6 +120,12 @@ def given(path: str, args: Sequence[str], script: "Script") -> None:
     for before, after in itertools.pairwise(args):
         if before in ("-c", "--command") and word in ("shell", "shell_plus"):
             script.add(*python_code.judge(after))
+
+
+def _is_elsewhere(arg: str) -> bool:
+    """Whether a script is pointed at another machine: an address that is not this one's."""
+    found = _ELSEWHERE.fullmatch(arg)
+    return found is not None and _HERE.fullmatch(found["host"] or found["address"]) is None
 
 
 def _asks(word: str) -> bool:
