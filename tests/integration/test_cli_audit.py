@@ -35,7 +35,7 @@ def test_log_is_listed_sealed_exported_and_a_changed_row_ends_with_one(cli: Cli)
     path = furnished(cli)
     listed = cli("audit", "list", "--since", "2026-01-04", "--action", "budget_raised", "--json").json()
     assert [row["id"] for row in listed] == [4, 5]
-    assert "5 activities sealed in 1 batches" in cli("audit", "seal").out
+    assert "5 activities sealed in 1 batch" in cli("audit", "seal").out
     assert cli("audit", "verify").code == 0
     assert cli("audit", "heads", "--json").json()[0]["count"] == 5
     assert cli("audit", "export", "-o", "log.jsonl").code == 0

@@ -9,6 +9,7 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import InMission, Json
+from interlock.core.text import amount
 
 if TYPE_CHECKING:
     from interlock.desk.audit import Report
@@ -133,7 +134,7 @@ def export(
     from interlock.desk import audit as desk
 
     found = opening.at_desk(lambda office, person: desk.export(office, person, output))
-    screen.note(f"{found['activities']:,} activities and {found['links']:,} links")
+    screen.note(f"{amount(found['activities'], 'activity', 'activities')} and {amount(found['links'], 'link')}")
 
 
 def heads(
@@ -186,7 +187,8 @@ def _sealed(found: dict[str, Any], as_json: bool, screen: Any) -> None:
     if as_json:
         return screen.data(found)  # type: ignore[no-any-return]
     if (count := found.get("activities")) is not None:
-        screen.line(f"{count:,} activities sealed in {found['batches']:,} batches")
+        batches = amount(found["batches"], "batch", "batches")
+        screen.line(f"{amount(count, 'activity', 'activities')} sealed in {batches}")
     if (head := found["head"]) is not None:
         screen.line(f"head {head['number']} of epoch {head['epoch']}: {head['head']}")
     return None

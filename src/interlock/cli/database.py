@@ -8,6 +8,7 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import Json
+from interlock.core.text import amount
 
 if TYPE_CHECKING:
     from interlock.app.keeping import Restored
@@ -61,7 +62,7 @@ def backup(
         return screen.data({"file": str(file), "bytes": file.stat().st_size, **manifest.to_json()})
     size = f"{file.stat().st_size / 1024:,.0f} KiB"
     where = f"{settings.database_name} at revision {manifest.revision}"
-    screen.line(f"{file}: {manifest.rows:,} rows of {where}, {size}")
+    screen.line(f"{file}: {amount(manifest.rows, 'row')} of {where}, {size}")
     screen.note("it holds what people and agents wrote, and no keys: keep it where only you can read it")
     return None
 

@@ -8,6 +8,7 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import Json
+from interlock.core.text import amount
 
 if TYPE_CHECKING:
     from interlock.desk.office import Office
@@ -196,7 +197,7 @@ def _show_sums(found: dict[str, Any]) -> None:
         screen.note(f"there are more: `--after {found['next']}`")
     estimated = f", {screen.dollars(sums['estimated_usd'])} of it estimated" if sums["estimated_usd"] else ""
     screen.line(
-        f"{sums['lines']} lines: {screen.dollars(sums['settled_usd'])} spent{estimated}, "
+        f"{amount(sums['lines'], 'line')}: {screen.dollars(sums['settled_usd'])} spent{estimated}, "
         f"{screen.dollars(sums['reserved_usd'])} set aside"
     )
     if account is not None:

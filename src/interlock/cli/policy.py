@@ -12,6 +12,7 @@ import typer
 from interlock.cli import opening
 from interlock.cli.options import InMission, Json
 from interlock.core.errors import ConfigError, InterlockError, UsageError
+from interlock.core.text import amount
 
 if TYPE_CHECKING:
     from interlock.policy.calls import Decision
@@ -87,7 +88,8 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     if remarks:
         count = "remark" if len(remarks) == 1 else f"{len(remarks)} remarks"
         raise InterlockError(f"`{config.shown(path)}` can be used, but see the {count} above")
-    counts = f"{len(found.rules)} rules, {len(found.denials)} denials, {len(found.cases)} tests"
+    held = (found.rules, "rule"), (found.denials, "denial"), (found.cases, "test")
+    counts = ", ".join(amount(len(each), what) for each, what in held)
     return screen.line(f"{path} is fine: {counts}")
 
 
@@ -166,7 +168,8 @@ def policy_test(
         raise typer.Exit(FAILED if failures else 0)
     if failures:
         raise InterlockError("\n".join([*map(str, failures), f"{len(failures)} of {count} tests failed"]))
-    screen.line(f"{count} tests pass" if count else "there are no tests: write some under `tests:` of the policy file")
+    none = "there are no tests: write some under `tests:` of the policy file"
+    screen.line(f"{amount(count, 'test')} passed" if count else none)
 
 
 def policy_explain(

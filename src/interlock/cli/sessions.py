@@ -9,6 +9,7 @@ import typer
 from interlock.cli import opening
 from interlock.cli.files import write_private
 from interlock.cli.options import Json
+from interlock.core.text import amount
 
 Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona with which you talk, or the id of an agent.")]
 
@@ -54,7 +55,7 @@ def export(
         sys.stdout.write(text)
         return
     write_private(output, text)
-    screen.line(f"{len(lines)} lines written to {output}")
+    screen.line(f"{amount(len(lines), 'line')} written to {output}")
 
 
 def take(

@@ -30,6 +30,11 @@ def visible(text: object, *, one_line: bool = False) -> str:
     return " ".join(shown.split()) if one_line else shown
 
 
+def amount(count: int, one: str, many: str | None = None) -> str:
+    """A number with its noun, such as `1 line` and `2,000 lines`."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def storable(text: str) -> str:
     """The text with everything that cannot be stored replaced."""
     return text if text.isascii() and "\x00" not in text else _UNFIT.sub("\ufffd", text)

@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
-from interlock.desk.finding import Unknown, find, find_any
+from interlock.desk.finding import Unknown, as_id, find, find_any
 from interlock.desk.office import Office
 from interlock.policy.budgets import day_key
 from interlock.store import days, ledger, squad
@@ -23,7 +23,7 @@ def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | Non
 
     Raises Unknown, and UsageError where it fits several, or where nothing was spent from it yet.
     """
-    wanted = given.strip()
+    wanted = as_id(given)
     if kinds is None:
         if ledger.account(tx, wanted) is not None:
             return wanted
@@ -84,7 +84,7 @@ def agent_of(tx: Tx, office: Office, given: str) -> tuple[str | None, str | None
 
     Raises Unknown.
     """
-    member = squad.member_of(tx, office.settings.project, given.strip())
+    member = squad.member_of(tx, office.settings.project, as_id(given))
     return (None, member.id) if member is not None else (find(tx, "agent", given), None)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from interlock.core.text import amount
 from interlock.desk.wording import line
 from interlock.policy.secrets import scrub_value
 
@@ -25,7 +26,7 @@ def _email(args: Args) -> str | None:
     if not to:
         return None
     files = _texts(args.get("attachments"))
-    more = f" with {_counted(len(files), 'attachment')}" if files else ""
+    more = f" with {amount(len(files), 'attachment')}" if files else ""
     about = f" about “{args['subject']}”" if args.get("subject") else ""
     return f"send an e-mail{more} to {to}{about}"
 
@@ -34,7 +35,7 @@ def _write(args: Args) -> str | None:
     path, content = args.get("path"), args.get("content")
     if not isinstance(path, str) or not isinstance(content, str):
         return None
-    lines = _counted(content.count("\n") + (not content.endswith("\n") and bool(content)), "line")
+    lines = amount(content.count("\n") + (not content.endswith("\n") and bool(content)), "line")
     return f"add {lines} to the end of {path}" if args.get("append") else f"write {lines} to {path}"
 
 
@@ -49,7 +50,7 @@ def _command(args: Args) -> str | None:
         if isinstance(text, str) and text.strip():
             first, *rest = text.strip().splitlines()
             kind = "code" if name in ("code", "script") else "command"
-            return f"run this {kind}: {first}" + (f" (and {_counted(len(rest), 'more line')})" if rest else "")
+            return f"run this {kind}: {first}" + (f" (and {amount(len(rest), 'more line')})" if rest else "")
     return None
 
 
@@ -87,7 +88,7 @@ _SAID: Mapping[str, Callable[[Args], str | None]] = {
 def _called(tool: str, args: Args) -> str:
     short = [f"{name} {_spelled(value)}" for name, value in args.items() if value not in (None, "", [], {})]
     named = short[:MOST_NAMED]
-    more = f" and {_counted(len(short) - len(named), 'more argument')}" if len(short) > len(named) else ""
+    more = f" and {amount(len(short) - len(named), 'more argument')}" if len(short) > len(named) else ""
     return f"call {tool}" + (f" with {', '.join(named)}{more}" if named else "")
 
 
@@ -107,7 +108,3 @@ def _texts(value: Any) -> list[str]:
 def _several(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import flight
-from interlock.desk.finding import find
+from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.store import approvals, audit, controls, quarantines, squad
@@ -232,8 +232,8 @@ def _known(tx: Tx, project_id: str, agent: str) -> Any:
 
 def _member(tx: Tx, project_id: str, agent: str) -> Any | None:
     """The member that is meant by its persona, or by the id of one of its agents; None where there is none yet."""
-    name = agent.strip()
-    if (found := squad.member_of(tx, project_id, name.lower())) is not None:
+    name = as_id(agent)
+    if (found := squad.member_of(tx, project_id, name)) is not None:
         return found
     try:
         row = squad.agent(tx, find(tx, "agent", name))
@@ -252,7 +252,7 @@ def _persona(office: Office, agent: str) -> tuple[str, str]:
 
     known = frozenset(tool.name for tool in builtin_tools())
     found = load_personas(True, office.settings.personas, known_tools=known)
-    name = agent.strip().lower()
+    name = as_id(agent)
     if name in found.personas:
         return name, found.personas[name].trust
     near = difflib.get_close_matches(name, found.personas, n=1)

@@ -1,6 +1,7 @@
 """Finding what a person means by an id or a unique part of one; what is done with it is elsewhere."""
 
 import difflib
+import unicodedata
 from collections.abc import Sequence
 
 from interlock.core.errors import NotFound, UsageError
@@ -29,24 +30,53 @@ def find(tx: Tx, kind: str, given: str) -> str:
     return find_any(tx, (kind,), given)[1]
 
 
+def as_id(given: str) -> str:
+    """What was typed or pasted, as ids and names of agents are written.
+
+    Wide letters, capitals, blanks around it and what cannot be seen come from keyboards, chats and documents.
+    """
+    plain = unicodedata.normalize("NFKC", given)
+    return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Cc")).strip().lower()
+
+
+def one_of(kind: str, given: str, ids: Sequence[str]) -> str:
+    """As `find`, among ids that are at hand: those that who asks may know of.
+
+    Raises Unknown, and UsageError where it fits several.
+    """
+    wanted = as_id(given)
+    if wanted in ids:
+        return wanted
+    fits = sorted(each for each in ids if each.startswith(wanted) or each.endswith(wanted))
+    if len(wanted) < SHORTEST or not fits:
+        near = difflib.get_close_matches(wanted, ids, n=1, cutoff=0.7)
+        raise Unknown(kind, given.strip(), near, _listing(kind))
+    return _only(given, fits)
+
+
 def find_any(tx: Tx, kinds: Sequence[str], given: str) -> tuple[str, str]:
     """The kind and the whole id of the one row, among several kinds, that `given` names.
 
     Raises Unknown, and UsageError where it fits several.
     """
-    wanted = given.strip()
+    wanted = as_id(given)
     for kind in kinds:
         if lookup.exists(tx, kind, wanted):
             return kind, wanted
     long_enough = kinds if len(wanted) >= SHORTEST else ()
     fits = [(kind, ident) for kind in long_enough for ident in lookup.alike(tx, kind, wanted, 4)]
     ids = sorted({ident for _, ident in fits})
-    if len(ids) == 1:
+    if ids and _only(given, ids):
         return fits[0]
-    if ids:
+    raise Unknown(" or ".join(kinds), given.strip(), _near(tx, kinds, wanted), _listing(kinds[0]))
+
+
+def _only(given: str, ids: Sequence[str]) -> str:
+    if len(ids) > 1:
         shown = ", ".join(f"`{ident}`" for ident in ids[:3])
-        raise UsageError(f"`{wanted}` could be any of {shown}{' and others' if len(ids) > 3 else ''}: give more of it")
-    raise Unknown(" or ".join(kinds), wanted, _near(tx, kinds, wanted), _listing(kinds[0]))
+        more = " and others" if len(ids) > 3 else ""
+        raise UsageError(f"`{given.strip()}` could be any of {shown}{more}: give more of it")
+    return ids[0]
 
 
 def _near(tx: Tx, kinds: Sequence[str], wanted: str) -> list[str]:

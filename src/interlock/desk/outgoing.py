@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.core.errors import Conflict, UsageError
+from interlock.desk.finding import as_id
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.store import audit, conversations, dispatch, outbox
@@ -38,7 +39,7 @@ async def retry(office: Office, person: Person, ident: str) -> View:
     Raises UsageError for an id that is none, Conflict for a message that is not dead, Refused.
     """
     require_operator(person, "have messages tried again")
-    text = ident.strip()
+    text = as_id(ident)
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise UsageError(f"`{ident}` is no message: `interlock outbox` lists them")
     return await office.store.write(_retry, person, int(text), office.clock.now())

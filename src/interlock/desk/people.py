@@ -59,7 +59,7 @@ async def add(office: Office, person: Person, name: str, *, role: str = "operato
 
 def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, now: datetime) -> View:
     for other in store.people(tx):
-        if _alike(other.name) == _alike(name):
+        if alike(other.name) == alike(name):
             raise UsageError(f"somebody is called `{other.name}` already ({other.id}): give another name")
     store.add(tx, ident, name, role, now)
     _note(tx, actor, "PERSON_ADDED", ident, project, now, name=name, role=role)
@@ -197,7 +197,7 @@ def _name(text: str) -> str:
     return name
 
 
-def _alike(name: str) -> str:
+def alike(name: str) -> str:
     """What names have in common that people take for one: widths and cases do not tell them apart."""
     return unicodedata.normalize("NFKC", name).casefold()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.desk.controls import tell_coordinator
-from interlock.desk.finding import find
+from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.state_machine.table import TERMINAL
@@ -176,8 +176,8 @@ def _check_wanted(tx: Tx, run: Any) -> None:
 
 def _named(tx: Tx, project_id: str, named: str, most: int = MOST_LANES) -> tuple[Any, list[str]]:
     """The member that is meant by its persona, with its agents that have something to do; or by one of its agents."""
-    name = named.strip()
-    if (member := squad.member_of(tx, project_id, name.lower())) is not None:
+    name = as_id(named)
+    if (member := squad.member_of(tx, project_id, name)) is not None:
         return member, queues.busy(tx, member.id, most)
     try:
         agent: Any = squad.agent(tx, find(tx, "agent", name))

@@ -11,7 +11,7 @@ from interlock.agents.session_file import Mask, line
 from interlock.agents.session_records import FORMAT, VERSION
 from interlock.core.errors import NotFound, UsageError
 from interlock.core.values import digest
-from interlock.desk.finding import find
+from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.llm.messages import ModelRef
@@ -50,9 +50,9 @@ def _reset(tx: Tx, person: Person, project_id: str, named: str, now: datetime) -
 
 def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
     """The agents with a session that a name means: at least one."""
-    name = named.strip()
-    if squad.member_of(tx, project_id, name.lower()) is not None:
-        found = sessions.talks(tx, project_id, name.lower(), person.id)
+    name = as_id(named)
+    if squad.member_of(tx, project_id, name) is not None:
+        found = sessions.talks(tx, project_id, name, person.id)
         here = [row for row in found if row.descriptor.get("connector") == person.surface] or found
         if not here:
             raise UsageError(

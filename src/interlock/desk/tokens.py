@@ -12,9 +12,9 @@ from typing import Any
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
-from interlock.desk.finding import Unknown
+from interlock.desk.finding import one_of
 from interlock.desk.office import ROLES, Office, Person
-from interlock.desk.people import find_person
+from interlock.desk.people import alike, find_person
 from interlock.desk.views import View, view
 from interlock.store import audit, squad
 from interlock.store import tokens as store
@@ -67,6 +67,11 @@ def _create(
     wanted = role or row.role
     if ROLES.index(wanted) > ROLES.index(row.role):
         raise Refused(f"{row.name} has the role {row.role}, and a token is never more than who it acts for")
+    for other in store.tokens(tx):
+        if other.person_id == row.id and alike(other.name) == alike(name) and _status(other, now) == "good":
+            raise UsageError(
+                f"{row.name} has a token `{other.name}` already (`{other.id}`): give another name, or revoke that one"
+            )
     if project is not None and squad.project(tx, project) is None:
         raise UsageError(f"no project `{project}`: there are {', '.join(f'`{each}`' for each in squad.projects(tx))}")
     store.add(tx, row.id, name, digest, wanted, project, now, expires_at, ident=ident)
@@ -90,9 +95,9 @@ async def revoke(office: Office, person: Person, ident: str) -> View:
 
 
 def _revoke(tx: Tx, actor: Person, ident: str, now: datetime, at_home: str) -> View:
-    row = store.one(tx, ident)
-    if row is None or (row.person_id != actor.id and actor.role == "viewer"):
-        raise Unknown("token", ident, [], "token list")
+    may_know = [row.id for row in store.tokens(tx) if row.person_id == actor.id or actor.role != "viewer"]
+    ident = one_of("token", ident, may_know)
+    row: Any = store.one(tx, ident)
     if row.person_id != actor.id and actor.role != "admin":
         raise Refused(f"`{ident}` is {row.person}'s: ask an admin to revoke it")
     if store.revoke(tx, ident, now):
@@ -138,14 +143,16 @@ def _role(text: str | None) -> str | None:
 
 
 def _shown(row: Any, now: datetime) -> View:
-    if row.revoked_at is not None:
-        status = "revoked"
-    else:
-        status = "expired" if row.expires_at is not None and row.expires_at <= now else "good"
     return view(
         row, "id", "name", "role", "project_id", "person", "created_at", "expires_at", "used_at", "revoked_at",
-        status=status,
+        status=_status(row, now),
     )  # fmt: skip
+
+
+def _status(row: Any, now: datetime) -> str:
+    if row.revoked_at is not None:
+        return "revoked"
+    return "expired" if row.expires_at is not None and row.expires_at <= now else "good"
 
 
 def _note(tx: Tx, actor: Person, action: str, ident: str, project: str, now: datetime, **data: Any) -> None:

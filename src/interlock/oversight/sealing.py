@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from interlock.core.clock import Clock
 from interlock.core.errors import Conflict, InterlockError
+from interlock.core.text import amount
 from interlock.oversight import audit_keys, heads
 from interlock.oversight.audit_keys import AuditKeyError
 from interlock.settings import Settings
@@ -81,7 +82,8 @@ class Sealer:
             return f"nothing is sealed: {error}"
         if is_due:
             self._sealed_at = now
-        return f"{found.activities} activities sealed in {found.batches} batches"
+        batches = amount(found.batches, "batch", "batches")
+        return f"{amount(found.activities, 'activity', 'activities')} sealed in {batches}"
 
 
 async def seal(place: Place, *, late: bool = True) -> Sealed:

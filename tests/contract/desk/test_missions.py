@@ -146,6 +146,15 @@ async def test_an_id_can_be_shortened_to_a_unique_beginning_or_end(box: Interloc
         await task(box.runtime, two[:-1] + "~")
 
 
+async def test_an_id_counts_as_it_was_meant_whatever_keyboard_or_document_it_came_from(box: Interlock) -> None:
+    mission_id = await box.submit(GREEN)
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in mission_id)
+    for given in (wide, mission_id.upper(), f"\u200b {mission_id}\ufeff\n", mission_id[:9].upper(), wide[-8:]):
+        assert (await task(box.runtime, given))["id"] == mission_id
+    with pytest.raises(Unknown, match="no task `ｎｏｐｅ`"):
+        await task(box.runtime, "ｎｏｐｅ")
+
+
 @pytest.mark.parametrize("ident", ["", "%", "____", "mis%", "' OR 1=1 --", "mis_nothing_at_all"])
 async def test_an_unknown_id_is_one_clear_error(box: Interlock, ident: str) -> None:
     await box.submit(GREEN)

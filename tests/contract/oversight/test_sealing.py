@@ -381,10 +381,10 @@ async def test_the_log_is_sealed_each_minute_or_as_soon_as_a_thousand_wait(offic
     clock_of(office).advance(5)
     assert await sealer.sweep(office) == "nothing to seal yet"  # type: ignore[arg-type]
     await office.store.write(noted, 1_100)
-    assert await sealer.sweep(office) == "1103 activities sealed in 2 batches"  # type: ignore[arg-type]
+    assert await sealer.sweep(office) == "1,103 activities sealed in 2 batches"  # type: ignore[arg-type]
     await office.store.write(noted, 1)
     clock_of(office).advance(60)
-    assert await sealer.sweep(office) == "1 activities sealed in 1 batches"  # type: ignore[arg-type]
+    assert await sealer.sweep(office) == "1 activity sealed in 1 batch"  # type: ignore[arg-type]
 
 
 async def test_two_who_seal_at_once_lose_nothing_and_seal_nothing_twice(

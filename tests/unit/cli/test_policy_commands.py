@@ -62,7 +62,7 @@ def test_a_file_without_faults_is_fine(cli: Cli) -> None:
     Path("policy.yaml").write_text(RULES)
     done = cli("check")
     assert (done.code, done.err) == (0, "")
-    assert "is fine: 1 rules, 0 denials, 1 tests" in done.out
+    assert "is fine: 1 rule, 0 denials, 1 test" in done.out
 
 
 @pytest.mark.parametrize("text", ["", "# rules to come\n"])
