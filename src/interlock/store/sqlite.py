@@ -6,6 +6,8 @@ Nothing here knows a table.
 import contextlib
 import logging
 import math
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,7 +34,12 @@ UNITS_A_LOG, BYTES_A_LOG = 1024, 32 << 20
 """After so many, the log is copied into the file; pages that are written again and again, once."""
 UNITS_A_LOOK = 64
 """Between looks how long the log has become."""
-SHARE_S = 0.005
+ROOM_BYTES, ROOM_AT_ONCE = 16 << 20, 4 << 20
+"""How long the log is made ahead of what is committed, and by how much with each look: what is there is written over in
+half of the time that a file takes to grow, since where its blocks are need not be written down with each commit."""
+SPARE_BYTES = 1 << 30
+"""What must be left free on the disk."""
+SHARE_S = 0.01
 """How long units of a group are begun while the event loop waits; the rest is the next group."""
 QUICK_S = 0.02
 """A disk that takes longer for a commit is waited for by a thread."""
@@ -59,7 +66,8 @@ class SqliteDriver:
         self._slow_until = 0.0
         self._pause_s = FIRST_PAUSE_S
         self._careful = 0
-        self._logged, self._look_at, self._is_long = 0, UNITS_A_LOOK, False
+        self._logged, self._look_at = 0, UNITS_A_LOOK
+        self._is_long = self._is_short = self._is_tight = False
 
     def _connect(self, *, patience_s: float = BUSY_S) -> sqlite3.Connection:
         try:
@@ -136,8 +144,8 @@ class SqliteDriver:
 
     @property
     def wants_tidying(self) -> bool:
-        """Whether the log is to be copied into the file, which takes longer than a commit."""
-        return self._is_long
+        """Whether the log is to be copied into the file or made longer, which takes longer than a commit."""
+        return self._is_long or self._is_short
 
     def commit_at_once(self, batch: Sequence[Work], then: Then | None = None) -> Committed | None:
         """As `commit`, but without waiting: None where another process writes to the database.
@@ -277,20 +285,35 @@ class SqliteDriver:
         self._logged += units
         if self._logged >= self._look_at:
             self._look_at += UNITS_A_LOOK
-            self._is_long = self._logged >= UNITS_A_LOG or self._log_bytes() > BYTES_A_LOG
+            log_bytes = self._log_bytes()
+            self._is_long = self._logged >= UNITS_A_LOG or log_bytes > BYTES_A_LOG
+            self._is_short = log_bytes < ROOM_BYTES and not self._is_tight
+
+    @property
+    def _log_path(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-wal")
 
     def _log_bytes(self) -> int:
         try:
-            return self.path.with_name(f"{self.path.name}-wal").stat().st_size
+            return self._log_path.stat().st_size
         except OSError:
             return 0
 
     def _tidy(self) -> None:
-        """Copies the log into the file as far as readers let it; from its start again where it is done with."""
-        self._logged, self._look_at, self._is_long = 0, UNITS_A_LOOK, False
-        if self._writer is not None:
-            with contextlib.suppress(sqlite3.Error):
+        """Copies the log into the file as far as readers let it, from its start again where it is done with; or makes
+        one longer that is short."""
+        is_long, self._is_long, self._is_short = self._is_long, False, False
+        if self._writer is None:
+            return
+        with contextlib.suppress(sqlite3.Error):
+            if is_long:
+                self._logged, self._look_at = 0, UNITS_A_LOOK
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            elif self._begin(self._writer, patience_s=0.0):
+                try:
+                    self._is_tight = not _lengthened(self._log_path)
+                finally:
+                    self._writer.execute("ROLLBACK")
 
     def _told(self, error: Exception) -> Exception:
         if isinstance(error, sqlite3.OperationalError):
@@ -301,3 +324,25 @@ class SqliteDriver:
         if is_relaxed is not self._is_relaxed:
             writer.execute(f"PRAGMA synchronous={'NORMAL' if is_relaxed else 'FULL'}")
             self._is_relaxed = is_relaxed
+
+
+def _lengthened(log: Path) -> bool:
+    """Writes zeros behind what a log holds, which end it for its readers as the end of the file does.
+
+    False where the disk has too little room for it, or is at fault; then the log is as it was.
+    INVARIANT: nobody appends to the log meanwhile: whoever calls has the lock of the database's one writer.
+    """
+    try:
+        with log.open("r+b", buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            if shutil.disk_usage(log.parent).free < SPARE_BYTES:
+                return False
+            try:
+                file.write(bytes(ROOM_AT_ONCE))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(end)
+                raise
+    except OSError:
+        return False
+    return True

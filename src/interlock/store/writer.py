@@ -16,7 +16,7 @@ from interlock.store.tx import SqliteTx, Tx
 
 Driver = SqliteDriver | PostgresDriver
 Waiting = tuple[Work, "asyncio.Future[Any]"]
-AT_ONCE = 32
+AT_ONCE = 64
 """Units that are committed at most while the event loop waits; fewer where they take long."""
 ALONE = 8
 """Rounds in a row with one unit, after which the next is not kept waiting for others."""

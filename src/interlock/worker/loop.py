@@ -39,8 +39,9 @@ STOP_S = 4.0
 AT_ONCE_S = 1.5
 """The same where somebody wants it at once."""
 STORE_RETRY_S = 1.0
-CLAIMED_AT_ONCE = 16
-"""Runs that begin in one round of the event loop; many more would keep all others waiting."""
+CLAIMED_AT_ONCE = {"sqlite": 64, "postgresql": 16}
+"""Runs that begin in one round of the event loop; many more would keep all others waiting. Those that begin together
+share commits; of a server's, which other workers come for too, one takes fewer."""
 CROWD = 64
 """Runs in hand; so many and less may all get on in one round of the event loop."""
 LONGEST_BACKOFF_S = 300.0
@@ -170,7 +171,8 @@ class Worker:
     @property
     def _room(self) -> int:
         """How many runs it may claim at once."""
-        return min(self.concurrency - len(self._runs), CLAIMED_AT_ONCE) if self._may_claim else 0
+        at_once = CLAIMED_AT_ONCE[self.runtime.store.dialect]
+        return min(self.concurrency - len(self._runs), at_once) if self._may_claim else 0
 
     def _wish(self, most: int) -> tuple[str, int, datetime, int, int]:
         return self.id, most, self.runtime.clock.now(), self._lacks, self._suspect_at
