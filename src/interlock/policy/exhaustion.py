@@ -28,6 +28,18 @@ _MAKES = re.compile(r"&|>|\b(?:touch|mkdir|cp|dd|mktemp|tee|ln|truncate|fallocat
 MOST_TURNS = 20_000
 """How often a loop may make something."""
 _PAUSES = re.compile(r"\b(?:sleep|break|exit|return|read|wait|timeout|inotifywait|fswatch|select|exec|continue\s+\d)\b")
+MOST_WRITES = 50_000_000
+"""How often a loop may write to one file."""
+MOST_DIGITS = 50_000_000
+"""What a number may be raised to."""
+_MAKING = frozenset(
+    "Process Thread Popen fork mkdir makedirs touch write_text write_bytes mkstemp mkdtemp NamedTemporaryFile symlink "
+    "create_task run_in_executor".split()
+)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SIZED = frozenset(
+    "bytearray bytes zeros ones empty full urandom randbytes token_bytes truncate list tuple set sorted".split()
+)
 _ENDLESS = frozenset("/dev/zero /dev/urandom /dev/random /dev/full".split())
 _COPIES = frozenset("cat cp pv tee dd".split())
 _HUGE = re.compile(r"\d+(?:[GTPE]i?B?|\d{9,})")
@@ -70,8 +82,16 @@ def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Rais
         elif type(node) is ast.BinOp:
             if type(node.op) is ast.Mult and _is_huge(node):
                 yield by(kinds.DESTROYS, "*")
-        elif type(node) is ast.For and _goes_through_files(node) and _encrypts(names) and _writes(node):
-            yield by(kinds.DESTROYS, "for")
+            elif type(node.op) is ast.Pow and (_number(node.right) or 0) > MOST_DIGITS:
+                yield by(kinds.DESTROYS, "**")
+        elif type(node) is ast.For:
+            if (_goes_through_files(node) and _encrypts(names) and _writes(node)) or _goes_on(node):
+                yield by(kinds.DESTROYS, "for")
+        elif type(node) in _COMPREHENSIONS:
+            if any(_turns(each.iter) > MOST_TURNS for each in getattr(node, "generators", ())) and _multiplies(node):
+                yield by(kinds.DESTROYS, "for")
+        elif type(node) is ast.Call and _called(node) in _SIZED and _size(node) > LARGEST:
+            yield by(kinds.DESTROYS, _called(node))
 
 
 def _encrypts(names: Collection[str]) -> bool:
@@ -82,13 +102,77 @@ def _always(test: ast.expr) -> bool:
     return isinstance(test, ast.Constant) and bool(test.value)
 
 
-def _ends(loop: ast.While) -> bool:
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _goes_on(loop: ast.For) -> bool:
+    """Whether a loop never ends, or makes files or processes without number."""
+    turns = _turns(loop.iter)
+    if turns == float("inf"):
+        return not _ends(loop)
+    return (turns > MOST_TURNS and _multiplies(loop)) or (turns > MOST_WRITES and _writes_on(loop))
+
+
+def _turns(counted: ast.expr) -> float:
+    """How often a loop goes round, as far as that is written down: `range(10**6)`, `itertools.count()`."""
+    if not isinstance(counted, ast.Call):
+        return 0
+    called, given = _called(counted), counted.args
+    if called in ("count", "cycle") and not (isinstance(counted.func, ast.Attribute) and _is_of_a_value(counted.func)):
+        return float("inf")
+    if (called == "repeat" and len(given) == 1) or (called == "iter" and len(given) == 2 and _is_int(given[0])):
+        return float("inf")
+    if called == "range" and given:
+        return _number(given[0] if len(given) == 1 else given[1]) or 0
+    return 0
+
+
+def _is_of_a_value(called: ast.Attribute) -> bool:
+    """Whether it is a method of a value (`text.count(…)`), not a function of the module of iterators."""
+    return not (isinstance(called.value, ast.Name) and called.value.id in ("itertools", "it"))
+
+
+def _is_int(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("int", "str", "list", "bool")
+
+
+def _multiplies(node: ast.AST) -> bool:
+    """Whether files or processes are made in it."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call) and (_called(each) in _MAKING or _opens_to_write(each)):
+            return True
+    return False
+
+
+def _writes_on(loop: ast.For) -> bool:
+    return any(isinstance(each, ast.Call) and _called(each) in ("write", "writelines") for each in ast.walk(loop))
+
+
+def _size(call: ast.Call) -> float:
+    """How large what is made at once would be: `bytearray(10**12)`, `zeros((10**6, 10**6))`, `list(range(10**12))`."""
+    first = call.args[0] if call.args else None
+    if first is None:
+        return 0
+    if isinstance(first, ast.Call):
+        turns = _turns(first)
+        return turns if _called(call) in ("list", "tuple", "set", "sorted") else 0
+    if _called(call) in ("list", "tuple", "set", "sorted"):
+        return 0
+    sides = first.elts if isinstance(first, (ast.Tuple, ast.List)) else [first]
+    size = 1.0
+    for side in sides:
+        size = min(size * (_number(side) or 1), 1e300)
+    return size
+
+
+def _ends(loop: ast.While | ast.For) -> bool:
     """Whether anything in a loop leaves it, or waits for something."""
     for node in ast.walk(loop):
         if isinstance(node, _LEAVES_LOOP):
             return True
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            called = _called(node)
             if called in _WAITS or called == "next":
                 return True
     return False
@@ -133,13 +217,13 @@ def _writes(node: ast.For) -> bool:
     for each in ast.walk(node):
         if not isinstance(each, ast.Call):
             continue
-        called = each.func.attr if isinstance(each.func, ast.Attribute) else getattr(each.func, "id", "")
-        if called in ("write_bytes", "write_text"):
-            return True
-        modes = (*each.args[1:2], *(keyword.value for keyword in each.keywords if keyword.arg == "mode"))
-        if called == "open" and any(
-            isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _WRITES.search(mode.value)
-            for mode in modes
-        ):
+        if _called(each) in ("write_bytes", "write_text") or _opens_to_write(each):
             return True
     return False
+
+
+def _opens_to_write(call: ast.Call) -> bool:
+    modes = (*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode"))
+    return _called(call) == "open" and any(
+        isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _WRITES.search(mode.value) for mode in modes
+    )

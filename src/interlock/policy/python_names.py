@@ -17,6 +17,24 @@ NETWORK = frozenset(
     "asyncpg cassandra elasticsearch webbrowser selenium playwright mechanize scapy impacket nmap shodan "
     "dns ldap3 paho pysftp scp web3 ccxt kubernetes docker github gitlab jira notion_client pyftpdlib "
     "flask_mail yagmail exchangelib praw facebook instagrapi pycurl tornado twisted gevent grpc zmq "
+    "grequests requests_html scrapy kombu celery confluent_kafka aiokafka aioftp smbprotocol pysmb smb ldap winrm "
+    "pypsrp "
+    "wmi hvac boto aioboto3 s3fs gcsfs adlfs googleapiclient gspread oauth2client msal msgraph O365 redmail mailchimp "
+    "mailchimp_marketing postmarker vonage nexmo plivo messagebird pushbullet pushover apprise slackclient nextcord "
+    "telethon pyrogram heyoo matrix_client zulip mattermostdriver twython instabot linkedin_api mastodon atproto "
+    "TikTokApi braintree plaid coinbase binance solana solders robin_stocks alpaca_trade_api ib_insync "
+    "MetaTrader5 "
+    "pygit2 dulwich atlassian airtable pyairtable asana trello hubspot simple_salesforce zenpy shopify woocommerce "
+    "podman "
+    "openshift libcloud openstack novaclient digitalocean linode_api4 hcloud ovh proxmoxer pyVmomi libvirt ansible "
+    "salt "
+    "napalm netmiko scrapli nornir easysnmp censys whois ipwhois MySQLdb mariadb cx_Oracle oracledb pyodbc pymssql "
+    "motor "
+    "aioredis pymemcache opensearchpy neo4j influxdb influxdb_client clickhouse_driver snowflake databricks trino "
+    "prestodb "
+    "pyhive happybase couchdb arango rethinkdb firebase_admin supabase splinter helium undetected_chromedriver cohere "
+    "replicate wandb comet_ml torpy socks socketserver pwn pwntools mitmproxy pychromecast soco pyatv kasa "
+    "phue "
     "pysnmp snmp antigravity turtledemo httplib2 urllib2 asyncssh2 websocket_client pyzmq nats stomp ftputil smbclient "
     "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
 )
@@ -29,10 +47,12 @@ HIDING = frozenset(
     "gc winreg _winreg win32api win32com pythoncom pyautogui pynput keyboard mouse pyperclip keyring bdb "
     "builtins zipimport pkgutil crypt pip ensurepip sh plumbum invoke sarge delegator js2py execjs _io "
     "_posixsubprocess "
+    "ptyprocess pyHook pyxhook uinput d3dshot clipboard pyscreeze browser_cookie3 rookiepy browsercookie pycookiecheat "
+    "secretstorage pykeepass comtypes _winapi win32gui win32service win32security frida "
     "mss pyscreenshot sounddevice pyaudio picamera picamera2 evdev Xlib "
     "_ctypes _pickle commands popen2 rpyc Pyro4".split()
 )
-ACCESS = frozenset("crontab spwd pam ptrace".split())
+ACCESS = frozenset("crontab python_crontab spwd pam ptrace systemd dbus pydbus bluetooth bleak RPi gpiozero".split())
 CALLS: Mapping[str, Raised] = {
     **dict.fromkeys(
         "os.remove os.unlink os.rmdir os.removedirs shutil.rmtree os.truncate os.kill os.killpg "
