@@ -71,7 +71,7 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
         if value.upper() in _ASKED and _HTTP.issuperset(words):
             dropped |= _REQUESTS
         for what in {what for other in offered for what in _does(other)}:
-            dropped |= _verbs(what)
+            dropped |= verbs_like(what)
     plain = _ALL | _REQUESTS if _HTTP.issuperset(words) else _ALL
     kept = "_".join("read" if word in plain else word for word in words)
     if read_name(kept).says is Says.ACTS:
@@ -117,7 +117,7 @@ def _does(value: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def _verbs(what: str) -> frozenset[str]:
+def verbs_like(what: str) -> frozenset[str]:
     """All forms of the verbs that do such a thing; what is changed, run or controlled is one thing here."""
     same = v.SOFT if what in v.SOFT else {what}
     return frozenset(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from interlock.policy import meaning, placeholders, taint
+from interlock.policy import meaning, placeholders, runners, taint
 from interlock.policy.arguments import Inspection, inspect
 from interlock.policy.binding import same
 from interlock.policy.builtin import BASE
@@ -68,7 +68,8 @@ def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
     if call.declared_risk is not None:
         risk = Risk(call.declared_risk)
         return risk, f"`{call.tool}` declares itself {risk}"
-    if said := looks_red(call.tool, call.description, call.input_schema, call.hints, call.args):
+    said = looks_red(call.tool, call.description, call.input_schema, call.hints, call.args)
+    if said and not runners.looks(call):
         return Risk.RED, f"`{call.tool}` has no rule, and {said}"
     return Risk.YELLOW, f"`{call.tool}` has no rule: YELLOW"
 

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.policy import exhaustion, kinds, options, paths, python_acts, python_files, python_texts
+from interlock.policy import exhaustion, kinds, options, paths, python_acts, python_cells, python_files, python_texts
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
@@ -36,9 +36,16 @@ def parsed(code: str) -> ast.AST | None:
         text = fold(code) if not code.isascii() and not code.isprintable() else code
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(_dedented(text))
+            return _tree(_dedented(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _tree(text: str) -> ast.AST:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.parse(python_cells.plain(text))
 
 
 def _from_its_module(dotted: str) -> str:

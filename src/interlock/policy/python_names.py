@@ -75,7 +75,7 @@ CALLS: Mapping[str, Raised] = {
     ),
     **dict.fromkeys("pwd.getpwall grp.getgrall".split(), kinds.READS_SECRETS),
     **dict.fromkeys(
-        "pandas.read_html pd.read_html torch.hub.load nltk.download asyncio.open_connection "
+        "torch.hub.load nltk.download asyncio.open_connection "
         "logging.config.listen asyncio.start_server asyncio.create_connection asyncio.open_unix_connection".split(),
         kinds.LEAVES,
     ),

@@ -57,6 +57,7 @@ _OFFERED = frozenset("invite invitation invitations request requests offer terms
 _SERVICE = frozenset("service services api endpoint here first".split())
 _CALLED = _SERVICE | frozenset("tool tools function functions method identifier again".split())
 _ARTICLES = frozenset("la le les l un une des du ce cette ces mon ma".split())
+_WHAT = v.MASS | {"what", "whatever"}
 _ADDED = (["a", "and", "b"], ["x", "and", "y"])
 _CALLS = frozenset("another api further subsequent tool function identifier".split())
 
@@ -107,7 +108,7 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     if following in v.ABOUT or following in _NOUN_BEFORE:
         sure = leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
         return (what, word) if sure else None
-    return (what, word) if leading or following in v.DETERMINERS or following in v.MASS else None
+    return (what, word) if leading or following in v.DETERMINERS or following in _WHAT else None
 
 
 def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:

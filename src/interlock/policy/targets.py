@@ -24,6 +24,12 @@ _PAGE = re.compile(r"https?://(?P<host>[^/?#]*)(?P<rest>.*)", re.IGNORECASE | re
 """Of a page, the host and whole steps of the path count: `…/milk-production` is about production."""
 _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|html?|adoc)$|(?:^|/)tests?/|(?:^|/)test_\w+\.\w+$", re.IGNORECASE)
 """What is written about production, or tests it, is not the system."""
+_OF_MAKING = re.compile(
+    r"(?:\w{1,40}\.)?production_?(?:codes?|years?|dates?|costs?|compan(?:y|ies)|budgets?|volumes?|rates?|capacity|"
+    r"countr(?:y|ies)|designers?|quantity|output|methods?)",
+    re.IGNORECASE,
+)
+"""A column about what is produced: `production_year`, `films.production_company`."""
 _PROSE = frozenset(
     "content contents body text markdown html description summary title subject message comment note notes query "
     "question prompt reason details caption abstract report instructions goal brief feedback rule lesson".split()
@@ -139,6 +145,8 @@ def _token_names(token: str, prose: bool) -> bool:
     if (page := _PAGE.match(token)) is not None:
         steps = re.split(r"[/?&=#;]", page["rest"].lower().partition("/wiki/")[0])
         return bool(_SURE.intersection(words(page["host"]))) or bool(_SURE.intersection(steps))
+    if _OF_MAKING.fullmatch(token):
+        return False
     if _DOCUMENT.search(token) and ":" not in token and "@" not in token:
         return False
     found = dict.fromkeys((*words(token), *words(token.lower())))
