@@ -15,7 +15,7 @@ from interlock.policy.spelling import parts
 
 KEYS = frozenset(
     "action actions op operation method verb subcommand actiontype operationtype action_type operation_type "
-    "http_method httpmethod".split()
+    "http_method httpmethod command".split()
 )
 """Names of arguments that say which of several things a tool shall do."""
 _ASKED = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -70,6 +70,7 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
             return None
         if value.upper() in _ASKED and _HTTP.issuperset(words):
             dropped |= _REQUESTS
+        words = _without(words, offered - {value})
         for what in {what for other in offered for what in _does(other)}:
             dropped |= verbs_like(what)
     plain = _ALL | _REQUESTS if _HTTP.issuperset(words) else _ALL
@@ -79,6 +80,17 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
     rest = {field: said for field, said in fields.items() if field not in KEYS}
     said = _WORD.sub(lambda found: "read" if found.group().lower() in dropped else found.group(), description)
     return Chosen(f"read_{kept}", said, {**schema, "properties": rest})
+
+
+def _without(words: tuple[str, ...], offered: frozenset[str]) -> tuple[str, ...]:
+    """A name without another choice that it is made of: `str_replace_editor`, told to `view`."""
+    for choice in offered:
+        made = parts(choice)
+        at = next((at for at in range(len(words)) if len(made) > 1 and words[at : at + len(made)] == made), None)
+        if at is not None and len(words) > len(made):
+            rest = (*words[:at], "read", *words[at + len(made) :])
+            return tuple(word for word in rest if word not in ("edit", "editor"))
+    return words
 
 
 def _offered(field: Any) -> Iterator[str]:

@@ -104,3 +104,33 @@ def test_a_choice_made_before_is_not_looked_at_again() -> None:
     again = calls_of(lambda: looks_red("manage_medals", "Manages medals", BADGES, None, args))
     assert again < first / 10
     assert again < 60
+
+
+EDITOR = {
+    "properties": {
+        "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert", "undo_edit"]},
+        "path": {"type": "string"},
+        "file_text": {"type": "string"},
+    }
+}
+EDITS = "Tool for viewing, creating and editing files. The `undo_edit` command will revert the last edit."
+
+
+def edited(tool: str, args: dict[str, Any], schema: Any = EDITOR) -> Risk:
+    return decide(Call(tool=tool, description=EDITS, args=args, input_schema=schema), LEAD, Policy.builtin()).risk
+
+
+@pytest.mark.parametrize("tool", ["str_replace_editor", "str_replace_based_edit_tool"])
+def test_a_name_that_is_made_of_another_choice_says_nothing_of_a_look(tool: str) -> None:
+    assert edited(tool, {"command": "view", "path": "src/pier.py"}) is Risk.YELLOW
+    assert edited(tool, {"command": "create", "path": "src/pier.py", "file_text": "x"}) is Risk.RED
+    assert edited(tool, {"command": "undo_edit", "path": "src/pier.py"}) is Risk.RED
+    assert edited(tool, {"command": "view", "path": ".env"}) is Risk.RED
+    assert edited(tool, {"command": "view; rm x", "path": "src/pier.py"}) is Risk.RED
+    assert edited(tool, {"path": "src/pier.py"}) is Risk.RED
+
+
+def test_a_name_that_acts_is_held_whatever_its_tool_offers() -> None:
+    schema = {"properties": {"command": {"enum": ["view", "delete_labels"]}}}
+    assert edited("delete_labels", {"command": "view"}, schema) is Risk.RED
+    assert edited("purge_str_replace", {"command": "view"}, EDITOR) is Risk.RED
