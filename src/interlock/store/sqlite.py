@@ -30,7 +30,7 @@ BUSY_S = 10.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.001, 0.05
 """Between looks whether another process has let go of the database."""
 CACHE_KIB = 32 * 1024
-UNITS_A_LOG, BYTES_A_LOG = 1024, 32 << 20
+UNITS_A_LOG, BYTES_A_LOG = 4096, 32 << 20
 """After so many, the log is copied into the file; pages that are written again and again, once."""
 UNITS_A_LOOK = 64
 """Between looks how long the log has become."""

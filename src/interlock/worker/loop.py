@@ -208,7 +208,9 @@ class Worker:
         if self._draining:
             self._drained.append(claim.run.id)
             interrupt.pause(wanted=True)
-        task = asyncio.create_task(self._pace.keep(self._work(claim, interrupt)), name=f"run {claim.run.id}")
+        work = self._work(claim, interrupt)
+        paced = work if self.concurrency <= CROWD else self._pace.keep(work)
+        task = asyncio.create_task(paced, name=f"run {claim.run.id}")
         self._runs[claim.run.id] = _Work(claim.run.kind, task, interrupt)
         task.add_done_callback(lambda ended: self._ended(claim.run.id, ended))
 
