@@ -3,21 +3,36 @@
 A million is measured twice: in as many mailboxes as the thousand, and in a thousand times as many. All are there at
 once, and the rounds alternate, so that the machine's moods hit all. What is measured has warmed up first: a worker's
 cache is full of pages before long, and which of those it needs next, nobody knows.
+
+Runs lie where they were posted, in the order in which they arrived, and have ids that are sorted by time; which mailbox
+one is for is a matter of chance, as is where that mailbox is kept. A mailbox is ready since its head arrived: so the
+heads that waited longest are neighbours, and their mailboxes are not. Filled one mailbox after another, as it was once,
+each head lay on pages of its own, of the table and of three indexes, as messages that arrive do not.
+
+PostgreSQL has a quarter of the machine's memory for pages, as its manual recommends for a start. The 128 MB that it has
+as it is installed hold a thousand runs and not a million: what grows then is how much is read from files and written
+back to them, whoever asks. That is measured afterwards on the same databases, and told apart.
+
+A claim is timed once nothing is left over from what was put back before: other processes are told of that after its
+commit.
 """
 
 import asyncio
 import statistics
 import time
-from collections.abc import Iterator
+from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 
+import psutil
 import sqlalchemy as sa
 
 from bench.databases import databases
 from bench.peers.environment import work_folder
+from interlock.core.ids import ALPHABET
 from interlock.store import mailbox, squad
 from interlock.store.engine import Store
 from interlock.store.mailbox import Claim
@@ -29,8 +44,7 @@ NAME = "one claim with 1,000 and with 1,000,000 runs queued, 100,000 idle mailbo
 CHUNK, RUNS_AT_ONCE = 5_000, 50_000
 WARM_UP = 150
 """Rounds after which the cache of an embedded database is full."""
-SCATTER = 7919
-"""A prime that no number of mailboxes here is a multiple of."""
+SEED = 7919
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -50,6 +64,26 @@ class Size:
         return self.lanes * self.each
 
 
+class Mailboxes:
+    """Which there are, and what arrived in which order: none of it has to do with anything else of it."""
+
+    def __init__(self, size: Size) -> None:
+        self.size, chance = size, Random(SEED)
+        self.ids = ["".join(chance.choices(ALPHABET, k=24)) for _ in range(size.lanes + size.idle)]
+        """Of the agents, in the order in which they were made."""
+        told = chance.sample(range(len(self.ids)), size.lanes) * size.each
+        chance.shuffle(told)
+        self.arrivals: list[tuple[str, int]] = []
+        """For which agent each run is, and the how manieth of its own."""
+        self.firsts: dict[int, int] = {}
+        """When the head of each mailbox arrived that has one."""
+        counts: Counter[int] = Counter()
+        for at, number in enumerate(told):
+            counts[number] += 1
+            self.arrivals.append((self.ids[number], counts[number]))
+            self.firsts.setdefault(number, at)
+
+
 SMALL = Size(lanes=100, each=10, idle=100)
 DEEP = Size(lanes=100, each=10_000, idle=100_000)
 WIDE = Size(lanes=100_000, each=10, idle=100_000)
@@ -65,17 +99,22 @@ def run(quick: bool) -> dict[str, Any]:
         "idle_mailboxes": {name: size.idle for name, size in sizes.items()},
     }
     with work_folder() as folder, databases(folder) as made:
+        made.restart(f"{psutil.virtual_memory().total // 4 >> 20}MB")
         for engine in ("sqlite", "postgresql"):
             urls = {name: made.url(engine) for name in sizes}
-            out[engine] = asyncio.run(_measured(urls, sizes, rounds))
+            for name, size in sizes.items():
+                asyncio.run(_filled(urls[name], size))
+            out[engine] = asyncio.run(_measured(urls, rounds))
+        out["shared_buffers"] = {"postgresql": made.conditions["shared_buffers"]}
+        made.restart(None)
+        out["postgresql_as_installed"] = asyncio.run(_measured(urls, rounds))
+        out["shared_buffers"]["postgresql_as_installed"] = made.conditions["shared_buffers"]
     out["goal_growth"] = 1.3
     return out
 
 
-async def _measured(urls: dict[str, str], sizes: dict[str, Size], rounds: int) -> dict[str, Any]:
+async def _measured(urls: dict[str, str], rounds: int) -> dict[str, Any]:
     took: dict[str, dict[str, list[float]]] = {}
-    for name, size in sizes.items():
-        await _filled(urls[name], size)
     async with AsyncExitStack() as stack:
         stores = {name: await stack.enter_async_context(Store(url)) for name, url in urls.items()}
         for at in range(WARM_UP + rounds):
@@ -86,22 +125,22 @@ async def _measured(urls: dict[str, str], sizes: dict[str, Size], rounds: int) -
     out: dict[str, Any] = {}
     for what, found in took.items():
         median = {name: round(statistics.median(all_), 1) for name, all_ in found.items()}
-        growth = {f"{name}_growth": round(median[name] / median["small"], 2) for name in sizes if name != "small"}
+        growth = {f"{name}_growth": round(median[name] / median["small"], 2) for name in urls if name != "small"}
         out[what] = {**{f"{name}_us": each for name, each in median.items()}, **growth}
     return out
 
 
 async def _filled(url: str, size: Size) -> None:
     await upgrade(url)
+    mailboxes = Mailboxes(size)
     async with Store(url) as store:
         await store.write(squad.ensure_project, "bench", "UTC", BEGAN)
         await store.write(squad.ensure_member, "bench", "coder", "specialist", BEGAN)
         member = (await store.read(squad.members, "bench"))[0].id
-        step = max(1, min(CHUNK, RUNS_AT_ONCE // size.each))
-        for first in range(0, size.lanes, step):
-            await store.write(_fill, member, range(first, min(first + step, size.lanes)), size)
-        for first in range(size.lanes, size.lanes + size.idle, CHUNK):
-            await store.write(_fill, member, range(first, min(first + CHUNK, size.lanes + size.idle)), size)
+        for first in range(0, len(mailboxes.ids), CHUNK):
+            await store.write(_fill, member, mailboxes, range(first, min(first + CHUNK, len(mailboxes.ids))))
+        for first in range(0, size.runs, RUNS_AT_ONCE):
+            await store.write(_post, mailboxes, range(first, min(first + RUNS_AT_ONCE, size.runs)))
         await store.write(_tidy) if store.dialect == "sqlite" else await asyncio.to_thread(_vacuum, url)
 
 
@@ -114,6 +153,7 @@ async def _round(store: Store) -> dict[str, float]:
         out[what] = 1e6 * (time.perf_counter() - begun)
         assert len(claims) == most
         await store.write(_put_back, claims)
+        await store.write(_nothing)
     begun = time.perf_counter()
     assert await store.read(mailbox.has_ready, datetime.now(UTC))
     out["look"] = 1e6 * (time.perf_counter() - begun)
@@ -125,29 +165,37 @@ def _put_back(tx: Tx, claims: list[Claim]) -> None:
         mailbox.requeue(tx, claim, datetime.now(UTC), due_at=None, error=None, failed=False)
 
 
-def _fill(tx: Tx, member: str, numbers: range, size: Size) -> None:
-    ids = [f"agent {number:07}" for number in numbers]
+def _nothing(_: Tx) -> None:
+    """Nothing: who waits for it has waited for what follows the commit before."""
+
+
+def _fill(tx: Tx, member: str, mailboxes: Mailboxes, numbers: range) -> None:
     common = {"member_id": member, "project_id": "bench", "persona": "coder", "descriptor": {}, "persona_json": {}}
+    ids = mailboxes.ids[numbers.start : numbers.stop]
     tx.add_many(Agent, ({"id": i, "descriptor_key": i, "created_at": BEGAN, **common} for i in ids))
-    tx.add_many(Lane, (_lane(i, number, size) for i, number in zip(ids, numbers, strict=True)))
-    tx.add_many(
-        Run, (row for i, number in zip(ids, numbers, strict=True) if number < size.lanes for row in _runs(i, size))
-    )
+    tx.add_many(Lane, (_lane(number, mailboxes) for number in numbers))
 
 
-def _lane(agent_id: str, number: int, size: Size) -> dict[str, Any]:
-    """Mailboxes become ready in an order that has nothing to do with where they are kept, however many there are."""
-    since = BEGAN + timedelta(milliseconds=number * SCATTER % size.lanes) if number < size.lanes else None
-    return {"agent_id": agent_id, "clock_at": BEGAN, "ready_at": since, "next_seq": size.each + 1}
+def _lane(number: int, mailboxes: Mailboxes) -> dict[str, Any]:
+    arrived = mailboxes.firsts.get(number)
+    since, count = (None, 0) if arrived is None else (_at(arrived), mailboxes.size.each)
+    return {"agent_id": mailboxes.ids[number], "clock_at": BEGAN, "ready_at": since, "next_seq": count + 1}
 
 
-def _runs(agent_id: str, size: Size) -> Iterator[dict[str, Any]]:
-    for seq in range(1, size.each + 1):
-        key = f"{agent_id} {seq}"
-        yield {
-            "id": key, "project_id": "bench", "agent_id": agent_id, "kind": "chat", "order_at": BEGAN, "seq": seq,
-            "payload": {"text": "hello"}, "idempotency_key": key, "cause_kind": "message", "created_at": BEGAN,
-        }  # fmt: skip
+def _post(tx: Tx, mailboxes: Mailboxes, arrived: range) -> None:
+    tx.add_many(Run, (_run(at, *mailboxes.arrivals[at]) for at in arrived))
+
+
+def _run(arrived: int, agent_id: str, seq: int) -> dict[str, Any]:
+    return {
+        "id": f"run_{arrived:018}", "project_id": "bench", "agent_id": agent_id, "kind": "chat",
+        "order_at": _at(arrived), "seq": seq, "payload": {"text": "hello"}, "idempotency_key": f"say_{arrived:018}",
+        "cause_kind": "message", "created_at": _at(arrived),
+    }  # fmt: skip
+
+
+def _at(arrived: int) -> datetime:
+    return BEGAN + timedelta(milliseconds=arrived)
 
 
 def _tidy(tx: Tx) -> None:

@@ -17,17 +17,41 @@ DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 class Databases:
     """Empty databases, for as long as the benchmark takes."""
 
-    def __init__(self, folder: Path, socket: str, conditions: dict[str, Any]) -> None:
-        self.folder, self.socket, self.conditions = folder, socket, conditions
+    def __init__(self, folder: Path, server: Any) -> None:
+        self.folder, self._server = folder, server
+        self.socket = str(server.get_postmaster_info().socket_dir)
+        with self._admin() as admin:
+            for setting in DURABLE:
+                admin.execute(sql.SQL("ALTER SYSTEM SET {} = on").format(sql.Identifier(setting)))
+            admin.execute("SELECT pg_reload_conf()")
+        self.conditions = self._conditions()
 
     def url(self, engine: str) -> str:
         """The URL of a database that is empty: `sqlite` or `postgresql`."""
         name = f"bench_{os.urandom(6).hex()}"
         if engine == "sqlite":
             return f"sqlite:///{self.folder / name}.db"
-        with psycopg.connect(host=self.socket, user="postgres", dbname="postgres", autocommit=True) as admin:
+        with self._admin() as admin:
             admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return f"postgresql://postgres@/{name}?host={self.socket}"
+
+    def restart(self, buffers: str | None) -> None:
+        """Starts the PostgreSQL server anew, with so much memory for pages (`512MB`); None is what it has unasked."""
+        with self._admin() as admin:
+            if buffers is None:
+                admin.execute("ALTER SYSTEM RESET shared_buffers")
+            else:
+                admin.execute(sql.SQL("ALTER SYSTEM SET shared_buffers = {}").format(buffers))
+        self._server.stop()
+        self._server.start()
+        self.conditions = self._conditions()
+
+    def _admin(self) -> "psycopg.Connection[Any]":
+        return psycopg.connect(host=self.socket, user="postgres", dbname="postgres", autocommit=True)
+
+    def _conditions(self) -> dict[str, Any]:
+        with self._admin() as admin:
+            return {name: _shown(admin, name) for name in (*DURABLE, "server_version", "shared_buffers")}
 
 
 @contextlib.contextmanager
@@ -38,13 +62,7 @@ def databases(folder: Path) -> Iterator[Databases]:
     place = tempfile.mkdtemp(prefix="interlock-bench-pg-")
     server = get_server(place)
     try:
-        socket = str(server.get_postmaster_info().socket_dir)
-        with psycopg.connect(host=socket, user="postgres", dbname="postgres", autocommit=True) as admin:
-            for setting in DURABLE:
-                admin.execute(sql.SQL("ALTER SYSTEM SET {} = on").format(sql.Identifier(setting)))
-            admin.execute("SELECT pg_reload_conf()")
-            shown = {name: _shown(admin, name) for name in (*DURABLE, "server_version", "shared_buffers")}
-        yield Databases(folder, socket, shown)
+        yield Databases(folder, server)
     finally:
         server.cleanup()
         shutil.rmtree(place, ignore_errors=True)
