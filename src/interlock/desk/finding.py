@@ -90,3 +90,16 @@ def _listing(kind: str) -> str:
         "token": "token list",
     }  # fmt: skip
     return named.get(kind, f"{kind}s")
+
+
+def one_of_states(given: str | None, states: tuple[str, ...]) -> str | None:
+    """The state that was asked for, of those there are; None where none was.
+
+    Raises UsageError.
+    """
+    if given is None:
+        return None
+    for state in states:
+        if state.lower() == given.strip().lower().replace("-", "_"):
+            return str(state)
+    raise UsageError(f"`{given}` is no state: use one of {', '.join(str(s) for s in states)}")

@@ -4,7 +4,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.desk import emergency, sight
-from interlock.desk.finding import find
+from interlock.desk.finding import find, one_of_states
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
 from interlock.state_machine.table import TaskState
@@ -94,7 +94,7 @@ async def tasks(
 
     Raises UsageError for a state that is none, Unknown for a mission that is not there.
     """
-    state = _state(status, tuple(TaskState))
+    state = one_of_states(status, tuple(TaskState))
     return await office.store.read(_tasks, state, mission, persona)
 
 
@@ -112,15 +112,6 @@ def _tasks(tx: Tx, status: str | None, mission: str | None, persona: str | None)
         for row in rows
         if row.parent_id is not None
     ]  # fmt: skip
-
-
-def _state(given: str | None, states: tuple[str, ...]) -> str | None:
-    if given is None:
-        return None
-    for state in states:
-        if state.lower() == given.strip().lower().replace("-", "_"):
-            return str(state)
-    raise UsageError(f"`{given}` is no state: use one of {', '.join(str(s) for s in states)}")
 
 
 async def agents(office: Office, *, project: str | None = None, reader: Person | None = None) -> list[View]:
@@ -147,7 +138,7 @@ async def runs(
 
     Raises UsageError for a state that is none, Unknown for a mission that is not there.
     """
-    return await office.store.read(_runs, mission, _state(status, RUN_STATES), reader)
+    return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), reader)
 
 
 def _runs(tx: Tx, mission: str | None, status: str | None, reader: Person | None) -> list[View]:

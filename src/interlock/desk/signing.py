@@ -13,7 +13,7 @@ from interlock.desk import emergency, sight
 from interlock.desk import grants as leave
 from interlock.desk.accounts import open_today
 from interlock.desk.deeds import deed
-from interlock.desk.finding import find
+from interlock.desk.finding import find, one_of_states
 from interlock.desk.grants import Wish
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
@@ -48,9 +48,10 @@ async def approvals(
     `after` is the id of the last question of the page before. Of what was asked in private a `reader` who is a viewer
     is told that it was asked, and not what: `withheld` is true in such cards. Without a reader, all is shown.
 
-    Raises Unknown for a mission or a question that is not there.
+    Raises Unknown for a mission or a question that is not there, UsageError for a status that is none.
     """
-    return await office.store.read(_queue, status, mission, limit, after, reader)
+    state = one_of_states(status, approval_store.STATUSES)
+    return await office.store.read(_queue, state, mission, limit, after, reader)
 
 
 async def approval(office: Office, ident: str, *, reader: Person | None = None) -> View:

@@ -74,6 +74,7 @@ _DENIED = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "denied"
 _DUE = sa.select(_a.id).where(_OPEN, _a.expires_at <= b("now", type_=_TIME)).order_by(_a.id)
 CONSULTING = "consulting"
 """The state of a question that models are asked before people are. Source: row C8."""
+STATUSES = ("pending", "approved", "denied", "expired", "used", "void", CONSULTING)
 ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
 
 

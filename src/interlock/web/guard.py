@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -85,7 +86,10 @@ def _with_id(send: Send, ident: str) -> Send:
 
 
 async def _refuse(send: Send, status: int, detail: str, ident: str) -> None:
-    said: dict[str, Any] = {"type": "about:blank", "status": status, "detail": detail, "request_id": ident}
+    said: dict[str, Any] = {
+        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail,
+        "request_id": ident,
+    }  # fmt: skip
     headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(said).encode()})

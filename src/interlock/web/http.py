@@ -5,6 +5,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Protocol
 
 import uvicorn
@@ -117,7 +118,7 @@ async def _body(request: Request, body_s: float) -> bytes | None:
 
 def problem(status: int, detail: str) -> Response:
     """An error as problem+json."""
-    body = {"type": "about:blank", "status": status, "detail": detail}
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     return JSONResponse(body, status, media_type="application/problem+json")
 
 

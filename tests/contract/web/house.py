@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 
@@ -33,7 +34,7 @@ class House:
         return self.premises.live
 
     async def token_of(self, role: str = "operator", project: str | None = None) -> str:
-        made = await tokens.create(self.box.runtime, self.box.person, "a test", role=role, project=project)
+        made = await tokens.create(self.box.runtime, self.box.person, f"test {uuid4()}", role=role, project=project)
         return str(made["token"])
 
     async def get(self, path: str, **more: Any) -> Any:
@@ -59,7 +60,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
         async def ready() -> None:
             return
 
-        token = str((await tokens.create(runtime, person, "tests"))["token"])
+        token = str((await tokens.create(runtime, person, f"tests {uuid4()}"))["token"])
         app = application([], ready, api=api(premises, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
         client = httpx2.AsyncClient(
             base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=20

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ async def problem(home: House, status: int, method: str, path: str, **more: Any)
     assert found.status_code == status, found.text
     assert found.headers["content-type"] == "application/problem+json"
     body = found.json()
-    assert body["status"] == status
+    assert (body["status"], body["title"]) == (status, HTTPStatus(status).phrase)
     assert body["request_id"] == found.headers["x-request-id"]
     assert "\n" not in body["detail"]
     return str(body["detail"])
@@ -186,6 +187,12 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
             assert (await nobody.get("/healthz")).status_code == 200
             assert (await nobody.get("/readyz")).status_code == 200
         assert "`message`" in await problem(home, 422, "POST", chat, json={})
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        told = await problem(home, 415, "POST", chat, content=b'{"message": "x"}', headers=form)
+        assert told == "the body is not said to be JSON: send `Content-Type: application/json`"
+        assert "no object" in await problem(home, 422, "POST", chat, json=["x"])
+        told = await problem(home, 422, "GET", "/api/approvals?status=nope")
+        assert "`nope` is no state: use one of pending, approved" in told
         assert "`mesage`" in await problem(home, 422, "POST", chat, json={"message": "x", "mesage": "y"})
         assert "JSON" in await problem(
             home, 400, "POST", chat, content=b"{", headers={"content-type": "application/json"}

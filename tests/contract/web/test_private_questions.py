@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from interlock.core.events import Event
 from interlock.core.values import SYSTEM
@@ -29,7 +30,7 @@ async def enter(home: House, name: str, role: str) -> tuple[Person, dict[str, st
     """Somebody with a token."""
     runtime = home.box.runtime
     found = await people.add(runtime, home.box.person, name, role=role)
-    made = await tokens.create(runtime, home.box.person, "x", who=name)
+    made = await tokens.create(runtime, home.box.person, f"x {uuid4()}", who=name)
     return Person(found["id"], name, role, "slack"), {"Authorization": f"Bearer {made['token']}"}
 
 
