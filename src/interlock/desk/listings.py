@@ -7,6 +7,7 @@ from interlock.desk import emergency, sight
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
+from interlock.desk.wording import why_apart
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals as approval_store
 from interlock.store import audit, counts, dead_letters, leases, ledger, squad, traces
@@ -123,8 +124,8 @@ async def agents(office: Office, *, project: str | None = None, reader: Person |
     reads_all = sight.reads_all(reader)
     return [
         view(
-            row, "id", "persona", "project_id", "trust", "state", "state_reason", "runtime_status", "last_active_at",
-            "created_at", works_for=row.descriptor, waits_in_run=row.parked_run_id,
+            row, "id", "persona", "project_id", "trust", "state", "runtime_status", "last_active_at",
+            "created_at", state_reason=why_apart(row), works_for=row.descriptor, waits_in_run=row.parked_run_id,
             last_error=row.last_error if reads_all or row.descriptor.get("kind") in FOR_ALL else None,
         )
         for row in rows

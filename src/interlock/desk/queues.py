@@ -8,6 +8,7 @@ from interlock.desk.controls import tell_coordinator
 from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
+from interlock.desk.wording import why_apart
 from interlock.state_machine.table import TERMINAL
 from interlock.store import audit, controls, dead_letters, leases, queues, squad, traces
 from interlock.store import tasks as task_store
@@ -84,7 +85,8 @@ def _because(tx: Tx, run: Any, lane: Any, mode: Mode, ahead: str | None, now: da
         failed = f": {run.error}" if run.error else ""
         return f"{'tried again' if run.error else 'not before'} {run.due_at:%Y-%m-%d %H:%M:%S} UTC{failed}"
     if lane.paused:
-        return f"its agent is {lane.state.lower()}" + (f": {lane.state_reason}" if lane.state_reason else "")
+        why = why_apart(lane)
+        return f"its agent is {lane.state.lower()}" + (f": {why}" if why else "")
     if lane.parked_run_id is not None:
         return f"behind {lane.parked_run_id}, which waits for a person"
     if ahead is not None:

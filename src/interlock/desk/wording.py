@@ -5,9 +5,11 @@ What is said with them is in `replies` and `drawing`.
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from interlock.core.text import visible
 from interlock.policy.secrets import scrub
+from interlock.store import squad
 
 LONGEST_LINE = 160
 MOST_LINES = 20
@@ -48,6 +50,14 @@ def dollars(amount_usd: float | None) -> str:
 def moment(at: datetime) -> str:
     """A time as everybody understands it."""
     return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def why_apart(member: Any) -> str | None:
+    """Why a member gets no work, in words; None where nothing was given as the reason."""
+    found = squad.budget_pause(member)
+    if found is None:
+        return str(member.state_reason) if member.state_reason else None
+    return f"its money of the day is used up: it goes on at midnight, or after `interlock budget raise {found[0]} USD`"
 
 
 def counted(by_state: dict[str, int]) -> str:

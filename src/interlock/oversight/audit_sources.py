@@ -64,11 +64,11 @@ def _time(value: datetime | None) -> str | None:
 
 
 class OfExport:
-    """The log as an export has it; `is_whole` once all of it was read."""
+    """The log as an export has it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.is_whole = False
+        self._has_end = False
         self.damaged: int | None = None
         """The first line that cannot be read."""
         self._leaves: dict[int, bytes] = {}
@@ -85,6 +85,11 @@ class OfExport:
                 raise ValueError("another format")
         except _DAMAGED as error:
             raise UsageError(f"`{path}` is no export: name what `interlock audit export -o FILE` wrote") from error
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it was read, to an end that counts what there is, and every line of it says what it should."""
+        return self._has_end and self.damaged is None
 
     def links(self) -> Iterator[Link]:
         return (found for found in self._read("link", self._link))
@@ -123,7 +128,7 @@ class OfExport:
                     found = make(told[kind]) if kind == wanted else None
                     if kind == "end":
                         expected = {"links": counts["link"], "activities": counts["activity"]}
-                        self.is_whole = told[kind] == expected and not file.read(1)
+                        self._has_end = told[kind] == expected and not file.read(1)
                         return
                     counts[kind] += 1
                 except _DAMAGED:

@@ -79,6 +79,13 @@ async def test_queue_of_a_retried_run_a_quarantined_agent_and_a_closed_lane_says
     await store.write(squad.set_state, member, "QUARANTINED", "odd")
     [lane] = (await queues.queue(box.runtime, other))["lanes"]
     assert [r["because"] for r in lane["runs"]] == ["its agent is quarantined: odd"]
+    await store.write(squad.set_state, member, "ACTIVE", None)
+    day = f"agent_day:{member}:2026-01-01"
+    await store.write(squad.pause_for_budget, member, day, 20_000)
+    [lane] = (await queues.queue(box.runtime, other))["lanes"]
+    why = f"its money of the day is used up: it goes on at midnight, or after `interlock budget raise {day} USD`"
+    assert [r["because"] for r in lane["runs"]] == [f"its agent is paused: {why}"]
+    assert why in [row["state_reason"] for row in await listings.agents(box.runtime)]
 
 
 async def test_queue_of_a_persona_is_that_of_all_its_agents(box: Interlock) -> None:

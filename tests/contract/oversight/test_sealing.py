@@ -369,6 +369,10 @@ async def test_an_export_is_verified_without_the_database(store: Store, tmp_path
     assert verified(whole[:-1]) == [("export_damaged", None)]
     assert verified([*whole[:-3], whole[-1]])[-1] == ("export_damaged", None)
     assert verified([*whole[:5], whole[5][:40], *whole[6:]])[-1] == ("export_damaged", None)
+    for key, place in (("number", 2), ("leaves", 2), ("actor_kind", len(whole) - 2)):
+        lines = [line.replace(f'"{key}"', '"x"', 1) if at == place else line for at, line in enumerate(whole)]
+        assert lines != whole
+        assert verified(lines)[-1] == ("export_damaged", None)
     without = [line for line in whole if '"number":2' not in line]
     assert ("head_missing", None) in verified(without)
 
