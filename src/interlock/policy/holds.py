@@ -5,7 +5,7 @@ What a value then means is the business of the module of its topic.
 
 from functools import lru_cache
 
-from interlock.policy import amounts, recipients, verbs
+from interlock.policy import amounts, asides, recipients, verbs
 from interlock.policy.folding import fold
 from interlock.policy.targets import is_prose_key
 from interlock.policy.words import words
@@ -32,6 +32,8 @@ class Holds:
     SCRIPT_OF_PAGE = 32768
     MAYBE_ACT = 65536
     """A word for what is to be done, or for a kind of thing as often."""
+    ASIDE = 131072
+    """Something beside what the tool is for: where to put the answer, whether to delete the source."""
     RUN = 16384
     """A step of a recipe, which a shell would be given."""
 
@@ -123,6 +125,8 @@ def of(key: str) -> int:
         out |= Holds.ACT
     if whole in _MAYBE_ACTS:
         out |= Holds.MAYBE_ACT
+    if asides.concerns(key):
+        out |= Holds.ASIDE
     if is_prose_key(key):
         out |= Holds.PROSE
     return out

@@ -9,6 +9,7 @@ from typing import Any
 
 from interlock.policy import (
     amounts,
+    asides,
     commands,
     holds,
     kinds,
@@ -111,11 +112,12 @@ def _says_nothing_as(what: int, text: str) -> bool:
 class _Look:
     """One look at all arguments of a call."""
 
-    __slots__ = ("builtin", "found", "kind", "opens", "policy", "reads", "scripts", "settled", "values")
+    __slots__ = ("builtin", "found", "kind", "opens", "policy", "reads", "scripts", "settled", "tool", "values")
 
     def __init__(self, call: Call, policy: Policy, found: dict[str, Raised]) -> None:
         self.policy = policy
         self.found = found
+        self.tool = call.tool
         self.kind = holds.kind_of(call.tool)
         self.builtin = call.is_builtin and call.tool in BASE
         self.settled = call.tool in OWN
@@ -172,6 +174,8 @@ class _Look:
                     rest.append(value)
         if everything & Holds.SUMS and not self.reads and not self.builtin:
             self.add(amounts.judge(args, self.policy.limits))
+        if everything & Holds.ASIDE and not self.builtin:
+            self.add(asides.judge(self.tool, args, reads=self.reads))
         if everything & Holds.COMMAND and not self.settled:
             self._started(args)
         if everything & (Holds.METHOD | Holds.BODY | Holds.HEADERS) and not self.settled:

@@ -29,7 +29,8 @@ PAIRS: Mapping[str, str] = {
         "drill+well drill+hole flip+switch tilt+camera dock+ship feed+pet feed+dog feed+cat feed+fish feed+animal "
         "treat+patient operate+device "
         "operate+machine operate+vehicle operate+valve operate+robot operate+crane operate+switch perform+intervention "
-        "perform+surgery perform+transplant perform+takeover mine+resource mine+resources mine+asteroid mine+ore"
+        "perform+surgery perform+transplant perform+takeover take+photo take+picture take+selfie mine+resource "
+        "mine+resources mine+asteroid mine+ore"
     ),
     "sends": (
         "file+tax file+taxes ship+order ship+orders ship+package ship+item file+complaint file+claim "
@@ -71,11 +72,15 @@ PAIRS: Mapping[str, str] = {
         "duplicate+file duplicate+event duplicate+project duplicate+issue duplicate+template duplicate+sheet "
         "duplicate+card duplicate+board extend+lease extend+deadline extend+loan extend+subscription "
         "extend+reservation extend+booking extend+stay extend+trial extend+contract extend+session extend+expiry "
-        "delay+payment delay+flight delay+shipment delay+treatment delay+delivery delay+order mount+volume mount+drive "
+        "delay+payment delay+flight delay+shipment delay+treatment delay+delivery delay+order grade+student "
+        "grade+exam mount+volume mount+drive "
         "mount+disk mount+share mount+filesystem back+up zero+out lay+off"
     ),
     "shares": "make+public share+detail share+info share+address",
-    "runs something": "kick+off call+tool spin+up spin+down",
+    "runs something": (
+        "kick+off call+tool spin+up spin+down ssh+command ssh+exec ssh+run remote+access remote+command remote+exec "
+        "remote+shell"
+    ),
     "deletes": (
         "empty+trash empty+bin empty+cache empty+bucket empty+queue empty+cart empty+folder tear+down "
         "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder encrypt+database "

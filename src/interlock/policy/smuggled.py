@@ -13,7 +13,10 @@ from interlock.policy.calls import Raised
 LONGEST = 4_000
 _MOST_FILLED = 3
 _FILLED = re.compile(r"\$\(([^()]{1,300})\)|`([^`]{1,300})`")
-_APPENDED = re.compile(r"[\w./:@~'\"*-]{0,200}\s{0,3}(?:;|\|\|?|&&?|\n)\s{0,3}(?P<rest>[a-z./][^\n]{1,300})", re.DOTALL)
+_APPENDED = re.compile(
+    r"(?:[\w./:@~'\"*-]{0,200}|-[\w./:@=, -]{0,100})\s{0,3}(?:;|\|\|?|&&?|\n)\s{0,3}(?P<rest>[a-z./][^\n]{1,300})",
+    re.DOTALL,
+)
 """A name of one word, and what a shell would take for another command behind it."""
 _OPTION = re.compile(
     r"--?(?:upload-pack|receive-pack|upload-archive|exec|output|config|config-env|open-files-in-pager|ext-diff|post-file|"
@@ -46,6 +49,12 @@ _FROM_ELSEWHERE = re.compile(r"\b(?:SYSTEM|PUBLIC)\b", re.IGNORECASE)
 _INNARDS = re.compile(
     r"__(?:class|globals|subclasses|builtins|mro|bases|base|import|reduce|getattribute)__|\|\s*attr\s*\("
 )
+_REACHED = re.compile(r"\(\)\s?\.__class__|__(?:subclasses|globals|builtins|bases|mro|import)__\s?[(\[]")
+_ENGINES = re.compile(
+    r"\bT\s?\(\s?java\.|\.getRuntime\s?\(|\bProcessBuilder\b|!!python/|!ruby/object|tag:yaml\.org,2002:python|"
+    r"freemarker\.template\.utility|constructor\s?\.\s?constructor\s?\(|process\s?\.\s?mainModule"
+)
+"""What templates, documents and expressions hold by which their readers run programs."""
 _HARMS = frozenset(
     kind.rule
     for kind in (
@@ -137,7 +146,9 @@ def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
         yield kinds.HIDDEN
     if "<!" in text and (entity := _ENTITY.search(text)) and _FROM_ELSEWHERE.search(text, entity.end()):
         yield kinds.HIDDEN
-    if "__" in text and (not reads or "{{" in text or "{%" in text) and _INNARDS.search(text):
+    if "__" in text and (_INNARDS if not reads or "{{" in text or "{%" in text else _REACHED).search(text):
+        yield kinds.HIDDEN
+    if ("(" in text or "!" in text or "." in text) and _ENGINES.search(text):
         yield kinds.HIDDEN
     if ";" in text:
         yield from _behind(text)
@@ -147,6 +158,8 @@ def in_question(text: str) -> Iterator[Raised]:
     """What raises a question to a database that is not plain SQL: a statement behind it, or in another language."""
     if len(text) > LONGEST:
         return
+    if "__" in text and _REACHED.search(text):
+        yield kinds.HIDDEN
     if ";" in text:
         yield from _behind(text)
     begins = _HANDLE.search(text)

@@ -44,7 +44,7 @@ _COLLECTORS = (
 """Places whose use is to take in what is sent to them."""
 _FALSE_DOTS = str.maketrans({"。": ".", "．": ".", "｡": ".", "․": "."})
 _IPV4_PART = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
-_CODED = re.compile(r"[A-Za-z0-9+/_=-]{40,}|[0-9A-Fa-f]{64,}")
+_CODED = re.compile(r"[A-Za-z0-9+/_=-]{28,}|[0-9A-Fa-f]{64,}")
 _LABEL = re.compile(r"[0-9a-f]{24,}|[a-z2-7]{32,}|[a-z0-9-]{45,}")
 
 _REACHING = frozenset(
@@ -286,6 +286,10 @@ def asks_to_act(address: Address) -> bool:
     return is_of_one or any(key.rpartition("[")[0] in _WHOM or key in _WHOM for key, value in pairs if value)
 
 
+_SURELY_CODED = 40
+"""Characters from which on a part that can be decoded counts; a shorter one does where words come of it."""
+
+
 def _acts(word: str) -> bool:
     return _STEP.fullmatch(word) is not None and word not in _FORMS and asks_for_act(word)
 
@@ -296,6 +300,8 @@ def _is_coded(part: str) -> bool:
         return False
     for reading in readings(part):
         letters = sum(c.isalnum() or c in " .,:;@=_-/\n\"'{}" for c in reading)
+        if len(part) < _SURELY_CODED and reading.count(" ") < 2:
+            continue
         if reading != part and len(reading) >= 20 and letters >= 0.9 * len(reading) and reading not in part:
             return True
     return False

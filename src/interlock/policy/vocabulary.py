@@ -120,7 +120,10 @@ HEADS: Mapping[str, str] = {
     "books": "signup",
     "pays": "settlement disbursement remittance redemption liquidation embezzlement",
     "deletes": "disposal eviction deregistration uninstallation purging",
-    "changes access": "authorization impersonation activation deactivation suspension reinstatement elevation",
+    "changes access": (
+        "authorization impersonation activation deactivation suspension reinstatement elevation approval rejection "
+        "denial"
+    ),
     "changes what is stored": (
         "modification insertion replacement restoration reconfiguration submission installation amendment "
         "adjustment duplication reallocation migration ingestion overwriting creation"
@@ -139,7 +142,7 @@ HARMS = frozenset(
 """What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
 
 HARMFUL = frozenset(
-    "fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake".split()
+    "fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake deepfake".split()
 )
 """Words that say of a tool what it does it to, or how; not where its last word is one of `GUARDS`."""
 

@@ -1,0 +1,123 @@
+"""What arguments ask for beside what a tool is for: an answer sent on, a source deleted after it was read.
+
+What a tool is, and what any other argument means, is judged elsewhere.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from interlock.policy import kinds, paths
+from interlock.policy.calls import Raised
+from interlock.policy.folding import fold
+from interlock.policy.spelling import words
+from interlock.policy.vocabulary import CREDENTIAL_PAIRS, CREDENTIALS
+
+_DELIVERS = frozenset(
+    "sendto sendcopyto emailto emailresultsto emailreportto mailto forwardto deliverto notifyemail".split()
+)
+_HOOKS = frozenset("webhook webhookurl callback callbackurl hookurl webhookuri callbackuri postbackurl".split())
+_ABOUT_HOOKS = frozenset(("webhook", "webhooks", "hook", "hooks", "callback", "callbacks"))
+_LOSES = re.compile(
+    r"(?:auto)?(?:delete|remove|erase|purge|wipe|destroy|clear|expunge)"
+    r"(?:after\w*|source|sources|original|originals|file|files|all|data|onread|onsuccess|oncomplete)?"
+)
+_CHANGES = frozenset("update updates patch changes newvalue newvalues".split())
+_SHOWS = re.compile(
+    r"(?:include|with|show|reveal|return|export|dump|unmask)(?:raw|plain|plaintext|all)?"
+    r"(?:passwords?|passwd|secrets?|credentials?|apikeys?|privatekeys?|accesstokens?|decryption|secretvalues?)"
+    r"|decrypt|withdecryption|unmasked|revealsecrets?"
+)
+_FIELDS = frozenset("fields field columns column attributes attribute properties projection select include".split())
+_HASHES = frozenset("hash hashes digest salt".split())
+_KINDS = frozenset("resource resources resourcetype resourcekind kind apiresource".split())
+_SECRETS = frozenset(("secret", "secrets"))
+_RANGES = frozenset("cidr cidrs ingress range ranges cidrip cidrblock allowlist whitelist sourceranges iprange".split())
+_OPEN = frozenset(("0.0.0.0/0", "::/0"))
+_SIDES = frozenset("side orderside tradeside transactiontype ordertype tradetype".split())
+_TRADES = frozenset("buy sell short cover".split())
+_SUMS = frozenset("qty quantity amount size shares units volume notional contracts".split())
+_PLACES = frozenset(
+    "destination dest destinationpath destpath destinationfolder savepath saveto saveas output outputpath outputfile "
+    "outputdir outputfolder outfile outpath out targetpath downloadpath downloaddir downloadto exportpath exportto "
+    "writeto localpath".split()
+)
+_ELSEWHERE = re.compile(
+    r"(?:s3|gs|az|abfss?|wasbs?|s?ftps?|smb|nfs|scp|rsync|dav|webdav)://|\\\\[\w.-]+\\", re.IGNORECASE
+)
+_PATH = re.compile(r"[/~\\]|[A-Za-z]:[\\/]")
+_KEYS = _DELIVERS | _HOOKS | _CHANGES | _FIELDS | _KINDS | _RANGES | _SIDES | _PLACES
+_YES = frozenset(("true", "yes", "1", "on"))
+
+
+@lru_cache(maxsize=4096)
+def _plain(key: str) -> str:
+    return "".join(words(fold(key)[:80]))
+
+
+@lru_cache(maxsize=4096)
+def concerns(key: str) -> bool:
+    """Whether an argument of that name may ask for something beside."""
+    plain = _plain(key)
+    return plain in _KEYS or _LOSES.fullmatch(plain) is not None or _SHOWS.fullmatch(plain) is not None
+
+
+def judge(tool: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised]:
+    """What raises a call by what its arguments ask for beside."""
+    for key, value in args.items():
+        if not value or not concerns(key):
+            continue
+        plain = _plain(key)
+        if isinstance(value, str):
+            yield from _of_text(tool, plain, value.strip(), args, reads=reads)
+        elif isinstance(value, (list, tuple)):
+            yield from _of_many(plain, value, reads=reads)
+        elif isinstance(value, dict) and plain in _CHANGES and reads:
+            yield kinds.ACTS
+        if (value is True or (isinstance(value, str) and value.lower() in _YES)) and (
+            found := _of_switch(plain, reads=reads)
+        ):
+            yield found
+
+
+def _of_switch(key: str, *, reads: bool) -> Raised | None:
+    if _SHOWS.fullmatch(key):
+        return kinds.READS_SECRETS
+    return kinds.ACTS if reads and _LOSES.fullmatch(key) else None
+
+
+def _of_text(tool: str, key: str, value: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised]:
+    told = key in _HOOKS and "://" in value and _ABOUT_HOOKS.isdisjoint(words(tool))
+    if reads and (told or (key in _DELIVERS and "@" in value)):
+        yield kinds.RECIPIENT
+    elif key in _PLACES and len(value) < paths.LONGEST:
+        if _ELSEWHERE.match(value) or ("://" in value[:10] and value.lower().startswith("http") and not reads):
+            yield kinds.LEAVES
+        elif _PATH.match(value):
+            yield from paths.judge(value, writes=True, closed=False)
+    elif key in _SIDES and not reads and value.lower() in _TRADES and not _SUMS.isdisjoint(map(_plain, args)):
+        yield kinds.PAYS
+    elif key in _RANGES and value in _OPEN and not reads:
+        yield kinds.ACCESS
+    elif (key in _KINDS and value.lower() in _SECRETS) or (key in _FIELDS and _is_secret(value)):
+        yield kinds.READS_SECRETS
+
+
+def _of_many(key: str, value: Sequence[Any], *, reads: bool) -> Iterator[Raised]:
+    named = [each.strip() for each in value[:100] if isinstance(each, str)]
+    if key in _RANGES and not reads and not _OPEN.isdisjoint(named):
+        yield kinds.ACCESS
+    elif any((key in _FIELDS and _is_secret(each)) or (key in _KINDS and each.lower() in _SECRETS) for each in named):
+        yield kinds.READS_SECRETS
+    elif key in _DELIVERS and reads and any("@" in each for each in named):
+        yield kinds.RECIPIENT
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(field: str) -> bool:
+    """Whether the name of a field is that of what gives its reader the powers of others: `password_hash`, `api_key`."""
+    found = words(fold(field)[:80])
+    if len(found) > 1 and found[-1] in _HASHES:
+        found = found[:-1]
+    return bool(found) and len(found) < 5 and (found[-1] in CREDENTIALS or tuple(found[-2:]) in CREDENTIAL_PAIRS)
