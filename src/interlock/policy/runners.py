@@ -28,23 +28,18 @@ _BESIDE = frozenset(
 _LOOKS = frozenset(
     """
     ls dir tree pwd cd pushd popd dirs cat tac head tail less more nl wc cut paste join comm column fold expand
-    unexpand tr
-    rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat file du df free uptime uname
-    hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which whereis sleep
-    diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum od hexdump
-    hd strings jq ps pgrep pidof pstree lscpu lsblk lsmem lsof vmstat nproc arch tty locale zcat bzcat xzcat zipinfo
-    getconf
-    man help whatis apropos netstat ss for do then break continue read lsmod modinfo lsb_release nm
-    objdump
-    readelf size getent journalctl dpkg-query
+    unexpand tr rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat file du df free
+    uptime uname hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which
+    whereis sleep diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum
+    sum od hexdump hd strings jq ps pgrep pidof pstree lscpu lsblk lsmem lsof vmstat nproc arch tty locale zcat
+    bzcat xzcat zipinfo getconf man help whatis apropos netstat ss for do then break continue read lsmod modinfo
+    lsb_release nm objdump readelf size getent journalctl dpkg-query
     """.split()
 )
 _GIT = frozenset(
     "status log diff show blame rev-parse rev-list ls-files ls-tree cat-file grep describe shortlog name-rev "
-    "merge-base "
-    "for-each-ref show-ref diff-tree diff-index diff-files whatchanged annotate count-objects cherry "
-    "range-diff help version "
-    "check-ignore check-attr verify-commit verify-tag show-branch".split()
+    "merge-base for-each-ref show-ref diff-tree diff-index diff-files whatchanged annotate count-objects cherry "
+    "range-diff help version check-ignore check-attr verify-commit verify-tag show-branch".split()
 )
 _GIT_ASKED = re.compile(
     r"branch(?: (?:-[avr]+|--list|--all|--show-current|--contains|--merged|--no-merged|[\w./*-]+(?<=\*)))*|"
@@ -63,6 +58,8 @@ _SHOWN = re.compile(r"(?:\d+|\$|/[^/]+/)(?:,(?:\+?\d+|\$|/[^/]+/))?[p=]")
 """Lines that `sed -n` shows."""
 _TAKES = re.compile(r"-[nPLIsEad]$")
 _WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
+_OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|\\\\\w")
+"""Paths that a POSIX shell would read as others."""
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
@@ -94,7 +91,7 @@ def _as_read(word: str) -> str:
 @lru_cache(maxsize=512)
 def only_looks(text: str) -> bool:
     """Whether a script does nothing but look: programs that read, plain git, services that are asked. Total."""
-    if any(found.risk is Risk.RED for found in commands.judge(text)):
+    if _OF_WINDOWS.search(text) or any(found.risk is Risk.RED for found in commands.judge(text)):
         return False
     try:
         found = shell.commands(text)

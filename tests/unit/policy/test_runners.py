@@ -35,6 +35,8 @@ ACTS = r"""
 rm pier.py
 cat .env
 cat /etc/shadow
+type C:\Windows\Panther\unattend.xml
+head \\fileserver\share\keys.txt
 python pier.py
 pytest
 make
