@@ -11,12 +11,14 @@ from datetime import datetime
 
 from interlock.agents import choosing, spending, steps
 from interlock.agents.choosing import Amiss, Candidate
+from interlock.agents.context import Runtime
 from interlock.agents.routing import KIND as ROUTE
 from interlock.agents.session import Session, later
 from interlock.agents.steps import Ending, Settlement
 from interlock.agents.turn import Failed
 from interlock.core.values import Actor
 from interlock.llm.messages import ModelError, ModelFault, ModelRef
+from interlock.llm.providers import NoKey
 from interlock.llm.retries import RetryPolicy, delay_s, is_too_long
 from interlock.store import audit, ledger, mailbox
 from interlock.store.ledger import Spender
@@ -137,6 +139,25 @@ def _booked_switch(
     _note(tx, claim, switch, actor, now)
 
 
+async def keyless(runtime: Runtime, claim: Claim, error: NoKey) -> bool:
+    """Puts a run off that no model could be opened for, and tells people: what this process lacks is not its fault.
+
+    False where somebody waits for it: that one is told at once.
+    """
+    run, now = claim.run, runtime.clock.now()
+    if run.kind == ROUTE or (run.kind == "chat" and run.cause_kind in AWAITED):
+        return False
+    await runtime.store.write(_unopened, claim, error, later(now, KEY_WAIT_S), now)
+    return True
+
+
+def _unopened(tx: Tx, claim: Claim, error: NoKey, due_at: datetime, now: datetime) -> None:
+    steps.hand_back(
+        tx, claim, now, open_microusd=None, due_at=due_at, error=str(error), failed=False, stop_reason="error"
+    )
+    _tell_unusable(tx, claim, str(ModelFault.AUTH), error.provider, str(error), due_at, now, severity="critical")
+
+
 async def stand_in(session: Session, amiss: Amiss) -> None:
     """Records that a run works with another model because its own cannot be opened."""
     switch = Switch.made(
@@ -221,13 +242,15 @@ def _put_off(
         tx, claim, now, open_microusd=0, due_at=due_at, error=str(error), failed=called and error.retryable,
         stop_reason=None if error.retryable else "error",
     )  # fmt: skip
+    severity = "warning" if error.retryable else "critical"
+    _tell_unusable(tx, claim, str(error.fault), error.provider, str(error), due_at, now, severity=severity)
+
+
+def _tell_unusable(
+    tx: Tx, claim: Claim, fault: str, provider: str, said: str, due_at: datetime, now: datetime, *, severity: str
+) -> None:
     audit.alert(
-        tx,
-        now,
-        project_id=claim.run.project_id,
-        severity="warning" if error.retryable else "critical",
-        kind=steps.MODEL_UNUSABLE,
-        text=f"{error}; nothing is lost, its runs are tried again from {due_at:%H:%M:%S} UTC on",
-        key=f"model:{error.provider}:{error.fault}",
-        subject=error.provider,
-    )
+        tx, now, project_id=claim.run.project_id, severity=severity, kind=steps.MODEL_UNUSABLE,
+        text=f"{said}; nothing is lost, its runs are tried again from {due_at:%H:%M:%S} UTC on",
+        key=f"model:{provider}:{fault}", subject=provider,
+    )  # fmt: skip

@@ -23,6 +23,7 @@ from interlock.core.errors import Conflict, InterlockError
 from interlock.core.telemetry import Span
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Reply, StopReason, Text
+from interlock.llm.providers import NoKey
 from interlock.policy.progress import Stuck
 from interlock.store import controls, mailbox, traces
 from interlock.store.controls import Mode
@@ -81,6 +82,9 @@ async def _worked(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Sp
         raise
     except Conflict as error:
         await _step_aside(runtime, claim, held, error)
+    except NoKey as error:
+        if not await failing.keyless(runtime, claim, error):
+            await _fail(runtime, claim, held, "error", str(error))
     except InterlockError as error:
         await _fail(runtime, claim, held, "error", str(error))
     except _PastDeadline:

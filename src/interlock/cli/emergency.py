@@ -86,7 +86,7 @@ def _told(done: dict[str, Any], as_json: bool) -> None:
     mode, already = done["mode"], "" if done["changed"] else " already"
     screen.line(f"the squad {_IS[mode]}{already}")
     if mode == "running":
-        return None
+        return opening.note_rest()
     _show_flight(done, _FATE[mode])
     return screen.note("`interlock resume` lets it go on")
 

@@ -91,6 +91,14 @@ def is_anybody_at_work() -> bool:
     return not found.is_embedded or HomeLock(found.home).holder() is not None
 
 
+def note_rest() -> None:
+    """Says so where nobody is there to go on with what a command lets go on."""
+    from interlock.cli import screen
+
+    if not is_anybody_at_work():
+        screen.note("nothing goes on yet: nobody is at work here, `interlock up` takes it up")
+
+
 class Stopping(asyncio.Event):
     """Set by the first Ctrl-C or SIGTERM.
 

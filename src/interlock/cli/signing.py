@@ -136,7 +136,7 @@ def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: b
         return screen.data(cards)
     for card in cards:
         screen.line(f"{card['id']} {card.get('failed') or card['status']}")
-    return _note_rest()
+    return opening.note_rest()
 
 
 def _list(cards: Sequence[View]) -> None:
@@ -161,17 +161,10 @@ def _answered(card: View, as_json: bool) -> None:
     if card["hindrance"]:
         screen.note(f"nothing goes on yet: {card['hindrance']}")
     elif not card["still_needed"]:
-        _note_rest()
+        opening.note_rest()
     if granted := card["grant"]:
         screen.note(f"granted until {granted['expires_at']:%Y-%m-%d %H:%M} UTC: `interlock grants` has {granted['id']}")
     return None
-
-
-def _note_rest() -> None:
-    from interlock.cli import screen
-
-    if not opening.is_anybody_at_work():
-        screen.note("nothing goes on yet: nobody is at work here, `interlock up` takes it up")
 
 
 def grants(

@@ -32,6 +32,14 @@ class ProviderSettings:
     key_variable: str | None = None
 
 
+class NoKey(UsageError):
+    """This process has no key for a provider that needs one; another one, or this one later, may."""
+
+    def __init__(self, provider: str, variable: str) -> None:
+        self.provider = provider
+        super().__init__(f"{provider} needs a key: set {variable}, or use `--model rehearsal/offline`")
+
+
 def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) -> ModelRef:
     """The model to use: the one named, else the default of the one provider that has a key.
 
@@ -98,7 +106,7 @@ class Models:
     async def get(self, ref: ModelRef) -> Model:
         """The adapter for a model. A first use imports the SDK in a thread, so that leases go on being renewed.
 
-        Raises UsageError as `open_model` does.
+        Raises UsageError as `open_model` does, NoKey among them.
         """
         async with self._lock:
             if ref.provider not in self._open:
@@ -123,7 +131,7 @@ def _over(provider: str, protocol: str) -> Factory:
     def opened(settings: ProviderSettings) -> Model:
         variable = settings.key_variable or KEY_VARIABLES.get(provider) or key_variable(provider)
         if provider in KEY_VARIABLES and not settings.api_key:
-            raise UsageError(f"{provider} needs a key: set {variable}, or use `--model rehearsal/offline`")
+            raise NoKey(provider, variable)
         key, where, headers = settings.api_key or None, settings.base_url, settings.headers
         if (settings.protocol or protocol) == "anthropic":
             from interlock.llm.anthropic import AnthropicModel

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from interlock.core.errors import UsageError
 from interlock.llm.messages import Model, ModelError, ModelFault, ModelRef, ModelRequest
-from interlock.store import audit
+from interlock.llm.providers import NoKey
+from interlock.settings.loading import KEY_VARIABLES
+from interlock.store import audit, leases
 from interlock.testing.runtime import OneModel
 from interlock.testing.scripted import USUAL, Scripted, ScriptedModel, calls
 from interlock.tools.registry import tool
@@ -236,7 +237,7 @@ class SomeOpen(OneModel):
     async def get(self, ref: ModelRef) -> Model:
         """The one adapter, where there is a key."""
         if ref.provider in self._shut:
-            raise UsageError(f"{ref.provider} needs a key")
+            raise NoKey(ref.provider, KEY_VARIABLES[ref.provider])
         return await super().get(ref)
 
 
@@ -255,12 +256,32 @@ async def test_provider_without_a_key_is_passed_over_from_the_start(store: Count
     assert (await stage.run(run)).model == THIRD
 
 
-async def test_run_fails_where_no_provider_has_a_key(store: CountingStore, tmp_path: Path) -> None:
-    stage = await staged(store, tmp_path, by_model(), fallbacks=(SECOND,))
+async def test_run_keeps_its_place_where_no_provider_has_a_key(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, by_model(claude="done"), fallbacks=(SECOND,))
     shut(stage, "anthropic", "openai")
     run = await stage.think()
     await stage.work()
-    assert (await stage.run(run)).error == "anthropic needs a key"
+    row = await stage.run(run)
+    assert (row.status, row.attempt, (row.due_at - stage.clock.now()).total_seconds()) == ("created", 0, 600)
+    assert "anthropic needs a key: set ANTHROPIC_API_KEY" in row.error
+    (alert,) = await stage.alerts()
+    assert (alert.kind, alert.severity, alert.subject) == ("MODEL_UNUSABLE", "critical", "anthropic")
+    shut(stage)
+    await store.write(leases.retry_now, stage.clock.now())
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    assert await stage.alerts() == []
+
+
+async def test_who_waits_for_an_answer_is_told_at_once_that_no_provider_has_a_key(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, by_model())
+    shut(stage, "anthropic")
+    run = await stage.chat()
+    await stage.work()
+    row = await stage.run(run)
+    assert (row.status, row.error.partition(":")[0]) == ("failed", "anthropic needs a key")
 
 
 @pytest.mark.parametrize(
