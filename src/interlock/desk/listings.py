@@ -1,5 +1,6 @@
 """What there is: missions, tasks, agents, runs, alerts, and how things stand altogether; changes nothing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from interlock.core.errors import UsageError
@@ -33,7 +34,7 @@ async def status(office: Office) -> View:
 
 
 def _status(tx: Tx) -> View:
-    days = ledger.accounts(tx, kinds=("project_day",))
+    days = ledger.accounts(tx, kinds=("project_day",), most=1)
     return {
         "squad": emergency.standing(tx),
         "quarantined": squad.quarantined(tx),
@@ -64,10 +65,15 @@ async def missions(office: Office, *, project: str | None = None, most: int = 10
 def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
     if project is not None and squad.project(tx, project) is None:
         raise UsageError(f"no project `{project}`: there are {', '.join(f'`{each}`' for each in squad.projects(tx))}")
-    progress, waiting = counts.tasks_by_mission(tx), counts.questions_by_mission(tx)
-    spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("mission",))}
+    rows = mission_store.missions(tx, project, most)
+    ids = [row.id for row in rows]
+    progress, waiting, spent = (
+        counts.tasks_by_mission(tx, ids),
+        counts.questions_by_mission(tx),
+        _spent(tx, "mission", ids),
+    )
     out = []
-    for row in mission_store.missions(tx, project, most):
+    for row in rows:
         account, by_state = spent.get(row.id), progress.get(row.id, {})
         out.append(
             view(
@@ -78,6 +84,11 @@ def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
             )
         )  # fmt: skip
     return out
+
+
+def _spent(tx: Tx, kind: str, owners: Sequence[str]) -> dict[str, Any]:
+    """The accounts of missions or tasks, by whose they are."""
+    return {row.owner_id: row for row in ledger.some(tx, [f"{kind}:{each}" for each in owners])}
 
 
 def money(account: Any | None) -> View:
@@ -102,7 +113,7 @@ async def tasks(
 def _tasks(tx: Tx, status: str | None, mission: str | None, persona: str | None) -> list[View]:
     within = find(tx, "mission", mission) if mission else None
     rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona)
-    spent = {row.owner_id: row for row in ledger.accounts(tx, kinds=("task",))}
+    spent = _spent(tx, "task", [row.id for row in rows])
     return [
         view(
             row, "id", "project_id", "mission_id", "key", "title", "persona", "type", "priority", "status",

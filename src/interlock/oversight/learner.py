@@ -81,18 +81,33 @@ async def sweep(runtime: Runtime) -> Swept:
     The scheduled job. Source: rows H5, I5.
     """
     learner = runtime.personas.personas.get(LEARNER)
-    limits = lesson_book.thresholds(runtime.settings.lessons)
-    return await runtime.store.write(catch_up, learner, limits, runtime.clock.now())
+    limits, now = lesson_book.thresholds(runtime.settings.lessons), runtime.clock.now()
+    if not await runtime.store.read(_is_behind, learner, now):
+        return Swept()
+    return await runtime.store.write(catch_up, learner, limits, now)
+
+
+def _is_behind(tx: Tx, learner: Persona | None, now: datetime) -> bool:
+    """Whether there is anything for `catch_up` to do; to find that out takes long, and must not keep others waiting."""
+    return bool(_to_judge(tx, now)) or (learner is not None and bool(_unseen(tx, now) or _projects(tx, now)))
+
+
+def _to_judge(tx: Tx, now: datetime) -> list[Any]:
+    """Tasks by whose end it can be said what became of lessons."""
+    return [
+        row
+        for row in lesson_uses.ended_undecided(tx, now - WINDOW)
+        if lesson_rules.due(row.id, "", row.status, row.block_kind, row.attempt, row.review_cycles) is not None
+    ]
 
 
 def catch_up(tx: Tx, learner: Persona | None, limits: Thresholds, now: datetime, cause: str = "schedule") -> Swept:
     """A sweep as a unit of the store; without a Learner, lessons are judged all the same."""
     judged = 0
-    for row in lesson_uses.ended_undecided(tx):
-        if lesson_rules.due(row.id, "", row.status, row.block_kind, row.attempt, row.review_cycles) is not None:
-            outcome = lesson_rules.outcome(row.status, row.block_kind, row.attempt, row.review_cycles)
-            lesson_book.conclude(tx, row.id, outcome, limits, now)
-            judged += 1
+    for row in _to_judge(tx, now):
+        outcome = lesson_rules.outcome(row.status, row.block_kind, row.attempt, row.review_cycles)
+        lesson_book.conclude(tx, row.id, outcome, limits, now)
+        judged += 1
     if learner is None:
         return Swept(judged=judged)
     wanted = [*_unseen(tx, now), *_projects(tx, now)][:MOST_POSTED]

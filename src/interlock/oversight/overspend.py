@@ -3,7 +3,7 @@
 The line is drawn by the coordinator with the plan; what happens at it is the runs' money's matter.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents.context import Runtime
@@ -12,12 +12,16 @@ from interlock.core.values import usd
 from interlock.store import audit, ledger
 from interlock.store.tx import Tx
 
+OF_LATE = timedelta(days=7)
+"""How long after its end a mission is looked at: its last call may have passed the line while nobody kept watch."""
+
 
 async def sweep(runtime: Runtime) -> str:
     """Alerts once for each line that was passed without a run that noticed, as by its last call. Source: row D5."""
-    found = await runtime.store.read(ledger.past_their_line)
+    now = runtime.clock.now()
+    found = await runtime.store.read(ledger.past_their_line, now - OF_LATE)
     if found:
-        await runtime.store.write(_tell, found, runtime.settings.breakers.estimate_factor, runtime.clock.now())
+        await runtime.store.write(_tell, found, runtime.settings.breakers.estimate_factor, now)
     return f"{len(found)} missions past a multiple of their estimate"
 
 

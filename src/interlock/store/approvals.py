@@ -28,9 +28,9 @@ _APPROVAL = sa.select(APPROVALS).where(_a.id == b("approval"))
 _LOCKED = _APPROVAL.with_for_update()
 _PERSON = sa.select(PEOPLE.c.id, PEOPLE.c.name, PEOPLE.c.role).where(PEOPLE.c.id == b("person"))
 _GIVEN = sa.select(_an.person_id, _an.verdict, _an.surface, _an.created_at).where(_an.approval_id == b("approval"))
-_OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
+OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
 """Without an answer yet, whoever is asked; in the words of the partial index."""
-_OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), _OPEN)
+_OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), OPEN)
 OF_RUN = sa.select(APPROVALS).where(_a.run_id == b("run_")).order_by(_a.created_at, _a.id)
 _DECIDE = (
     sa.update(APPROVALS)
@@ -67,11 +67,11 @@ _VOID_ONE = (
 )
 _EXPIRE = (
     sa.update(APPROVALS)
-    .where(_a.id == b("approval"), _OPEN, _a.expires_at <= b("now", type_=_TIME))
+    .where(_a.id == b("approval"), OPEN, _a.expires_at <= b("now", type_=_TIME))
     .values(status="expired", answered_at=b("now", type_=_TIME))
 )
 _DENIED = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "denied").limit(1)
-_DUE = sa.select(_a.id).where(_OPEN, _a.expires_at <= b("now", type_=_TIME)).order_by(_a.id)
+_DUE = sa.select(_a.id).where(OPEN, _a.expires_at <= b("now", type_=_TIME))
 CONSULTING = "consulting"
 """The state of a question that models are asked before people are. Source: row C8."""
 STATUSES = ("pending", "approved", "denied", "expired", "used", "void", CONSULTING)
@@ -390,4 +390,4 @@ def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
 
 def overdue(tx: Tx, now: datetime) -> list[str]:
     """Ids of pending approvals past their expiry."""
-    return [row.id for row in tx.rows(_DUE, {"now": now})]
+    return sorted(row.id for row in tx.rows(_DUE, {"now": now}))

@@ -18,9 +18,7 @@ from interlock.store.tx import Tx, observe
 ACTIVITIES, ALERTS, _META = table(Activity), table(Alert), table(Meta)
 _a, _al = ACTIVITIES.c, ALERTS.c
 _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
-_OPEN_ABOUT = (
-    sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None)).order_by(_al.id)
-)
+_OPEN_ABOUT = sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None))
 _TOLD = sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about")).limit(1)
 _ONE = sa.select(ALERTS).where(_al.id == b("alert"))
 _LAST = sa.select(_a.id, _a.action, _a.run_id, _a.subject, _a.data).order_by(_a.id.desc()).limit(1000).subquery()
@@ -93,8 +91,8 @@ def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
 
 def settle(tx: Tx, kind: str, subject: str, now: datetime) -> None:
     """Marks the open alerts of a kind about a subject as seen: what they tell of has passed by itself."""
-    for row in tx.rows(_OPEN_ABOUT, {"sort": kind, "about": subject}):
-        acknowledge(tx, row.id, SYSTEM.id, now)
+    for alert_id in sorted(row.id for row in tx.rows(_OPEN_ABOUT, {"sort": kind, "about": subject})):
+        acknowledge(tx, alert_id, SYSTEM.id, now)
 
 
 def was_told(tx: Tx, kind: str, subject: str) -> bool:

@@ -4,26 +4,33 @@ Nothing is put right here, and nobody told.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as b
 
 from interlock.core.values import MICRO, usd
 from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 
+AT_ONCE = 2_000
+"""Runs whose lines are added up with one statement, and accounts that are read with one: what is kept of millions of
+lines is a sum for each account.
+"""
 ACCOUNTS, LEDGER = table(Account), table(LedgerEntry)
 _acc, _led = ACCOUNTS.c, LEDGER.c
 _end = LEDGER.alias("ended").c
 _WHOSE = sa.cast(_led.accounts, sa.String()).label("whose")
 _SUM = sa.cast(sa.func.sum(_led.amount_microusd), sa.BigInteger()).label("total")
-_SETTLED = sa.select(_WHOSE, _SUM).where(_led.kind == "settle").group_by(sa.text("whose"))
+_HERE = sa.and_(_led.run_id > b("after"), _led.run_id <= b("last"))
+_SETTLED = sa.select(_WHOSE, _SUM).where(_led.kind == "settle", _HERE).group_by(sa.text("whose"))
 _RESERVED = (
     sa.select(_WHOSE, _SUM)
     .where(
         _led.kind == "reserve",
+        _HERE,
         sa.not_(
             sa.exists().where(
                 _end.run_id == _led.run_id, _end.reservation_id == _led.reservation_id, _end.kind == "settle"
@@ -32,7 +39,15 @@ _RESERVED = (
     )
     .group_by(sa.text("whose"))
 )
-_BOOKED = sa.select(_acc.id, _acc.project_id, _acc.settled_microusd, _acc.reserved_microusd).order_by(_acc.id)
+_RUNS = sa.select(_led.run_id).where(_led.run_id > b("after")).distinct().order_by(_led.run_id)
+_END_OF_PAGE = _RUNS.limit(1).offset(AT_ONCE - 1)
+_LAST_RUN = sa.select(sa.func.max(_led.run_id).label("run_id"))
+_BOOKED = (
+    sa.select(_acc.id, _acc.project_id, _acc.settled_microusd, _acc.reserved_microusd)
+    .where(_acc.id > b("after"))
+    .order_by(_acc.id)
+    .limit(AT_ONCE)
+)
 _OVER = (
     sa.select(_acc.id, _acc.settled_microusd, _acc.reserved_microusd, _acc.limit_microusd)
     .where(_acc.settled_microusd + _acc.reserved_microusd > _acc.limit_microusd, sa.not_(_acc.frozen))
@@ -67,9 +82,12 @@ class Difference:
 
 def differences(tx: Tx) -> list[Difference]:
     """Every account that is not the sum of its lines, by id. Reads the whole ledger."""
-    settled, reserved = _by_account(tx.rows(_SETTLED)), _by_account(tx.rows(_RESERVED))
+    return _differing(tx, *_lines(tx))
+
+
+def _differing(tx: Tx, settled: Mapping[str, int], reserved: Mapping[str, int]) -> list[Difference]:
     found = []
-    for row in tx.rows(_BOOKED):
+    for row in _booked(tx):
         spent, aside = settled.get(row.id, 0), reserved.get(row.id, 0)
         if (spent, aside) != (row.settled_microusd, row.reserved_microusd):
             found.append(
@@ -80,9 +98,10 @@ def differences(tx: Tx) -> list[Difference]:
 
 def faults(tx: Tx) -> list[str]:
     """Everything in the accounts and the ledger that cannot be, each in words. Reads the whole ledger."""
-    found = [_in_words(each) for each in differences(tx)]
-    known = {row.id for row in tx.rows(_BOOKED)}
-    named = _by_account(tx.rows(_SETTLED)).keys() | _by_account(tx.rows(_RESERVED)).keys()
+    settled, reserved = _lines(tx)
+    found = [_in_words(each) for each in _differing(tx, settled, reserved)]
+    known = {row.id for row in _booked(tx)}
+    named = settled.keys() | reserved.keys()
     found += [f"lines name the account `{name}`, which does not exist" for name in sorted(named - known)]
     found += [
         f"`{row.id}` has {usd(row.settled_microusd)} spent and {usd(row.reserved_microusd)} set aside under a limit of "
@@ -114,9 +133,29 @@ def _exact(microusd: int) -> str:
     return f"${microusd / MICRO:,.6f}"
 
 
-def _by_account(rows: list[Any]) -> Mapping[str, int]:
-    sums: dict[str, int] = {}
+def _lines(tx: Tx) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """What the lines add up to for each account: settled, and set aside."""
+    settled: dict[str, int] = {}
+    reserved: dict[str, int] = {}
+    final: Any = tx.one(_LAST_RUN)
+    after = ""
+    while final.run_id is not None and after != final.run_id:
+        page = tx.one(_END_OF_PAGE, {"after": after})
+        here = {"after": after, "last": final.run_id if page is None else page.run_id}
+        _add(settled, tx.rows(_SETTLED, here))
+        _add(reserved, tx.rows(_RESERVED, here))
+        after = here["last"]
+    return settled, reserved
+
+
+def _booked(tx: Tx) -> Iterator[Any]:
+    after = ""
+    while page := tx.rows(_BOOKED, {"after": after}):
+        yield from page
+        after = page[-1].id
+
+
+def _add(sums: dict[str, int], rows: list[Any]) -> None:
     for row in rows:
         for account in json.loads(row.whose):
             sums[account] = sums.get(account, 0) + int(row.total)
-    return sums

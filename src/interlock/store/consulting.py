@@ -30,7 +30,7 @@ _REFUSE = (
     .values(status="denied", decided_by=CONSENSUS, note=b("words"), answered_at=b("now", type_=UTCDateTime()))
 )
 _KEEP = sa.update(APPROVALS).where(_a.id == b("approval")).values(request=b("asked", type_=_a.request.type))
-_CONSULTED = sa.select(APPROVALS).where(_a.status == sa.text("'consulting'")).order_by(_a.created_at, _a.id)
+_CONSULTED = sa.select(APPROVALS).where(approvals.OPEN, _a.status == CONSULTING)
 
 
 def consult(tx: Tx, **values: Any) -> None:
@@ -43,7 +43,7 @@ def consult(tx: Tx, **values: Any) -> None:
 
 def consulted(tx: Tx) -> list[Any]:
     """The questions that models are being asked about, oldest first."""
-    return tx.rows(_CONSULTED)
+    return sorted(tx.rows(_CONSULTED), key=lambda row: (row.created_at, row.id))
 
 
 def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()) -> Any | None:

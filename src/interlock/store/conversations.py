@@ -12,7 +12,6 @@ from sqlalchemy import bindparam as b
 from sqlalchemy.dialects.postgresql import insert
 from sqlmodel import UTCDateTime
 
-from interlock.state_machine.table import TERMINAL
 from interlock.store.schema import Conversation, Outgoing, Run, Task, table
 from interlock.store.tx import Tx
 
@@ -43,7 +42,7 @@ _NAME_ROOM = (
 )
 _CLOSE = (
     sa.update(CONVERSATIONS)
-    .where(_c.surface == b("of"), _c.project_id == b("project"), _c.role == "room", _c.id != b("but"))
+    .where(_c.surface == b("of"), _c.project_id == b("project"), _c.role == sa.text("'room'"), _c.id != b("but"))
     .values(role="closed")
 )
 _ROOM = sa.select(_c.role, _c.project_id).where(_c.id == b("conversation"))
@@ -101,7 +100,7 @@ _CATCH_UP = (
             _c.id == b("conversation"),
             hears(_t.project_id),
             _t.parent_id.is_(None),
-            _t.status.not_in([str(state) for state in sorted(TERMINAL)]),
+            _t.ended_at.is_(None),
         ),
         include_defaults=False,
     )

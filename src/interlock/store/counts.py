@@ -1,20 +1,23 @@
 """How many there are in which state, for those who look; how they came there is each table's module's."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.store.schema import Agent, Approval, Lane, Member, Run, Task, table
+from interlock.store.traces import INDEXED
 from interlock.store.tx import Tx
 
 _t, _r, _a, _lane, _m = table(Task).c, table(Run).c, table(Approval).c, table(Lane).c, table(Member).c
 _N = sa.func.count().label("n")
 _MISSIONS = sa.select(_t.status, _N).where(_t.parent_id.is_(None)).group_by(_t.status)
-_TASKS = sa.select(_t.status, _N).where(_t.parent_id.is_not(None)).group_by(_t.status)
-_RUNS = sa.select(_r.status, _N).group_by(_r.status)
-_BY_MISSION = (
-    sa.select(_t.mission_id, _t.status, _N).where(_t.parent_id.is_not(None)).group_by(_t.mission_id, _t.status)
-)
-_WAITING = sa.select(_a.mission_id, _N).where(_a.status == "pending").group_by(_a.mission_id)
+_ALL_TASKS = sa.select(_t.status, _N).group_by(_t.status)
+_RUNS = sa.select(_N).select_from(table(Run))
+_RUNS_IN = {state: _RUNS.where(_r.status == sa.text(f"'{state}'")) for state in INDEXED}
+"""Each by a partial index of its own; the completed ones are all the others."""
+_WAITING = sa.select(_a.mission_id).where(_a.status == sa.text("'pending'"), _a.mission_id.is_not(None))
 _OF_MISSION = (
     sa.select(_N).join_from(table(Run), table(Lane), _r.agent_id == _lane.agent_id).where(_r.mission_id == b("mission"))
 )
@@ -45,25 +48,30 @@ def missions(tx: Tx) -> dict[str, int]:
 
 def tasks(tx: Tx) -> dict[str, int]:
     """Tasks by state, missions' roots left out."""
-    return {row.status: row.n for row in tx.rows(_TASKS)}
+    roots = missions(tx)
+    found = {row.status: row.n - roots.get(row.status, 0) for row in tx.rows(_ALL_TASKS)}
+    return {status: n for status, n in found.items() if n}
 
 
 def runs(tx: Tx) -> dict[str, int]:
     """Runs by state."""
-    return {row.status: row.n for row in tx.rows(_RUNS)}
+    found = {state: int(tx.rows(each)[0].n) for state, each in _RUNS_IN.items()}
+    found["completed"] = int(tx.rows(_RUNS)[0].n) - sum(found.values())
+    return {state: n for state, n in found.items() if n}
 
 
-def tasks_by_mission(tx: Tx) -> dict[str, dict[str, int]]:
-    """Tasks by mission and state, roots left out."""
+def tasks_by_mission(tx: Tx, mission_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Tasks of missions by mission and state, roots left out."""
+    query = sa.select(_t.mission_id, _t.status, _N).where(_t.mission_id.in_(mission_ids), _t.parent_id.is_not(None))
     found: dict[str, dict[str, int]] = {}
-    for row in tx.rows(_BY_MISSION):
+    for row in tx.rows(query.group_by(_t.mission_id, _t.status)) if mission_ids else ():
         found.setdefault(row.mission_id, {})[row.status] = row.n
     return found
 
 
-def questions_by_mission(tx: Tx) -> dict[str | None, int]:
+def questions_by_mission(tx: Tx) -> Mapping[str, int]:
     """Pending approvals by mission."""
-    return {row.mission_id: row.n for row in tx.rows(_WAITING)}
+    return Counter(row.mission_id for row in tx.rows(_WAITING))
 
 
 def moving(tx: Tx, mission_id: str) -> int:

@@ -39,7 +39,7 @@ _REVIVE = (
 )  # fmt: skip
 _call, _asked = traces.CALLS.c, approvals.APPROVALS.c
 _UNANSWERED = sa.or_(
-    _call.approval_id.is_(None), _call.approval_id.in_(sa.select(_asked.id).where(_asked.status == "void"))
+    _call.approval_id.is_(None), sa.exists().where(_asked.id == _call.approval_id, _asked.status == "void")
 )
 _AGAIN = {"result": None, "is_error": False, "ended_at": None}
 _UNCERTAIN = (

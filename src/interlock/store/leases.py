@@ -42,12 +42,11 @@ _FREE = (
     .values(holder=None, fence=_lane.fence + 1, ready_at=b("now", type_=_TIME), due_at=None)
 )
 _FREE_ONE = _FREE.where(_lane.agent_id == b("agent"), _lane.fence == b("lease"))
-_MINE = (
-    sa.select(_run.id, _run.agent_id, _run.fence)
-    .where(_run.worker_id == b("worker"), _run.status == sa.text("'running'"))
-    .order_by(_run.id)
+_MINE = sa.select(_run.id, _run.agent_id, _run.fence).where(
+    _run.worker_id == b("worker"), _run.status == sa.text("'running'")
 )
-_LEFT = sa.select(RUNS).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
+_LEFT = sa.select(RUNS).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'"))
+"""In no order: to have one, SQLite would go through all runs there ever were by their ids."""
 _BACK = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.status == sa.text("'running'"))
@@ -185,7 +184,7 @@ def take_back(tx: Tx, worker_id: str, now: datetime, *, crash_limit: int | None 
     """
     tx.run(_GONE, {"worker": worker_id})
     tx.run(_FREE, {"worker": worker_id, "now": now})
-    runs = tx.rows(_LEFT, {"worker": worker_id})
+    runs = left(tx, worker_id)
     for run in runs:
         if crash_limit is not None and run.crashes >= crash_limit and run.control != "cancel":
             died = run.crashes + 1
@@ -201,6 +200,11 @@ def take_back(tx: Tx, worker_id: str, now: datetime, *, crash_limit: int | None 
 def held(tx: Tx, worker_id: str) -> list[Any]:
     """The runs that are running for a worker, as the database has it: id, agent and fence."""
     return tx.rows(_MINE, {"worker": worker_id})
+
+
+def left(tx: Tx, worker_id: str) -> list[Any]:
+    """The rows of the runs that are running for a worker, by their ids."""
+    return sorted(tx.rows(_LEFT, {"worker": worker_id}), key=lambda row: row.id)
 
 
 def put_back(tx: Tx, worker_id: str, run: Any, now: datetime) -> bool:

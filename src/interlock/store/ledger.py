@@ -13,16 +13,17 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
+from sqlmodel import UTCDateTime
 
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.core.values import usd
 from interlock.store import audit
-from interlock.store.schema import Account, LedgerEntry, Run, table
+from interlock.store.schema import Account, LedgerEntry, Run, Task, table
 from interlock.store.tx import Tx
 
 ACCOUNTS, LEDGER = table(Account), table(LedgerEntry)
-RUNS = table(Run)
+RUNS, TASKS = table(Run), table(Task)
 _acc, _led = ACCOUNTS.c, LEDGER.c
 _BIG = sa.BigInteger()
 
@@ -43,6 +44,9 @@ _SPENT = (
 ATTEMPTS = sa.select(sa.func.coalesce(sa.func.max(_led.attempt), 0).label("attempts")).where(
     _led.run_id == b("run_"), _led.step_number == b("step"), _led.kind == "reserve"
 )
+SHARED = frozenset({"project_day", "agent_day", "mission"})
+_SHARED = sa.text("accounts.kind IN ('project_day', 'agent_day', 'mission')")
+"""Not of one run or task, of which there are many; in the words of the partial index."""
 _GOES_ON = sa.or_(_acc.pause_at_microusd.is_(None), _acc.settled_microusd <= _acc.pause_at_microusd)
 
 
@@ -110,7 +114,15 @@ class Shortage:
         return max(0, self.limit_microusd - self.settled_microusd - self.reserved_microusd)
 
 
-_PAST = sa.select(ACCOUNTS).where(_acc.kind == "mission", _acc.settled_microusd > _acc.pause_at_microusd)
+_past = (
+    sa.select(ACCOUNTS)
+    .join_from(TASKS, ACCOUNTS, _acc.id == sa.literal("mission:", sa.String()) + TASKS.c.id)
+    .where(_acc.settled_microusd > _acc.pause_at_microusd)
+)
+_PAST = (
+    _past.where(TASKS.c.ended_at.is_(None)),
+    _past.where(TASKS.c.status.in_(("DONE", "CANCELED")), TASKS.c.updated_at >= b("since", type_=UTCDateTime())),
+)
 
 
 @cache
@@ -294,9 +306,9 @@ def lock(tx: Tx, account_id: str) -> Any | None:
     return tx.one(_LOCKED, {"account": account_id})
 
 
-def past_their_line(tx: Tx) -> list[Any]:
-    """The accounts that have passed the line at which a person is asked."""
-    return tx.rows(_PAST)
+def past_their_line(tx: Tx, since: datetime) -> list[Any]:
+    """The accounts of missions that did not end before `since`, and have passed the line at which a person is asked."""
+    return [row for each in _PAST for row in tx.rows(each, {"since": since})]
 
 
 def account(tx: Tx, account_id: str) -> Any | None:
@@ -304,15 +316,17 @@ def account(tx: Tx, account_id: str) -> Any | None:
     return tx.one(_ACCOUNT, {"account": account_id})
 
 
-def accounts(
-    tx: Tx, *, kinds: Sequence[str] | None = None, owner_id: str | None = None, most: int | None = None
-) -> list[Any]:
-    """Accounts by kind and owner, newest first."""
+def some(tx: Tx, account_ids: Sequence[str]) -> list[Any]:
+    """Accounts by their ids, as far as there are such."""
+    return tx.rows(sa.select(ACCOUNTS).where(_acc.id.in_(list(account_ids)))) if account_ids else []
+
+
+def accounts(tx: Tx, *, kinds: Sequence[str] | None = None, most: int | None = None) -> list[Any]:
+    """Accounts by kind, newest first; those of days and missions are found without the many of tasks and runs."""
     query = sa.select(ACCOUNTS).order_by(_acc.created_at.desc(), _acc.id).limit(most)
     if kinds is not None:
         query = query.where(_acc.kind.in_(list(kinds)))
-    if owner_id is not None:
-        query = query.where(_acc.owner_id == owner_id)
+        query = query.where(_SHARED) if SHARED.issuperset(kinds) else query
     return tx.rows(query)
 
 

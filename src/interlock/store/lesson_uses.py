@@ -46,9 +46,9 @@ _RECENT = (
 )
 _UNDECIDED = (
     sa.select(_t.id, _t.status, _t.block_kind, _t.attempt, _t.review_cycles)
-    .where(_t.id.in_(sa.select(_u.task_id).where(_u.outcome.is_(None), _u.task_id.is_not(None))))
-    .where(_t.status.in_(("DONE", "CANCELED", "BLOCKED")))
-    .order_by(_t.id)
+    .where(_t.status.in_(("DONE", "CANCELED", "BLOCKED")), _t.updated_at >= b("since", type_=_TIME))
+    .where(sa.exists().where(_u.task_id == _t.id, _u.outcome.is_(None)))
+    .order_by(_t.updated_at, _t.id)
     .limit(200)
 )
 _OF = sa.select(USES).where(_u.lesson_id == b("lesson")).order_by(_u.shown_at.desc(), _u.run_id).limit(b("most"))
@@ -95,9 +95,9 @@ def recent(tx: Tx, lesson_id: str) -> list[str]:
     return [row.outcome for row in tx.rows(_RECENT, {"lesson": lesson_id})]
 
 
-def ended_undecided(tx: Tx) -> list[Any]:
-    """Tasks that have ended or are blocked, and lessons of which nobody has said what came of them."""
-    return tx.rows(_UNDECIDED)
+def ended_undecided(tx: Tx, since: datetime) -> list[Any]:
+    """Tasks that have ended or were blocked since a moment, and lessons of which nobody has said what came of them."""
+    return tx.rows(_UNDECIDED, {"since": since})
 
 
 def of_lesson(tx: Tx, lesson_id: str, most: int = 100) -> list[Any]:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.store import ledger
+from interlock.store import leases, ledger
 from interlock.store.leases import WORKERS
 from interlock.store.posting import LANES, RUNS, report
 from interlock.store.schema import Agent, table
@@ -19,7 +19,6 @@ from interlock.store.tx import Tx
 AGENTS = table(Agent)
 _TIME = UTCDateTime()
 _w, _lane, _run, _ag = WORKERS.c, LANES.c, RUNS.c, AGENTS.c
-_HELD = sa.select(RUNS).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'")).order_by(_run.id)
 _AGENTS_OF = sa.select(_run.agent_id).where(_run.worker_id == b("worker"), _run.status == sa.text("'running'"))
 _FLAG = (
     sa.update(AGENTS)
@@ -54,7 +53,7 @@ _OF_TASK = (
 
 def held(tx: Tx, worker_id: str) -> list[Any]:
     """The rows of the runs that a worker works on."""
-    return tx.rows(_HELD, {"worker": worker_id})
+    return leases.left(tx, worker_id)
 
 
 def flag(tx: Tx, worker_id: str, why: str) -> set[str]:

@@ -15,8 +15,8 @@ from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of
 from interlock.store.postgres import PostgresDriver, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
-HEAD = "0007"
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+HEAD = "0008"
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 MINIMUM_READER = "0003"
 """The oldest revision whose code works with this schema: what it knew is all there, with the meaning it had."""
 LOCK_KEY = 0x1E7E71C0

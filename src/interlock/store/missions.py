@@ -27,7 +27,7 @@ _CONSUME = (
 )
 _WITHOUT_AGENT = (
     sa.select(_t.mission_id)
-    .where(_t.project_id == b("project"), _t.block_kind == "NO_AGENT")
+    .where(_t.project_id == b("project"), _t.block_kind == "NO_AGENT", _t.ended_at.is_(None))
     .distinct()
     .order_by(_t.mission_id)
 )

@@ -21,7 +21,7 @@ _TIME = UTCDateTime()
 _s, _r, _a, _t = SUBAGENTS.c, table(Run).c, table(Agent).c, table(Task).c
 _LIVE = sa.select(SUBAGENTS).where(_s.ended_at.is_(None))
 _ONE = sa.select(SUBAGENTS).where(_s.agent_id == b("agent"))
-_OF_RUN = _LIVE.where(_s.parent_run_id == b("run")).order_by(_s.agent_id)
+_OF_RUN = _LIVE.where(_s.parent_run_id == b("run"))
 _OF_PARENT = _LIVE.where(_s.parent_id == b("parent")).order_by(_s.created_at, _s.agent_id)
 _ABROAD = (
     _LIVE.where(
@@ -66,7 +66,7 @@ def of_parent(tx: Tx, agent_id: str) -> list[Any]:
 
 def of_run(tx: Tx, run_id: str) -> list[Any]:
     """The live ones that a run has started."""
-    return tx.rows(_OF_RUN, {"run": run_id})
+    return sorted(tx.rows(_OF_RUN, {"run": run_id}), key=lambda row: row.agent_id)
 
 
 def abroad(tx: Tx, member_id: str) -> list[Any]:

@@ -109,7 +109,7 @@ _CATCH_UP_APPROVALS = (
                 sa.and_(_c.id == b("room"), _ap.mission_id.is_(None), conversations.hears(_ap.project_id)),
             ),
         )
-        .where(_ap.status == "pending")
+        .where(_ap.status == sa.text("'pending'"))
         .order_by(_ap.created_at, _ap.id),
         include_defaults=False,
     )

@@ -23,6 +23,7 @@ from interlock.store.memories import MEMORIES
 from interlock.store.memory_versions import VERSIONS
 from interlock.store.missions import EVENTS
 from interlock.store.outbox import OUTBOX
+from interlock.store.queues import OPEN
 from interlock.store.retention import OVER, mission_is_over
 from interlock.store.schema import (
     Alert,
@@ -87,6 +88,11 @@ def _kind(what: str, source: sa.Table, keys: Sequence[str], may_go: sa.ColumnEle
     return Kind(what, find, (sa.delete(source).where(*these, may_go),), most)
 
 
+def _is_run(status: str) -> sa.ColumnElement[bool]:
+    """Said in the words of the partial indexes: what has ended is not looked through."""
+    return RUNS.c.status == sa.text(f"'{status}'")
+
+
 def _about(prefix: str, ident: Any) -> Any:
     return sa.literal(prefix, sa.String()) + ident
 
@@ -132,7 +138,7 @@ LETTERS = _kind(
     "letters", OUTBOX, ("id",),
     sa.and_(
         _IS_DELIVERED, _o.kind == "letter",
-        ~sa.exists().where(RUNS.c.status.in_(("created", "running", "waiting")), RUNS.c.created_at <= _o.created_at),
+        *(~sa.exists().where(_is_run(status), RUNS.c.created_at <= _o.created_at) for status in OPEN),
     ),
 )  # fmt: skip
 """INVARIANT: a letter's row stays as long as a run is open that began before it was written, and might write it again.
@@ -167,7 +173,7 @@ GONE_WORKERS = _kind(
     "workers", WORKERS, ("id",),
     sa.and_(
         _w.state != "running", _w.beat_at < _BEFORE, ~sa.exists().where(LANES.c.holder == _w.id),
-        ~sa.exists().where(RUNS.c.status == "running", RUNS.c.worker_id == _w.id),
+        ~sa.exists().where(_is_run("running"), RUNS.c.worker_id == _w.id),
     ),
 )  # fmt: skip
 MISSION_EVENTS = _kind(
@@ -214,7 +220,11 @@ REPEATED_INCIDENTS = _kind(
         mission_is_over(_in.mission_id, _BEFORE),
         sa.exists().where(
             _newer.c.kind == _in.kind, _newer.c.project_id == _in.project_id, _newer.c.created_at > _in.created_at,
-            _same(_newer.c.mission_id, _in.mission_id), _same(_newer.c.task_id, _in.task_id),
+            sa.or_(
+                _newer.c.mission_id == _in.mission_id,
+                sa.and_(_newer.c.mission_id.is_(None), _in.mission_id.is_(None)),
+            ),
+            _same(_newer.c.task_id, _in.task_id),
             _same(_newer.c.agent_id, _in.agent_id),
         ),
     ),
@@ -228,7 +238,7 @@ FILE_VERSIONS = _kind(
             _next_file.c.version == _f.version + 1, _next_file.c.created_at < _BEFORE,
             ~sa.exists().where(
                 _open_task.c.project_id == _f.project_id, _open_task.c.parent_id.is_(None),
-                _open_task.c.status.not_in(OVER), _open_task.c.created_at <= _next_file.c.created_at,
+                _open_task.c.ended_at.is_(None), _open_task.c.created_at <= _next_file.c.created_at,
             ).correlate(FILES, _next_file),
         ),
     ),

@@ -34,7 +34,7 @@ _EARLIER = sa.update(ALERTS).where(_al.kind == KIND, _al.subject == b("approval"
 _ANSWERED = sa.and_(
     _al.kind == KIND,
     _al.acked_at.is_(None),
-    _al.subject.in_(sa.select(_a.id).where(_a.status != sa.text("'pending'"))),
+    sa.exists().where(_a.id == _al.subject, _a.status != sa.text("'pending'")),
 )
 _IDLE = sa.select(_al.id).where(_ANSWERED).limit(1)
 _CLOSE = sa.update(ALERTS).where(_ANSWERED).values(_SEEN)

@@ -92,9 +92,8 @@ _SET = (
     .where(_r.id == b("run_"))
     .values(payload=b("what", type_=_r.payload.type), result=sa.case((_r.kind == "chat", sa.null()), else_=_r.result))
 )
-_DROP_STEPS = sa.delete(STEPS).where(
-    _s.id.in_(sa.select(_s.id).where(_s.run_id == b("run_")).limit(b("most")).correlate(None))
-)
+_STEPS_OF = sa.select(_s.step_number).where(_s.run_id == b("run_")).limit(b("most"))
+_DROP_STEPS = sa.delete(STEPS).where(_s.run_id == b("run_"), _s.step_number.in_(_STEPS_OF.correlate(None)))
 _LAST_MESSAGES = sa.select(_m.id).where(_m.run_id == b("run_")).order_by(_m.position.desc()).limit(b("most"))
 _DROP_MESSAGES = sa.delete(MESSAGES).where(_m.run_id == b("run_"), _m.id.in_(_LAST_MESSAGES.correlate(None)))
 _MAY_GO_TOO = sa.and_(_a.created_at < _BEFORE, mission_is_over(_a.mission_id, _BEFORE))

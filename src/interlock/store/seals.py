@@ -159,14 +159,23 @@ def _settled(tx: Tx, horizon: _Horizon, now: datetime) -> int:
     Up to a link's top once all transactions that were open when it was made have ended; and since an id may be had a
     moment before its transaction counts as open, not before `LATE_S`. SQLite gives out ids to who commits.
     """
-    young, until = now - timedelta(seconds=LATE_S), 1 << 62
+    young = now - timedelta(seconds=LATE_S)
+    for row in _down_to(tx, 0):
+        is_over = row.horizon is not None and (row.horizon <= horizon.oldest or row.horizon > horizon.following)
+        if row.kind == BATCH and is_over and row.created_at <= young:
+            return int(row.top)
+    return 0
+
+
+def _down_to(tx: Tx, floor: int) -> Iterator[Any]:
+    """The links that may have an activity above an id, newest first: what the chain has only grows."""
+    until = 1 << 62
     while page := tx.rows(_BEFORE, {"until": until, "most": 100}):
         for row in page:
-            is_over = row.horizon is not None and (row.horizon <= horizon.oldest or row.horizon > horizon.following)
-            if row.kind == BATCH and is_over and row.created_at <= young:
-                return int(row.top)
+            if row.top <= floor:
+                return
+            yield row
         until = page[-1].number
-    return 0
 
 
 def _late(tx: Tx, floor: int, top: int) -> list[Entry]:
@@ -174,8 +183,8 @@ def _late(tx: Tx, floor: int, top: int) -> list[Entry]:
     if floor >= top:
         return []
     there = {row.id for row in tx.rows(_IDS, {"after": floor, "until": top})}
-    for row in tx.rows(_LIVE, {"since": floor + 1, "until": top}):
-        if row.kind == BATCH:
+    for row in _down_to(tx, floor):
+        if row.kind == BATCH and row.last > floor:
             there.difference_update(chain.ids_of(row.ranges))
     found = (tx.one(_ONE[tx.dialect], {"activity": ident}) for ident in sorted(there))
     return [Entry.of(row) for row in found if row is not None]

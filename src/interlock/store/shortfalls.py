@@ -25,7 +25,9 @@ _OPEN = ("pending", "consulting")
 _a, _r, _t = table(Approval).c, RUNS.c, tasks.TASKS.c
 _LAST = sa.select(table(Approval)).where(_a.kind == BUDGET, _a.subject == b("about"), _a.run_id.is_(None))
 _LAST_ABOUT = _LAST.order_by(_a.created_at.desc(), _a.id.desc()).limit(1)
-_OPEN_QUESTIONS = sa.select(table(Approval)).where(_a.status == "pending", _a.kind == BUDGET).order_by(_a.created_at)
+_OPEN_QUESTIONS = (
+    sa.select(table(Approval)).where(_a.status == sa.text("'pending'"), _a.kind == BUDGET).order_by(_a.created_at)
+)
 _OWN_QUESTION = sa.exists().where(_a.run_id == _r.id, _a.status.in_(_OPEN))
 _PARKED = (
     sa.select(_r.id, _r.agent_id, _r.project_id, _r.mission_id, _r.task_id)

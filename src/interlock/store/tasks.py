@@ -31,7 +31,9 @@ _UPSTREAM = (
     .join_from(DEPENDENCIES, TASKS, _d.depends_on_id == _t.id)
     .where(_d.task_id == b("task"))
 )
-_REVIEWERS = sa.select(_t.assignee_agent_id).where(_t.reviews_task_id == b("task"), _t.assignee_agent_id.is_not(None))
+_REVIEWERS = sa.select(_t.assignee_agent_id).where(
+    _t.mission_id == b("mission"), _t.reviews_task_id == b("task"), _t.assignee_agent_id.is_not(None)
+)
 _MISSION_STATE = (
     sa.select(_t.status, missions.MISSIONS.c.canceled_at)
     .join_from(TASKS, missions.MISSIONS, missions.MISSIONS.c.id == _t.id, isouter=True)
@@ -171,7 +173,9 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
         blocked_kind=BlockKind(row.block_kind) if row.block_kind else None,
         held_from=TaskState(row.held_from) if row.held_from else None,
         assignee_agent_id=assignee,
-        reviewer_agent_ids=tuple(r.assignee_agent_id for r in tx.rows(_REVIEWERS, {"task": row.id})),
+        reviewer_agent_ids=tuple(
+            each.assignee_agent_id for each in tx.rows(_REVIEWERS, {"mission": row.mission_id, "task": row.id})
+        ),
         has_deliverable=row.deliverable_id is not None,
         has_approval_record=_is_approved(tx, row, move.approval_id),
         missing_evidence=evidence.missing(tx, row) if row.checks and move.to is TaskState.DONE else (),
@@ -332,10 +336,10 @@ def transitions(tx: Tx, task_id: str) -> list[Any]:
 def tasks(
     tx: Tx, *, status: str | None = None, mission_id: str | None = None, persona: str | None = None, most: int = 200
 ) -> list[Any]:
-    """Tasks, newest first."""
+    """Tasks, newest first. Nearly all have ended: the newest of these are found by time, not by state."""
     query = sa.select(TASKS).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
     if status is not None:
-        query = query.where(_t.status == status)
+        query = query.where((sa.func.coalesce(_t.status, "") if status in TERMINAL else _t.status) == status)
     if mission_id is not None:
         query = query.where(_t.mission_id == mission_id)
     if persona is not None:

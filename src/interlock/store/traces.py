@@ -212,6 +212,10 @@ def waiting(tx: Tx, agent_id: str, before_seq: int) -> list[Any]:
     return tx.rows(_WAITING, {"agent": agent_id, "before": before_seq})
 
 
+INDEXED = ("created", "running", "waiting", "failed", "cancelled")
+"""States with partial indexes, which are used where a statement says the state in its words."""
+
+
 def runs(
     tx: Tx, *, mission_id: str | None = None, task_id: str | None = None, status: str | None = None, most: int = 200
 ) -> list[Any]:
@@ -222,5 +226,5 @@ def runs(
     if task_id is not None:
         query = query.where(_r.task_id == task_id)
     if status is not None:
-        query = query.where(_r.status == status)
+        query = query.where(_r.status == (sa.text(f"'{status}'") if status in INDEXED else status))
     return tx.rows(query)

@@ -100,6 +100,7 @@ class Approval(Row, table=True):
     __table_args__ = (
         sa.Index("ix_approvals_pending", "created_at", sqlite_where=sa.text("status = 'pending'"),
                  postgresql_where=sa.text("status = 'pending'")),
+        sa.Index("ix_approvals_created_at", "created_at", "id"),
         sa.Index("ix_approvals_queue", "created_at", "id", sqlite_where=sa.text("status = 'pending'"),
                  postgresql_where=sa.text("status = 'pending'")),
         sa.Index("ix_approvals_alike", "alike", sqlite_where=sa.text("status = 'pending'"),
@@ -163,7 +164,10 @@ class Account(Row, table=True):
     __table_args__ = (
         sa.CheckConstraint("reserved_microusd >= 0", name="reserved"),
         sa.CheckConstraint("settled_microusd >= 0", name="settled"),
-    )
+        sa.Index("ix_accounts_shared", "created_at",
+                 sqlite_where=sa.text("kind IN ('project_day', 'agent_day', 'mission')"),
+                 postgresql_where=sa.text("kind IN ('project_day', 'agent_day', 'mission')")),
+    )  # fmt: skip
     id: str = Field(primary_key=True)
     """`run:ID`, `task:ID`, `mission:ID`, `learn:MISSION`, `agent_day:MEMBER:DAY`, `project_day:PROJECT:DAY`."""
     kind: str
@@ -230,6 +234,8 @@ class Alert(Row, table=True):
 
     __tablename__ = "alerts"
     __table_args__ = (
+        sa.Index("ix_alerts_created_at", "created_at"),
+        sa.Index("ix_alerts_subject", "subject"),
         sa.Index("ix_alerts_open", "created_at", sqlite_where=sa.text("acked_at IS NULL"),
                  postgresql_where=sa.text("acked_at IS NULL")),
     )  # fmt: skip

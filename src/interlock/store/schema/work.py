@@ -13,6 +13,7 @@ class Mission(Row, table=True):
     """What a root task has beyond a task: the goal, the coordinator's plan and version, how it is run."""
 
     __tablename__ = "missions"
+    __table_args__ = (sa.Index("ix_missions_created_at", "created_at", "id"),)
     id: str = Field(primary_key=True, foreign_key="tasks.id", ondelete="CASCADE")
     project_id: str
     goal: str
@@ -37,6 +38,9 @@ class Task(Row, table=True):
     __tablename__ = "tasks"
     __table_args__ = (
         sa.Index("ix_tasks_status_updated_at", "status", "updated_at"),
+        sa.Index("ix_tasks_created_at", "created_at", "id"),
+        sa.Index("ix_tasks_roots", "status", sqlite_where=sa.text("parent_id IS NULL"),
+                 postgresql_where=sa.text("parent_id IS NULL")),
         sa.Index("ix_tasks_open", "project_id", sqlite_where=sa.text("ended_at IS NULL"),
                  postgresql_where=sa.text("ended_at IS NULL")),
     )  # fmt: skip
