@@ -194,6 +194,7 @@ def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
         (pruning.DECIDED_USES, RECORD_DAYS), (pruning.GONE_WORKERS, MACHINE_DAYS),
         (pruning.MISSION_EVENTS, MACHINE_DAYS), (pruning.OLD_CHECKPOINTS, MACHINE_DAYS),
         (pruning.CHECKPOINT_WRITES, MACHINE_DAYS), (pruning.PUT_AWAY_MEMORIES, RECORD_DAYS),
+        (pruning.PLACES, WORKING_DAYS),
     )  # fmt: skip
     in_rooms = () if said is None else ((pruning.ROOM_MESSAGES, said), (pruning.CONVERSATIONS_KEPT, said))
     of_runs = (pruning.FILE_VERSIONS, pruning.EARLIER_CHECKS, pruning.WORDS_OF_CHECKS)

@@ -24,7 +24,7 @@ from interlock.oversight.heartbeat import Heartbeat
 from interlock.oversight.sealing import Sealer
 from interlock.scheduler.schedules import Schedules
 from interlock.settings import Settings
-from interlock.store import conversations, feed, firings
+from interlock.store import feed, firings
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
@@ -32,8 +32,6 @@ KEPT_FIRINGS = 100
 """Of each job, and those of the last hour at least."""
 KEPT_SCHEDULED_S = 90 * DAY_S
 """Firings of users' schedules."""
-KEPT_PLACES_S = 7 * DAY_S
-"""Where replies were said to, once nothing is kept of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,6 @@ async def prune(runtime: Runtime) -> str:
         forgotten += await store.write(firings.prune, job.name, before)
     forgotten += await store.write(firings.prune_schedules, now - timedelta(seconds=KEPT_SCHEDULED_S))
     gone = await retention.prune(runtime)
-    await store.write(conversations.prune, now - timedelta(seconds=KEPT_PLACES_S))
     while await store.write(feed.prune, now - timedelta(seconds=DAY_S)) == feed.BITE:
         pass
     told = [f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]

@@ -54,12 +54,13 @@ _IN_USE = [
     sa.exists().where(_r.status == sa.text(f"'{status}'"), _r.dm_conversation_id == _c.id)
     for status in ("created", "running", "waiting")
 ]
-_PRUNE = sa.delete(CONVERSATIONS).where(
+IS_UNUSED = sa.and_(
     _c.role.in_([sa.literal_column(f"'{role}'") for role in ("reply", "chat")]),
     _c.created_at < b("before", type_=_TIME),
     sa.not_(sa.exists().where(_said.c.conversation_id == _c.id)),
     *(sa.not_(used) for used in _IN_USE),
 )
+"""Of places of replies and chats: last used before a moment, and nothing is kept in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +175,6 @@ def of_letter(tx: Tx, token: str, project_id: str, now: datetime) -> str:
     ident = f"email:{token}"
     tx.run(_ADD, _new(ident, "email", "letter", token, {}, project_id, None, now))
     return ident
-
-
-def prune(tx: Tx, before: datetime) -> int:
-    """Forgets places of replies and chats, last used before a moment, in which nothing is kept; returns how many."""
-    return tx.count(_PRUNE, {"before": before})
 
 
 def conversation(tx: Tx, ident: str) -> Any | None:

@@ -17,7 +17,7 @@ _ALL_TASKS = sa.select(_t.status, _N).group_by(_t.status)
 _RUNS = sa.select(_N).select_from(table(Run))
 _RUNS_IN = {state: _RUNS.where(_r.status == sa.text(f"'{state}'")) for state in INDEXED}
 """Each by a partial index of its own; the completed ones are all the others."""
-_WAITING = sa.select(_a.mission_id).where(_a.status == sa.text("'pending'"), _a.mission_id.is_not(None))
+_WAITING = sa.select(_a.mission_id).where(_a.status == sa.text("'pending'"))
 _OF_MISSION = (
     sa.select(_N).join_from(table(Run), table(Lane), _r.agent_id == _lane.agent_id).where(_r.mission_id == b("mission"))
 )
@@ -71,7 +71,7 @@ def tasks_by_mission(tx: Tx, mission_ids: Sequence[str]) -> dict[str, dict[str, 
 
 def questions_by_mission(tx: Tx) -> Mapping[str, int]:
     """Pending approvals by mission."""
-    return Counter(row.mission_id for row in tx.rows(_WAITING))
+    return Counter(row.mission_id for row in tx.rows(_WAITING) if row.mission_id is not None)
 
 
 def moving(tx: Tx, mission_id: str) -> int:

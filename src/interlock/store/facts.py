@@ -38,7 +38,11 @@ _TIME = UTCDateTime()
 FAULTY = ("failed", "denied", "refused", "unknown")
 _HERE: sa.BindParameter[str] = b("ident", type_=sa.String())
 _FAILED = sa.or_(_c.is_error, _c.status.in_(FAULTY))
-_REVIEWED = sa.or_(_t.id == _HERE, _t.reviews_task_id == _HERE)
+_mission = table(Task).alias("mission").c
+_REVIEWED = sa.and_(
+    _t.mission_id == sa.select(_mission.mission_id).where(_mission.id == _HERE).scalar_subquery(),
+    sa.or_(_t.id == _HERE, _t.reviews_task_id == _HERE),
+)
 """A task with those that review it."""
 
 _TASK_ROWS = (

@@ -14,7 +14,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.store.blobs import BLOBS, FILES
 from interlock.store.checkpoints import CHECKPOINTS, WRITES
-from interlock.store.conversations import CONVERSATIONS
+from interlock.store.conversations import CONVERSATIONS, IS_UNUSED
 from interlock.store.inbox import INBOX, SEEN
 from interlock.store.incidents import INCIDENTS
 from interlock.store.leases import WORKERS
@@ -97,11 +97,16 @@ def _about(prefix: str, ident: Any) -> Any:
     return sa.literal(prefix, sa.String()) + ident
 
 
+def _whom(prefix: str) -> Any:
+    """What a card is about: by its key, so that not every alert or question is held against each card."""
+    return sa.func.substr(_o.subject, len(prefix) + 1)
+
+
 _IS_DELIVERED = sa.and_(_o.status == "delivered", _o.delivered_at < _BEFORE)
 _IS_SETTLED = sa.or_(
-    sa.exists().where(_o.kind == "alert", _o.subject == _about("alert:", _al.id), _al.acked_at < _BEFORE),
+    sa.exists().where(_o.kind == "alert", _al.id == _whom("alert:"), _al.acked_at < _BEFORE),
     sa.exists().where(
-        _o.kind == "approval", _o.subject == _about("approval:", _ap.id),
+        _o.kind == "approval", _ap.id == _whom("approval:"),
         sa.or_(_ap.status.in_(("denied", "expired", "used", "void")), _ap.mission_id.is_(None)),
         sa.or_(
             _ap.answered_at < _BEFORE,
@@ -156,6 +161,8 @@ THREADS = _kind(
     most=10,
 )  # fmt: skip
 """With all that was said in them; without its thread nothing is said of a mission any more."""
+PLACES = _kind("places", CONVERSATIONS, ("id",), IS_UNUSED)
+"""Where replies were said, and people talked with agents; they are made again where somebody speaks there."""
 REQUESTS = _kind(
     "requests", INBOX, ("key",), sa.and_(_i.status == "done", _i.done_at < _BEFORE, _i.key.not_like(f"{SEEN}%"))
 )

@@ -308,6 +308,12 @@ def place_and_reply(tx: Tx, key: str, user: str, now: datetime) -> None:
     outbox.say(tx, where, {"card": {}}, key, now)
 
 
+def forget_places(tx: Tx) -> int:
+    """All that may go: found before somebody speaks there again, perhaps, and looked at anew when they are deleted."""
+    every = [{"id": row.id} for row in tx.rows(CONVERSATIONS.select().order_by(CONVERSATIONS.c.id))]
+    return pruning.drop(tx, pruning.PLACES, every, after(1))
+
+
 async def test_places_of_replies_are_forgotten_once_nothing_is_kept_there_and_nobody_speaks_there(store: Store) -> None:
     await store.write(rooms)
     for key, user in (("reply:1", "ann"), ("reply:2", "ben"), ("reply:3", "cat")):
@@ -316,7 +322,7 @@ async def test_places_of_replies_are_forgotten_once_nothing_is_kept_there_and_no
     await store.write(place_and_reply, "reply:4", "ann", after(60))
     await store.write(place_and_reply, "reply:5", "ben", T0)
     assert await store.write(prune, after(1)) == 3
-    assert await store.write(conversations.prune, after(1)) == 1
+    assert await store.write(forget_places) == 1
     assert await keys(store) == ["reply:4", "reply:5"]
     kept = [row.id for row in await store.read(lambda tx: tx.rows(CONVERSATIONS.select().order_by(CONVERSATIONS.c.id)))]
     assert kept == ["slack:C1", "slack:C1/@ann", "slack:C1/@ben", "telegram:-100"]
@@ -339,11 +345,11 @@ async def test_place_that_is_used_again_while_it_is_being_forgotten_is_there_for
         await store.write(lambda tx: conversations.reply_place(tx, "slack", "C1", "ann", None, PROJECT, T0))
         speaking = asyncio.create_task(store.write(slow))
         await asyncio.to_thread(inside.wait, 20)
-        pruning = asyncio.create_task(other.write(conversations.prune, after(1)))
+        forgetting = asyncio.create_task(other.write(forget_places))
         with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
             while not admin.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").fetchall():
                 await asyncio.sleep(0.005)
         go_on.set()
         await speaking
-        assert await pruning == 0
+        assert await forgetting == 0
         assert await keys(store) == ["reply:1"]

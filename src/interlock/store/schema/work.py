@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field
 
-from interlock.store.schema.types import Counter, Json, Row
+from interlock.store.schema.types import Counter, Json, Row, of_some
 
 
 class Mission(Row, table=True):
@@ -172,7 +172,10 @@ class WorkspaceFile(Row, table=True):
     """One version of a file of a project's workspace; the highest version counts. A removed file has no blob."""
 
     __tablename__ = "workspace_files"
-    __table_args__ = (sa.UniqueConstraint("project_id", "path", "version"),)
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "path", "version"),
+        of_some("ix_workspace_files_run_id", "run_id"),
+    )
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
     path: str

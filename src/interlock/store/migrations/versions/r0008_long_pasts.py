@@ -20,11 +20,12 @@ def upgrade() -> None:
     _index("ix_runs_dead", "runs", ["completed_at"], "status = 'failed' AND stop_reason = 'dead_letter'")
     _index("ix_tasks_created_at", "tasks", ["created_at", "id"])
     _index("ix_tasks_roots", "tasks", ["status"], "parent_id IS NULL")
+    _index("ix_workspace_files_run_id", "workspace_files", ["run_id"], "run_id IS NOT NULL")
 
 
 def _index(name: str, table: str, columns: list[str], where: str | None = None) -> None:
-    which = {} if where is None else {"sqlite_where": sa.text(where), "postgresql_where": sa.text(where)}
-    op.create_index(name, table, columns, unique=False, **which)
+    which = None if where is None else sa.text(where)
+    op.create_index(name, table, columns, unique=False, sqlite_where=which, postgresql_where=which)
 
 
 def downgrade() -> None:
