@@ -47,7 +47,11 @@ _VERDICTS = (
     sa.select(_de.verdict, _r.idempotency_key.label("run_key"), _t.assignee_agent_id)
     .join_from(TASKS, DELIVERABLES, _t.deliverable_id == _de.id)
     .join(RUNS, _de.run_id == _r.id)
-    .where(_t.reviews_task_id == b("task"), _t.status.in_(("REVIEW", "NEEDS_APPROVAL", "DONE")))
+    .where(
+        _t.mission_id == b("mission"),
+        _t.reviews_task_id == b("task"),
+        _t.status.in_(("REVIEW", "NEEDS_APPROVAL", "DONE")),
+    )
 )
 _CHECK_RUNS = (
     sa.select(_r.id, _r.idempotency_key, _r.status, _r.error)
@@ -198,7 +202,7 @@ def _has_verdict(tx: Tx, task: Any) -> bool:
     end = f":of:{task.deliverable_id}"
     return any(
         row.verdict == "pass" and row.run_key.endswith(end) and row.assignee_agent_id != task.assignee_agent_id
-        for row in tx.rows(_VERDICTS, {"task": task.id})
+        for row in tx.rows(_VERDICTS, {"mission": task.mission_id, "task": task.id})
     )
 
 

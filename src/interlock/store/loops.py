@@ -251,7 +251,7 @@ def _tell(tx: Tx, task: Any, found: Sequence[Loop], runs: Sequence[Any], reason:
     )  # fmt: skip
 
 
-_OPEN = sa.and_(_t.status.in_(WATCHED))
+_OPEN = sa.and_(_t.ended_at.is_(None), _t.status.in_(WATCHED))
 _OVER_COMMENTS = (
     sa.select(_t.id)
     .join_from(tasks.TASKS, tasks.MESSAGES, _tm.task_id == _t.id)

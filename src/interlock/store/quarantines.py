@@ -21,10 +21,14 @@ _t, _tr, _ag = tasks.TASKS.c, tasks.TRANSITIONS.c, squad.AGENTS.c
 _OURS = _t.assignee_agent_id.in_(sa.select(_ag.id).where(_ag.member_id == b("member")))
 _OPEN = (
     sa.select(tasks.TASKS)
-    .where(_OURS, _t.status.in_(("ASSIGNED", "IN_PROGRESS", "REVIEW", "NEEDS_APPROVAL")))
+    .where(_OURS, _t.ended_at.is_(None), _t.status.in_(("ASSIGNED", "IN_PROGRESS", "REVIEW", "NEEDS_APPROVAL")))
     .order_by(_t.id)
 )
-_HELD = sa.select(tasks.TASKS).where(_OURS, _t.status.in_(("BLOCKED", "NEEDS_APPROVAL"))).order_by(_t.id)
+_HELD = (
+    sa.select(tasks.TASKS)
+    .where(_OURS, _t.ended_at.is_(None), _t.status.in_(("BLOCKED", "NEEDS_APPROVAL")))
+    .order_by(_t.id)
+)
 _LAST_BLOCK = (
     sa.select(_tr.idempotency_key)
     .where(_tr.task_id == b("task"), _tr.to_status == "BLOCKED")

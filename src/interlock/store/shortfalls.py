@@ -36,7 +36,7 @@ _PARKED = (
 )
 _HELD_TASKS = (
     sa.select(_t.id, _t.held_from)
-    .where(_t.status == "NEEDS_APPROVAL", _t.wait_for == b("what"))
+    .where(_t.ended_at.is_(None), _t.status == "NEEDS_APPROVAL", _t.wait_for == b("what"))
     .order_by(_t.mission_id, _t.created_at, _t.id)
 )
 _PARKED_OF_MISSION = sa.select(sa.func.count().label("n")).where(

@@ -74,7 +74,11 @@ _GATE = (
 _ACTIVE_TASKS = (
     sa.select(_ag.member_id, sa.func.count().label("active"))
     .join_from(TASKS, AGENTS, TASKS.c.assignee_agent_id == _ag.id)
-    .where(TASKS.c.status.in_(("ASSIGNED", "IN_PROGRESS", "REVIEW", "NEEDS_APPROVAL")), TASKS.c.parent_id.is_not(None))
+    .where(
+        TASKS.c.ended_at.is_(None),
+        TASKS.c.status.in_(("ASSIGNED", "IN_PROGRESS", "REVIEW", "NEEDS_APPROVAL")),
+        TASKS.c.parent_id.is_not(None),
+    )
     .where(_ag.project_id == b("project"))
     .group_by(_ag.member_id)
 )

@@ -85,7 +85,7 @@ _HANDED_IN = (
 _DELIVERABLE = sa.select(DELIVERABLES).where(_de.id == b("deliverable"))
 _THREAD = sa.select(MESSAGES).where(_tm.task_id == b("task")).order_by(_tm.created_at, _tm.id)
 _CHANGES = sa.select(TRANSITIONS).where(_tr.task_id == b("task")).order_by(_tr.created_at, _tr.id)
-_STUCK = sa.select(_t.id).where(_t.status == "BLOCKED", _t.escalate_at <= b("now", type_=_TIME)).order_by(_t.id)
+_STUCK = sa.select(_t.id).where(_t.ended_at.is_(None), _t.status == "BLOCKED", _t.escalate_at <= b("now", type_=_TIME))
 _UNSET: Any = object()
 _KEEPS_REASON = frozenset(
     {("ASSIGNED", "IN_PROGRESS"), ("ASSIGNED", "NEEDS_APPROVAL"), ("IN_PROGRESS", "NEEDS_APPROVAL"),
@@ -290,7 +290,7 @@ def upstream(tx: Tx, task_id: str) -> list[str]:
 
 def to_escalate(tx: Tx, now: datetime) -> list[str]:
     """Ids of blocked tasks whose time to be looked at by a person has come."""
-    return [row.id for row in tx.rows(_STUCK, {"now": now})]
+    return sorted(row.id for row in tx.rows(_STUCK, {"now": now}))
 
 
 def hand_in(tx: Tx, deliverable: dict[str, Any], now: datetime) -> None:
@@ -339,7 +339,11 @@ def tasks(
     """Tasks, newest first. Nearly all have ended: the newest of these are found by time, not by state."""
     query = sa.select(TASKS).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
     if status is not None:
-        query = query.where((sa.func.coalesce(_t.status, "") if status in TERMINAL else _t.status) == status)
+        query = query.where(
+            sa.func.coalesce(_t.status, "") == status
+            if status in TERMINAL
+            else sa.and_(_t.ended_at.is_(None), _t.status == status)
+        )
     if mission_id is not None:
         query = query.where(_t.mission_id == mission_id)
     if persona is not None:

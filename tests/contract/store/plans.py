@@ -26,6 +26,9 @@ OF_OPEN_THINGS = (" = 'pending'", " IN ('pending'", " = 'created'", " = 'running
 """What the conditions of partial indexes say whose rows go out again, or are few for ever."""
 NOT_OPEN = frozenset({"ix_audit_seals_live", "ix_memories_weight", "ix_tasks_roots"})
 """Partial indexes that grow, though their conditions look like those."""
+BY_STATE = "ix_tasks_status_updated_at"
+"""Nearly all tasks have ended, so that a state by itself may find too many: with it goes a time, or that they have not.
+"""
 BY_TIME = frozenset({"ix_alerts_created_at", "ix_approvals_created_at", "ix_missions_created_at", "ix_runs_created_at",
                      "ix_tasks_created_at", "ix_accounts_shared", "ix_runs_cancelled", "ix_runs_failed"})  # fmt: skip
 """By which the newest of a kind are found, where a statement wants so many of them and no more."""
@@ -62,7 +65,9 @@ def walks(connection: sqlite3.Connection, sql: str, *, newest: bool = False) -> 
     """
     told = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (None,) * sql.count("?")).fetchall()
     names = dict(_aliases(sql))
-    return [step for *_, step in told if _is_walk(step, names, newest=newest and "LIMIT" in sql)]
+    steps = [step for *_, step in told]
+    by_state = [step for step in steps if step.endswith(f" {BY_STATE} (status=?)") and "ended_at IS NULL" not in sql]
+    return [*by_state, *(step for step in steps if _is_walk(step, names, newest=newest and "LIMIT" in sql))]
 
 
 def _aliases(sql: str) -> Iterator[tuple[str, str]]:
