@@ -1,5 +1,5 @@
-"""What `interlock up` costs while nothing happens: memory and processor, after a mission has warmed it up; and processor
-over a squad with a long past.
+"""What `interlock up` costs while nothing happens: memory and processor, after a mission has warmed it up, and the
+processor over a squad with a long past.
 """
 
 import asyncio
