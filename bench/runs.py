@@ -76,7 +76,7 @@ RATIOS: Mapping[str, tuple[str, str, int, float]] = {
 
 def run(quick: bool) -> dict[str, Any]:
     """Runs a second of each variant in each round, and the ratios within rounds."""
-    rounds, seconds = (2, 0.5) if quick else (5, 1.0)
+    rounds, seconds = (2, 0.5) if quick else (9, 1.5)
     raw: dict[str, dict[int, list[float]]] = {v.key: {w: [] for w in v.widths} for v in VARIANTS}
     left_out: dict[str, str] = {}
     with work_folder() as folder, databases(folder) as made, contextlib.ExitStack() as stack:

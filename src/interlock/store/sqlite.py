@@ -41,8 +41,9 @@ SPARE_BYTES = 1 << 30
 """What must be left free on the disk."""
 SHARE_S = 0.01
 """How long units of a group are begun while the event loop waits; the rest is the next group."""
-QUICK_S = 0.02
-"""A disk that takes longer for a commit is waited for by a thread."""
+QUICK_S, HICCUP = 0.02, 32
+"""A disk that takes longer for a commit is waited for by a thread, where it did so among that many commits before: one
+is no slow disk, and the thread costs more than the next such wait."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """How long after a slow commit the thread commits; doubled with each that is slow again."""
 CAREFUL_BATCHES = 64
@@ -64,6 +65,7 @@ class SqliteDriver:
         self._file: tuple[int, int] | None = None
         self._commit_s = 0.0
         self._slow_until = 0.0
+        self._since_slow = HICCUP
         self._pause_s = FIRST_PAUSE_S
         self._careful = 0
         self._logged, self._look_at = 0, UNITS_A_LOOK
@@ -156,9 +158,12 @@ class SqliteDriver:
         self._commit_s = 0.0
         done = self._commit(batch, patience_s=0.0, until_s=monotonic() + SHARE_S, then=then)
         if self._commit_s > self.quick_s:
-            self._slow_until = monotonic() + self._pause_s
-            self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+            if self._since_slow < HICCUP:
+                self._slow_until = monotonic() + self._pause_s
+                self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+            self._since_slow = 0
         elif done is not None:
+            self._since_slow += 1
             self._pause_s = FIRST_PAUSE_S
         return done
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import Conflict
-from interlock.store import mailbox, traces
+from interlock.store import mailbox, traces, watch
 from interlock.store.engine import Store
 from interlock.store.mailbox import Claim
 from interlock.store.sqlite import SqliteDriver
@@ -44,8 +44,11 @@ class Idle:
 
 
 @pytest.fixture
-async def store(migrated_sqlite_url: str) -> AsyncIterator[Store]:
-    """On SQLite, whose commits a process makes by itself; a server's are waited for in a thread."""
+async def store(migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+    """On SQLite, whose commits a process makes by itself; a server's are waited for in a thread. What other processes
+    may have written is looked for once, so that nobody is told of that while the test asks what it was told of.
+    """
+    monkeypatch.setattr(watch, "SQLITE_POLL_S", 3_600.0)
     async with Store(migrated_sqlite_url) as opened:
         assert isinstance(opened.driver, SqliteDriver)
         opened.driver.quick_s = math.inf
