@@ -24,7 +24,7 @@ from interlock.policy import (
     tells,
 )
 from interlock.policy.calls import Raised
-from interlock.policy.folding import fold
+from interlock.policy.folding import fold, is_turned
 from interlock.policy.kinds import by
 from interlock.policy.printing import DECODERS
 from interlock.policy.report import Report, said
@@ -85,7 +85,7 @@ def judge_words(words: Sequence[str]) -> tuple[Raised, ...]:
 
 
 def _script(text: str, report: "Script", depth: int) -> None:
-    if depth > DEEPEST or UNKNOWN in text:
+    if depth > DEEPEST or UNKNOWN in text or is_turned(text):
         report.add(kinds.HIDDEN)
         if depth > DEEPEST:
             return
@@ -289,7 +289,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
 
 def _own_script(path: str, report: "Script", depth: int, *, python: bool = False) -> None:
     """Running a file: one of the workspace is the workspace's own work, unless this script has just written it."""
-    if UNKNOWN in path or "*" in path:
+    if UNKNOWN in path or "*" in path or steps.starts_another(path):
         report.add(kinds.HIDDEN)
         return
     if (

@@ -57,6 +57,8 @@ _MAYBE_HEX = re.compile(r"[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([0-7]{3}))")
 _SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ ._\-|/]{1,3}[^\W_](?![^\W_])){3,40}")
 _GAPS = re.compile(r"[ ._\-|/]+")
+_TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Marks by which a text is shown in another order than it is read in."""
 
 
 def fold(text: str) -> str:
@@ -251,3 +253,8 @@ def _printable(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if len(text) >= 3 and all(c.isprintable() or c in "\n\t\r" for c in text) else None
+
+
+def is_turned(text: str) -> bool:
+    """Whether a text holds marks by which it is shown in another order than it is read in."""
+    return not text.isascii() and _TURNED.search(text) is not None

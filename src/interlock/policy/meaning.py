@@ -27,7 +27,7 @@ from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
 from interlock.policy.holds import Holds, Kind
-from interlock.policy.own_tools import OWN, SETTLED, overrides, texts
+from interlock.policy.own_tools import OWN, SETTLED, overrides, presses, texts
 from interlock.policy.rules import Policy
 
 MOST_SCRIPTS = 50
@@ -106,7 +106,17 @@ def _says_nothing_as(what: int, text: str) -> bool:
         return not paths.judge(text, writes=True, closed=False)
     if what == Holds.MAYBE_ACT:
         return not verbs.is_grave_act(text)
-    return not what or (what == Holds.ACT and not (verbs.asks_for_act(text) or verbs.asks_for_change(text)))
+    return not what or (what == Holds.ACT and not (verbs.asks_for_act(text) or _orders(text) or _is_script(text)))
+
+
+def _orders(text: str) -> bool:
+    """Whether what chooses an act names a change, or something to press: `create`, `click "Pay now"`."""
+    return verbs.asks_for_deed(text) or presses(text)
+
+
+def _is_script(text: str) -> bool:
+    """Whether what chooses an act is a function of a page's own language: `() => document.title`."""
+    return "=>" in text or text.startswith("function")
 
 
 class _Look:
@@ -187,7 +197,7 @@ class _Look:
         """A call of another tool in the arguments of this one: a name, and what is given to it."""
         name = args["name"]
         is_call = isinstance(name, str) and any(isinstance(args.get(key), Mapping) for key in (*_GIVEN, "input"))
-        if is_call and (verbs.asks_for_act(name) or verbs.asks_for_change(name)):
+        if is_call and (verbs.asks_for_act(name) or verbs.asks_for_deed(name)):
             self.add((kinds.ACTS,))
 
     def _started(self, args: Mapping[str, Any]) -> None:
@@ -260,10 +270,10 @@ class _Look:
     def _asks(self, key: str, text: str, what: int) -> bool:
         """Whether an argument that chooses what to do asks for an act."""
         if not what & Holds.ACT:
-            return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.asks_for_change(text)
+            return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.asks_for_deed(text)
         if self.reads and (verbs.is_weak_act_key(key) or self.kind & Kind.LISTS_EVENTS):
             return False
-        return verbs.asks_for_act(text) or (not what & Holds.COMMAND and verbs.asks_for_change(text))
+        return verbs.asks_for_act(text) or (not what & Holds.COMMAND and _orders(text))
 
     def _path(self, text: str, what: int) -> None:
         text = text.strip()
@@ -273,7 +283,7 @@ class _Look:
         self.add(paths.judge(text, writes=writes and bool(what & Holds.PATH), closed=False))
 
     def _commands(self, text: str, what: int, args: Mapping[str, Any]) -> None:
-        if what & Holds.SCRIPT_OF_PAGE:
+        if what & Holds.SCRIPT_OF_PAGE or (what & Holds.ACT and not what & Holds.COMMAND and _is_script(text)):
             self.add(other_code.judge(text))
         if what & Holds.CODE and what & Holds.PATH and _PLAIN.fullmatch(text):
             what &= ~Holds.CODE

@@ -150,6 +150,8 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
         return Name(Says.ACTS, "does harm", words[-1])
     if words and read_at is None and (harmful := v.HARMFUL.intersection(words[:-1])) and words[-1] not in v.GUARDS:
         return Name(Says.ACTS, "does harm", min(harmful))
+    if words and not v.ATTACKERS.isdisjoint(words) and words[-1] not in v.ABOUT and words[0] not in READS - {"scan"}:
+        return Name(Says.ACTS, "does harm", min(v.ATTACKERS.intersection(words)))
     if (shown := reveals.named(words)) is not None:
         return Name(Says.ACTS, reveals.WHAT, shown)
     if said := tongues.wide(name):
@@ -167,6 +169,8 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
         return Name(Says.ACTS, sure[1], sure[2])
     if acts:
         return Name(Says.UNCLEAR, acts[0][1], acts[0][2])
+    if (shown := reveals.bare(words)) is not None:
+        return Name(Says.UNCLEAR, reveals.WHAT, shown)
     return Name(Says.NOTHING)
 
 
@@ -178,6 +182,8 @@ def _is_act(words: Sequence[str], at: int) -> bool:
     """Whether a word of reading acts by its object, `return_order`, or is none: `pull_request`."""
     if words[at] == "pull":
         return words[at : at + 2] in o.COMPOUNDS
+    if words[at] in ("group", "groups"):
+        return at > 0 and words[at - 1 : at + 1] in o.COMPOUNDS
     return words[at] == "return" and not o.RETURNED.isdisjoint(words[at + 1 :])
 
 

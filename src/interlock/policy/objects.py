@@ -20,7 +20,7 @@ PAIRS: Mapping[str, str] = {
         "fire+missile fire+weapon censor+post censor+article censor+content censor+news mine+bitcoin mine+crypto "
         "mine+coin generate+malware "
         "generate+ransomware generate+spam generate+disinformation generate+misinformation generate+propaganda "
-        "fire+worker fire+staff crack+hash crack+hashes"
+        "fire+worker fire+staff crack+hash crack+hashes port+scan port+scanner subnet+scan"
     ),
     "controls a device": (
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
@@ -30,7 +30,8 @@ PAIRS: Mapping[str, str] = {
         "treat+patient operate+device "
         "operate+machine operate+vehicle operate+valve operate+robot operate+crane operate+switch perform+intervention "
         "perform+surgery perform+transplant perform+takeover take+photo take+picture take+selfie mine+resource "
-        "mine+resources mine+asteroid mine+ore"
+        "mine+resources mine+asteroid mine+ore break+object slice+object throw+object open+object close+object "
+        "pickup+object dirty+object use+up empty+liquid cool+object"
     ),
     "sends": (
         "file+tax file+taxes ship+order ship+orders ship+package ship+item file+complaint file+claim "
@@ -67,7 +68,8 @@ PAIRS: Mapping[str, str] = {
     ),
     "books": "check+in make+reservation make+booking make+appointment",
     "changes what is stored": (
-        "set+up find+replace search+replace handle+request generate+deepfake raise+ticket raise+case raise+dispute "
+        "set+up find+replace search+replace handle+request handle+dialog generate+deepfake raise+ticket raise+case "
+        "raise+dispute "
         "raise+claim cherry+pick duplicate+page duplicate+database duplicate+task duplicate+document duplicate+record "
         "duplicate+file duplicate+event duplicate+project duplicate+issue duplicate+template duplicate+sheet "
         "duplicate+card duplicate+board extend+lease extend+deadline extend+loan extend+subscription "
@@ -212,7 +214,8 @@ REQUESTED = frozenset(
 COMPOUNDS = frozenset(
     tuple(pair.split("+"))
     for pair in (
-        "deploy+key deploy+keys deploy+token deploy+tokens merge+request merge+requests merge+base merge+train "
+        "security+group security+groups resource+group resource+groups deploy+key deploy+keys deploy+token "
+        "deploy+tokens merge+request merge+requests merge+base merge+train "
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
         "login+details"
@@ -270,7 +273,8 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
 """Verbs that act on most objects, and those with which they only compute, tell or skip."""
 
 OPENED = frozenset(
-    "door doors garage gate window valve lock account accounts position positions pr trade trades issue ticket tickets "
+    "door doors garage gate window valve cover curtain blinds lock account accounts position positions pr trade "
+    "trades issue ticket tickets "
     "case claim shutter trunk safe ports locks gates windows valves connection tunnels "
     "barrier port firewall tunnel".split()
 )

@@ -144,8 +144,8 @@ _SECRETS: Mapping[str, str] = {
     "node nodejs deno bun": r".*process\.env\b(?!\.(?:NODE_ENV|CI|HOME|PATH)\b)",
     "kubectl oc": r"(?i:(?:.*,)?secrets?(?:[/.,]|$))|all,|--raw|view$|--show-managed",
     "docker podman nerdctl": r".*\{\{.*\bEnv\b",
-    "aws": r"userData$|get-secret|get-parameter|get-.*-(?:token|password|data|details)$|.*decryption|"
-           r"get-(?:login|session|federation)|.*token$|aws_access|"
+    "aws": r"userData$|--include-values?$|get-secret|get-parameter|get-.*-(?:token|password|data|details)$|"
+           r".*decryption|get-(?:login|session|federation)|.*token$|aws_access|"
            r"export-cred|list-access-keys|.*(?:secret|credential|password)|batch-get-secret|decrypt|get-caller-identity-token|token",
     "az": r"keyvault|.*(?:keys?|credential|token|secret|password|connection-string|appsetting)s?$",
     "gcloud": r"secrets|print-.*token|.*credentials|keys$|.*token",
@@ -165,7 +165,7 @@ _CODE = re.compile(
 _ELSEWHERE = ("/tmp/", "/var/tmp/", "/dev/")
 _GENERIC = re.compile(
     r"--(?!no-|ignore-|disable-|skip-|without-)(?:[\w-]+-)?(?P<name>exec|execute|command|cmd|shell|eval|hook|pager|editor|"
-    r"browser|wrapper|launcher|preprocessor|rsh|toolexec|run-under|run_under|init-script|become|askpass)(?:=(?P<value>.*))?$"
+    r"browser|wrapper|launcher|cmd-prefix|subprocess-path|preprocessor|rsh|toolexec|run-under|run_under|init-script|become|askpass)(?:=(?P<value>.*))?$"
 )
 _QUIET = frozenset("never none cat less more false no off 0 auto bash zsh fish sh powershell vi vim nano true".split())
 _OPEN = re.compile(r"(?:--?[\w-]+=)?(?:0\.0\.0\.0|\[::\])(?::\d+)?$")

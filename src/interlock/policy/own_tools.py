@@ -19,6 +19,7 @@ _PRESSES = re.compile(
     r"download|install|grant|allow|authori[sz]e|log ?in|sign ?in|log ?out)\b",
     re.IGNORECASE,
 )
+_PRESSED = re.compile(r"\s*(?:left_|double_|dbl)?(?:click|tap|press)\W(?P<what>.*)", re.IGNORECASE | re.DOTALL)
 _BROWSER_READS = frozenset(
     "open goto navigate visit get read snapshot screenshot scroll back forward reload refresh wait extract "
     "text html content find search hover close title url links view list tabs newtab switchtab zoom "
@@ -32,6 +33,12 @@ _BROWSER_TOUCHES = frozenset(
 def texts(value: Any) -> tuple[str, ...]:
     """The texts in a list."""
     return tuple(each for each in value[:1000] if isinstance(each, str)) if isinstance(value, (list, tuple)) else ()
+
+
+def presses(text: str) -> bool:
+    """Whether a step of a browser, written as one text, presses what acts: `click the button "Pay now"`."""
+    found = _PRESSED.match(text[:2_000])
+    return found is not None and _PRESSES.search(found["what"]) is not None
 
 
 def overrides(value: Any) -> bool:

@@ -362,8 +362,12 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
         name == "ip"
         and rest[1:2] not in ([], ["show"], ["list"], ["ls"], ["get"], ["help"], ["s"], ["sh"], ["l"], ["g"])
     ):
-        script.add(by(otherwise, name))
+        script.add(by(kinds.DESTROYS if first == "uninstall" else otherwise, name))
         return
+    if name == "go" and first == "run" and any("@" in arg for arg in rest[1:2]):
+        script.add(kinds.UNKNOWN_PROGRAM)
+    if name == "openssl":
+        steps.decoded(args, script)
     if name in programs.RUNS_TARGETS and (name == "mvn" or first in ("run", "run-script", "run-task", "dev")):
         steps.targets(name, rest[1:], script, depth)
     if first in programs.FETCHES.get(name, ()):

@@ -188,7 +188,7 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
         LEAVES,
     ),
     "pip": (
-        frozenset("install list show freeze check download uninstall inspect debug help wheel hash cache".split()),
+        frozenset("install list show freeze check download inspect debug help wheel hash cache".split()),
         LEAVES,
     ),
     "pipx": (frozenset("list install run".split()), LEAVES),

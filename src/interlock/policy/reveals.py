@@ -47,6 +47,11 @@ def perhaps(words: Sequence[str]) -> str | None:
     return words[-1] if words[-1] in v.MAYBE_CREDENTIALS or tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else None
 
 
+def bare(words: Sequence[str]) -> str | None:
+    """The word by which a name without a verb says that its tool shows or makes credentials: `api_key`, `db_secret`."""
+    return words[-1] if tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else _credential(words)
+
+
 def is_about(description: str) -> bool:
     """Whether a description speaks of such a thing as of one with an id, a price or a public half."""
     return _ABOUT.search(fold(description[:_LONGEST]).lower()) is not None

@@ -52,7 +52,14 @@ _ELSEWHERE = re.compile(
 _HERE = re.compile(
     r"localhost|127\.[\d.]+|0\.0\.0\.0|host\.docker\.internal|\[?::1\]?|[\w-]+\.(?:local|test|localhost)"
 )
+_STARTED = re.compile(r"(?:cmd(?:\.exe)?/[ckr]|start/(?:b|i|min|max|wait|low|high))(?:\Z|\W)", re.IGNORECASE)
+"""Programs of Windows with an option behind them, with nothing between: `cmd.exe/c`, `start/b`."""
 _POOL = re.compile(r"stratum\S*://.*|(?!localhost|127\.)[\w-]+(?:\.[\w-]+)+:\d{2,5}")
+
+
+def starts_another(path: str) -> bool:
+    """Whether a word that looks like a path of the workspace is a shell of Windows with its option."""
+    return _STARTED.match(path) is not None
 
 
 def is_act(path: str) -> bool:
@@ -120,6 +127,14 @@ def given(path: str, args: Sequence[str], script: "Script") -> None:
     for before, after in itertools.pairwise(args):
         if before in ("-c", "--command") and word in ("shell", "shell_plus"):
             script.add(*python_code.judge(after))
+
+
+def decoded(args: Sequence[str], script: "Script") -> None:
+    """Notes the files that `openssl` writes: what is in them nobody has read."""
+    for option, target in itertools.pairwise(args):
+        if option in ("-out", "--out"):
+            script.writes(target)
+            script.written[paths.plain(target)] = None
 
 
 def _is_elsewhere(arg: str) -> bool:

@@ -49,6 +49,8 @@ _CHANGED = frozenset(
     "comment rate vote sync schedule setup confirm reset drop post upload push start stop run trigger request "
     "clear resume pause type press paste hotkey key".split()
 )
+_ORDERED = frozenset("lock archive grasp pick place throw break heat cool squeeze slice dirty".split())
+"""Words that order something where they lead what is said of what to do."""
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000
 _APART = re.compile(r"\s*[A-Za-z](?:[ ._-][A-Za-z]){3,40}\s*")
@@ -103,6 +105,17 @@ def asks_for_change(text: str) -> bool:
     if not 0 < len(found) < 4 or len(plain) > 60:
         return False
     return found[0] in _CHANGED or read_name(plain).says is Says.ACTS
+
+
+@lru_cache(maxsize=4096)
+def asks_for_deed(text: str) -> bool:
+    """The same, and whether it is a single verb that acts, whatever it does: `create`, `disable`, `dispense`."""
+    found = words(_pulled_together(fold(text)).lower()[:60])
+    return (
+        (len(found) == 1 and (found[0] in ACTS or found[0] in ("on", "off")))
+        or (0 < len(found) < 5 and found[0] in _ORDERED)
+        or asks_for_change(text)
+    )
 
 
 def _pulled_together(text: str) -> str:

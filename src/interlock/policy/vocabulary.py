@@ -63,7 +63,7 @@ ACTS: Mapping[str, str] = {
         "surveil endanger misappropriate swindle plunder pillage slander defame oversell overclock enslave euthanize"
     ),
     "controls a device": (
-        "disarm grab pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
+        "disarm grab grasp pour dispense ignite brew unfasten actuate stir weld fly wash cook preheat serve give turn "
         "shut tap click swipe drag inject administer takeoff eject jettison pressurize "
         "depressurize ventilate irrigate fertilize pollinate mow sterilize sterilise disinfect extinguish humidify "
         "dehumidify defrost maneuver manoeuvre refuel recharge unload unplug energize neutralize neutralise regulate "
@@ -117,6 +117,7 @@ THINGS: Mapping[str, str] = {
 """Nouns and irregular forms: they count where nothing says that the tool only reads."""
 
 HEADS: Mapping[str, str] = {
+    "runs something": "ssh telnet winrm psexec rdp vnc sftp scp cronjob crontab",
     "books": "signup",
     "pays": "settlement disbursement remittance redemption liquidation embezzlement",
     "deletes": "disposal eviction deregistration uninstallation purging",
@@ -132,12 +133,20 @@ HEADS: Mapping[str, str] = {
 }
 """Nouns made of verbs that act: they count as the last word of a name, where its description does not say it reads."""
 
+ATTACKERS = frozenset(
+    "nmap masscan zmap rustscan naabu sqlmap metasploit msfconsole msfvenom meterpreter nikto gobuster dirbuster wfuzz "
+    "ffuf feroxbuster hashcat mimikatz netcat ncat socat aircrack wpscan commix xsstrike setoolkit crackmapexec "
+    "netexec "
+    "secretsdump ettercap bettercap arpspoof hping slowloris phisher".split()
+)
+"""Programs of attackers, after which tools are called that start them; what explains their answers is none."""
+
 HARMS = frozenset(
     "theft fraud forgery fabrication falsification tampering sabotage espionage bribery scam phishing counterfeiting "
     "hijack hijacking extortion blackmail embezzlement exfiltration ransomware spoofing sniffing eavesdropping "
     "misrepresentation misdiagnosis malpractice neglect breach attack attacks manipulation harvesting stalking "
     "harassment poisoning sabotaging laundering corruption disruption scandal misuse falsehood crash injection "
-    "surveillance alteration alterations retraction keylog keylogger keylogging".split()
+    "surveillance alteration alterations retraction keylog keylogger keylogging hydra portscan portscanner".split()
 )
 """What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
 

@@ -6,8 +6,8 @@ Arguments of calls are judged elsewhere; here are only names, descriptions, sche
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from interlock.policy import demands, reveals
 from interlock.policy import objects as o
-from interlock.policy import reveals
 from interlock.policy import vocabulary as v
 from interlock.policy.choices import chooses, chosen
 from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
@@ -36,7 +36,9 @@ def looks_red(
     """
     hints = hints or None
     said = _said_before(name, description, schema, hints, ())
-    if said is None or not (choices := chooses(args)):
+    if said is None:
+        return _demanded(name, description, args)
+    if not (choices := chooses(args)):
         return said
     return _said_before(name, description, schema, hints, choices)
 
@@ -55,6 +57,15 @@ def _said_before(
         _seen.clear()
     _seen[key] = (schema, hints, said)
     return said
+
+
+def _demanded(name: str, description: str, args: Any) -> str | None:
+    """Why a tool that is called after a thing acts all the same: its arguments say what that shall be."""
+    if read_name(name).says is not Says.NOTHING or (key := demands.asks(name, args)) is None:
+        return None
+    if read_prose(description).leads_with_reading:
+        return None
+    return f"its arguments say what is to be (`{key}`)"
 
 
 def _judge(name: str, description: str, schema: Any, hints: Mapping[str, Any]) -> str | None:

@@ -4,6 +4,20 @@ Judgement itself is in `test_words`.
 """
 
 ACTS = """
+api_key | -
+deploy_secret | -
+port_scan | -
+nmap | -
+nmap_scan | -
+sqlmap_run_test | -
+ssh | -
+open_curtain | -
+break_object | -
+pickup_object | -
+browser_handle_dialog | -
+grasp_mug | Grasps a mug
+crontab | -
+keeper_hydra | -
 sedate_patient | -
 postpone_hearing | Postpones a hearing
 recruit_driver | Recruits a driver
@@ -419,6 +433,11 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+nmap_report_parser | Parses the answer of a scanner
+explain_nmap_options | Explains options
+resource_group | Shows a group of resources
+security_group_rules | Lists the rules of a group
+api_key_format | -
 restock_check | Checks whether anything has to be ordered
 defrost_status | Shows how far it is
 noise_filter | Reduce the noise of a recording

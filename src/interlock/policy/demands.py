@@ -1,0 +1,132 @@
+"""What a call asks of a tool that is called after a thing and says no more: `lamp` with `state: off`, `dns_record` with
+`content`.
+
+A tool that says by its name or description that it reads, is none of these; what names and descriptions say is
+`words`'s.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from interlock.policy import vocabulary as v
+from interlock.policy.folding import fold
+from interlock.policy.spelling import parts
+
+_DEVICES = frozenset(
+    "light lights lamp lamps bulb chandelier led door doorlock gate garage shutter shutters blind blinds curtain "
+    "curtains cover valve pump faucet tap sprinkler irrigation heater heating hvac thermostat boiler furnace oven "
+    "stove "
+    "cooktop microwave fridge freezer dishwasher washer dryer kettle toaster fan humidifier dehumidifier purifier "
+    "vacuum mower plug outlet socket breaker relay alarm siren doorbell camera microphone speaker tv television "
+    "projector display drone robot arm gripper vehicle car truck tractor motor actuator servo conveyor elevator crane "
+    "forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter charger wallbox "
+    "ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer "
+    "panel".split()
+)
+"""Things that a call moves, switches or heats."""
+_MEASURES = frozenset(
+    "state power powered brightness temperature temp targettemperature setpoint position speed level volume value "
+    "throttle steering heading waypoint altitude angle color colour intensity pressure flow flowrate dose units rate "
+    "percent percentage duration output payload command action mode preset program setting register x y text keys "
+    "key on off enabled armed locked open message brightnesspct hvacmode fanmode channel source floor signal file "
+    "document copies mg ml".split()
+)
+"""What is said of a thing that it shall be."""
+_STATES = frozenset("state newstate targetstate desiredstate power powerstate switch status desiredstatus".split())
+_ORDERED = frozenset(
+    "off unlocked locked disarmed armed stopped started disabled enabled unlock lock disarm arm stop start restart "
+    "disable enable toggle toggled turnedon turnedoff turnon turnoff poweroff poweron shutdown rebooted terminated "
+    "suspended paused absent".split()
+)
+"""States in which things are put, and by which hardly anybody looks for them."""
+_POINTED = frozenset("entity entityid device deviceid power powerstate switch".split())
+"""Arguments beside which `on` is an order, and not a province."""
+_SIGNAL = re.compile(r"(?:SIG)?(?:KILL|TERM|HUP|INT|STOP|QUIT|USR[12])|9|15", re.IGNORECASE)
+_NAMES = frozenset("key name variable setting option parameter field attribute property flag record path".split())
+_VALUES = frozenset("value newvalue content contents newcontent".split())
+_STORED = frozenset(
+    "record records variable variables var config configuration setting settings preference preferences registry key "
+    "secret secrets credential property attribute entry zone policy parameter vault store state".split()
+)
+_POSTED = frozenset(
+    "post call ticket tickets issue reminder appointment event subscription form request message comment reply review "
+    "note story thread topic discussion announcement newsletter campaign ad listing advert contact lead deal task "
+    "todo card incident alert page memo letter mailing complaint petition booking".split()
+)
+"""Things of which one more is made where a text is given for it."""
+_TEXTS = frozenset(
+    "title subject text body content message description summary caption html markdown notes script attendees "
+    "assignee".split()
+)
+_CALLS = frozenset("call phone sms fax mail email dm appointment reminder".split())
+_PEOPLE = frozenset("phone phonenumber number to recipient recipients callee contact person patient client".split())
+_MADE = frozenset("container pod instance vm machine server node cluster droplet sandbox deployment".split())
+_IMAGES = frozenset("image imageid ami amiid instancetype machinetype template replicas".split())
+_RULED = frozenset("acl firewall securitygroup grouprule networkrule bucket".split())
+_ACCESS = frozenset("cidr cidrip ipranges mode grant principal acl effect port ports public".split())
+_SCHEDULED = frozenset("cronjob cron crontab job schedule timer automation routine".split())
+_WHEN = frozenset("schedule cron cronexpression interval at runat when trigger".split())
+_ENTRIES = (
+    (_STORED, _VALUES), (_POSTED, _TEXTS), (_CALLS, _PEOPLE), (_MADE, _IMAGES), (_RULED, _ACCESS), (_SCHEDULED, _WHEN),
+)  # fmt: skip
+"""Things, and what is given for one of them that is not there yet; for what is stored, its name beside."""
+_HANDLES = frozenset("tool api control controller".split())
+_READERS = v.ABOUT | v.GUARDS | v.READS - v.READ_NOUNS | frozenset("calculator converter simulator info sensor".split())
+_READERS -= frozenset("address settings preferences policy options state level".split())
+_ASKED = frozenset("get read status query list info check show view describe state".split())
+_LONGEST = 80
+
+
+@lru_cache(maxsize=1024)
+def _called(name: str) -> tuple[str, ...]:
+    """The last words of the thing that a tool is called after; none where it is called after what reads or tells."""
+    words = parts(name[:_LONGEST].rpartition("__")[2])
+    words = words[:-1] if len(words) > 1 and words[-1] in _HANDLES else words
+    return () if not words or words[-1] in _READERS else words[-2:]
+
+
+@lru_cache(maxsize=4096)
+def _plain(key: str) -> str:
+    return "".join(parts(fold(key)[:_LONGEST]))
+
+
+def asks(name: str, args: Any) -> str | None:
+    """The argument that says what a thing shall be, by which the tool is called; None where none does."""
+    if type(args) is not dict or not args or not (thing := _called(name)):
+        return None
+    given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
+    for key, value in given.items():
+        if type(value) is not str:
+            continue
+        if key in _STATES and _is_order(thing[-1], _plain(value), given):
+            return key
+        if key == "signal" and _SIGNAL.fullmatch(value):
+            return key
+    if thing[-1] in _DEVICES or (thing[0] in _DEVICES and thing[-1] in given):
+        return _measure(given)
+    return _entry(frozenset((*thing, "".join(thing))), given)
+
+
+def _is_order(last: str, state: str, given: Mapping[str, Any]) -> bool:
+    """Whether a state is one in which something is put, and not one of those that are looked for among many."""
+    if last.endswith("s") and last not in _DEVICES:
+        return False
+    return state in _ORDERED or (state == "on" and (last in _DEVICES or not _POINTED.isdisjoint(given)))
+
+
+def _measure(given: Mapping[str, Any]) -> str | None:
+    """What is said of a device that it shall be, unless it is only asked."""
+    for key, value in given.items():
+        if key in _MEASURES and not (type(value) is str and not _ASKED.isdisjoint(parts(value[:_LONGEST])[:1])):
+            return key
+    return None
+
+
+def _entry(thing: frozenset[str], given: Mapping[str, Any]) -> str | None:
+    """What is given for something that is stored, made, posted, scheduled or let in."""
+    for things, needs in _ENTRIES:
+        if not things.isdisjoint(thing) and (found := needs.intersection(given)):
+            return None if things is _STORED and _NAMES.isdisjoint(given) else min(found)
+    return None
