@@ -52,6 +52,8 @@ _WRITES = re.compile(r"[wa+]")
 
 def loops(text: str, found: Iterable[Command]) -> bool:
     """Whether a script has a loop that nothing in it ends or slows down."""
+    if "done" not in text:
+        return False
     if any(int(each["last"]) > MOST_TURNS and _MAKES.search(each["body"]) for each in _TIMES.finditer(text)):
         return True
     if not any(command.words in (("true",), (":",), ("false",)) for command in found) and "((" not in text:
@@ -61,16 +63,12 @@ def loops(text: str, found: Iterable[Command]) -> bool:
 
 def fills(name: str, args: Sequence[str], command: Command) -> bool:
     """Whether a program would write without end, or more than a disk has room for."""
-    out = [target for operator, target in command.redirects if operator.startswith((">", "&>"))]
-    if name == "yes":
-        return bool(out) and not command.inner
     if name in ("head", "truncate", "fallocate"):
         return any(_HUGE.fullmatch(arg.lstrip("-cnsl")) for arg in args)
-    return (
-        name in _COPIES
-        and not _ENDLESS.isdisjoint(args)
-        and ((bool(out) and not command.inner) or name in ("cp", "dd"))
-    )
+    if name != "yes" and (name not in _COPIES or _ENDLESS.isdisjoint(args)):
+        return False
+    out = any(operator.startswith((">", "&>")) for operator, _ in command.redirects)
+    return (out and not command.inner) or name in ("cp", "dd")
 
 
 def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Raised]:

@@ -99,6 +99,9 @@ _TELLING = re.compile(
     r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)"
 )
 """What a path has in it that means something; one of the `_ORDINARY` form without any of it means nothing."""
+_NAME = re.compile(rf"{_ORDINARY.pattern}|(?:[a-z0-9_-]+/){{0,8}}[a-z0-9_-]+")
+_KEPT = re.compile(rf"{_TELLING.pattern}|id_|k(?:core|ey|rb5|ube)|netrc")
+"""The same for one that is only read, with an ending or without."""
 _OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/workspace/", "/work/", "/mnt/data/", "/repo/", "/app/", "/sandbox/")
 _DEVICES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /tmp /workspace".split()
@@ -203,6 +206,11 @@ def is_home(path: str) -> bool:
 def _reads_others(path: str) -> bool:
     """Whether a path given to a tool is a file of the system, or of what is installed or served beside the work."""
     return reads_system(path) or _INSTALLED.match(_as_seen(plain(path))) is not None
+
+
+def is_free_to_read(path: str) -> bool:
+    """A quick look: True only for a name in the workspace that is neither a secret's nor the system's."""
+    return _NAME.fullmatch(path) is not None and _KEPT.search(path) is None
 
 
 def is_disguised(path: str) -> bool:

@@ -5,6 +5,7 @@ How a command line is read is not known here. A program in none of the tables co
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
@@ -345,6 +346,7 @@ def stands_alone(wrapper: str, option: str) -> bool:
     return "=" in option or (wrapper == "xargs" and _ALONE.fullmatch(option) is not None)
 
 
+@lru_cache(maxsize=2048)
 def name_of(word: str) -> tuple[str, bool]:
     """The bare name of a program, and whether it is one of the system's own, called by its name."""
     text = fold(word).strip()

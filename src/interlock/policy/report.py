@@ -5,6 +5,7 @@ Which program does what is not known here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from interlock.policy import kinds, paths
 from interlock.policy.calls import Raised
@@ -67,14 +68,27 @@ class Report:
         for word in words[1:]:
             if len(word) > 512 or "\n" in word or word.count(" ") > 3:
                 continue
-            for part in dict.fromkeys(
-                (word, word.partition("=")[2], word.partition(":")[2], word[2:] if word[:1] == "-" else "")
-            ):
-                if part and paths.touches_secret(part.lstrip("@")):
-                    self.add(kinds.READS_SECRETS)
-                    return
-                if part and not lists and paths.reads_system(part):
-                    self.add(kinds.OUTSIDE_WORKSPACE)
+            secret, system = _points_at(word)
+            if system and not lists:
+                self.add(kinds.OUTSIDE_WORKSPACE)
+            if secret:
+                self.add(kinds.READS_SECRETS)
+                return
+
+
+@lru_cache(maxsize=2048)
+def _points_at(word: str) -> tuple[bool, bool]:
+    """Whether a word or the value in it is a path where secrets lie; and whether one of the system's stands before."""
+    system = False
+    for part in dict.fromkeys(
+        (word, word.partition("=")[2], word.partition(":")[2], word[2:] if word[:1] == "-" else "")
+    ):
+        if not part or paths.is_free_to_read(part):
+            continue
+        if paths.touches_secret(part.lstrip("@")):
+            return True, system
+        system = system or paths.reads_system(part)
+    return False, system
 
 
 def said(command: Command) -> str | None:

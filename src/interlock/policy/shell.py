@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from interlock.policy import printing, redirections
+from interlock.policy.shell_words import Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -19,15 +20,18 @@ MOST_NODES = 20_000
 UNKNOWN = printing.UNKNOWN
 """Stands in a word for what only shows when the script runs."""
 
-_KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LINENO": "0", "SECONDS": "0"}
 _PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
 _SPLITS = re.compile(r"[ \t\n]")
 _INDEXED = re.compile(r"\w\[[^\]\n]*(?:\$\(|`)")
 _RUNS = re.compile(rb"(?<!\\)(?:`|\$\()")
+_NESTS = re.compile(rb"[$`(]|<<")
+"""Without it no command has another one in its words."""
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _GLOB = re.compile(r"[*?\[{]")
+_ANY_GLOB = re.compile(rb"[*?\[{]")
 _PLAIN = frozenset("comment word string_content raw_string number heredoc_content variable_name".split())
-_QUIET = frozenset(("word", "number", "string_content", "comment"))
 _LEAVES = frozenset(("word", "regex", "string_content", "extglob_pattern"))
+_COMMANDS = frozenset(("command", "declaration_command", "unset_command", "test_command"))
 _REDIRECTED = frozenset(("redirected_statement", "heredoc_redirect", "command"))
 
 
@@ -82,7 +86,7 @@ def commands(text: str) -> tuple[Command, ...]:
     if len(text) > LONGEST:
         raise Unreadable("too long")
     source = text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
-    if any(byte < 32 and byte not in (9, 10) for byte in source) or b"\x7f" in source:
+    if _CONTROL.search(source) is not None:
         raise Unreadable("control characters")
     root = _parser().parse(source).root_node
     for _ in range(redirections.MOST):
@@ -104,18 +108,21 @@ def _parser() -> "Parser":
 
 
 @dataclass(slots=True)
-class _Reader:
-    source: bytes
-    variables: dict[str, str] = field(default_factory=dict)
+class _Reader(Words):
+    peeked: dict[int, tuple[int, Command]] = field(default_factory=dict)
+    """Parts of pipelines that were read before their turn, and after how many changes; by their nodes."""
     nodes: int = 0
-    substitutes: bool = False
-    decodes: bool = False
-    names: list[str] = field(default_factory=list)
+    has_globs: bool = field(init=False)
+    has_here_strings: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.has_globs = _ANY_GLOB.search(self.source) is not None
+        self.has_here_strings = b"<<<" in self.source
 
     def read(self, root: "Node") -> Iterator[Command]:
         rest: list[tuple[Node, _Place]] = [(root, _Place())]
-        last: dict[int, Command] = {}
         runs = _RUNS.search(self.source) is not None
+        nests = _NESTS.search(self.source) is not None or root.descendant_count > MOST_NODES
         while rest:
             node, place = rest.pop()
             self.nodes += 1
@@ -127,11 +134,10 @@ class _Reader:
             if kind in _PLAIN:
                 continue
             children = node.named_children
-            if kind in ("command", "declaration_command", "unset_command", "test_command"):
-                place = self._heard(node, place)
-                command = self._command(node, place)
-                last[node.id] = command
-                yield command
+            if kind in _COMMANDS:
+                yield self._peeked(node) or self._command(node, self._heard(node, place))
+                if not nests:
+                    continue
                 place = _Place(inner=True, in_function=place.in_function)
             elif kind == "variable_assignment":
                 if node.parent is None or node.parent.type not in ("command", "declaration_command"):
@@ -163,9 +169,9 @@ class _Reader:
             elif kind in ("for_statement", "select_statement"):
                 variable = node.child_by_field_name("variable")
                 if variable is not None:
-                    self.variables[self.slice(variable)] = UNKNOWN
+                    self.forget(self.slice(variable))
                 yield self._loop(node, place)
-            rest.extend((child, place) for child in reversed(children))
+            rest.extend([(child, place) for child in reversed(children)])
 
     def _parts(self, children: "list[Node]", place: _Place) -> "list[tuple[Node, _Place]]":
         """The parts of a pipeline, each with a view of what feeds it."""
@@ -184,10 +190,22 @@ class _Reader:
             place = self._redirected(node, place)
             body = node.child_by_field_name("body")
             return None if body is None else self._peek(body, place)
-        return self._command(node, self._heard(node, place)) if node.type == "command" else None
+        if node.type != "command":
+            return None
+        changes = self.changes
+        command = self._command(node, self._heard(node, place))
+        self.peeked[node.id] = changes, command
+        return command
+
+    def _peeked(self, node: "Node") -> Command | None:
+        """The command that a node is known to be, unless a variable was set since it was read."""
+        changes, command = self.peeked.get(node.id, (-1, None))
+        return command if changes == self.changes else None
 
     def _heard(self, node: "Node", place: _Place) -> _Place:
         """The place of a command with its own here-strings."""
+        if not self.has_here_strings:
+            return place
         for child in node.named_children:
             if child.type == "herestring_redirect":
                 inside = [each for each in child.named_children if each.type != "file_descriptor"]
@@ -268,29 +286,30 @@ class _Reader:
         globs: list[str] = []
         assigned: list[tuple[str, str]] = []
         redirects = place.redirects
-        if node.type != "command" and node.children:
+        if (kind := node.type) != "command" and node.children:
             found.append(self.slice(node.children[0]))
-            if node.type == "test_command" and _INDEXED.search(self.slice(node)):
+            if kind == "test_command" and _INDEXED.search(self.slice(node)):
                 self.names.append("@P")
         for child in node.named_children:
-            if child.type == "variable_assignment":
+            part = child.type
+            if part == "variable_assignment":
                 assigned.append(self._pair(child))
-            elif child.type == "file_redirect":
+            elif part == "file_redirect":
                 redirects += (self._redirect(child),)
-            elif child.type not in ("herestring_redirect", "heredoc_redirect", "comment"):
+            elif part not in ("herestring_redirect", "heredoc_redirect", "comment"):
                 word = self.word(child)
-                if self._is_glob(child):
+                if self.has_globs and self._is_glob(child):
                     globs.append(word)
-                if child.type in ("simple_expansion", "expansion") and _SPLITS.search(word):
+                if part in ("simple_expansion", "expansion") and _SPLITS.search(word):
                     found.extend(word.split())
                 else:
                     found.append(word)
-        if node.type == "declaration_command":
+        if kind == "declaration_command":
             for name, value in assigned:
-                self._set(name, value)
+                self.set(name, value)
         if found and found[0] in ("read", "mapfile", "readarray", "getopts", "printf", "let"):
             for name in found[1:]:
-                self.variables[name] = UNKNOWN
+                self.forget(name)
         return Command(
             tuple(found), tuple(assigned), place.fed_by, place.text_in, redirects, self.substitutes, place.inner,
             tuple(self.names), place.in_function, tuple(globs), self.decodes,
@@ -299,7 +318,7 @@ class _Reader:
     def _assigned(self, node: "Node", place: _Place) -> Command:
         self.names, self.decodes = [], False
         pair = self._pair(node)
-        self._set(*pair)
+        self.set(*pair)
         return Command(
             (), (pair,), inner=place.inner, reads=tuple(self.names), in_function=place.in_function, decodes=self.decodes
         )
@@ -309,91 +328,3 @@ class _Reader:
         whole = self.slice(node)
         text = "" if value is None else self.word(value)
         return self.slice(name) if name is not None else UNKNOWN, UNKNOWN if "+=" in whole[:80] else text
-
-    def _set(self, name: str, value: str) -> None:
-        known = self.variables.get(name)
-        self.variables[name] = value if known is None or known == value else UNKNOWN
-
-    def slice(self, node: "Node") -> str:
-        """The text of a node as written."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
-
-    def word(self, node: "Node", depth: int = 0) -> str:
-        """A word as the command would get it."""
-        kind = node.type
-        if depth > 20:
-            return UNKNOWN
-        if kind in ("word", "number", "variable_name", "test_operator", "extglob_pattern", "regex"):
-            if any(child.type not in _QUIET for child in node.named_children):
-                return self._joined(node, depth)
-            return re.sub(r"\\(\n|.)", lambda m: "" if m[1] == "\n" else m[1], self.slice(node))
-        if kind == "raw_string":
-            return self.slice(node)[1:-1]
-        if kind == "ansi_c_string":
-            return printing.unescaped(self.slice(node)[2:-1])
-        if kind in ("string", "translated_string"):
-            return self._quoted(node, depth)
-        if kind in ("concatenation", "command_name", "heredoc_body"):
-            return self._joined(node, depth)
-        if kind in ("simple_expansion", "expansion"):
-            return self._expanded(node)
-        if kind == "string_content":
-            return self.slice(node)
-        if kind in ("command_substitution", "process_substitution"):
-            self.substitutes = True
-            return self._substituted(node, depth) if kind == "command_substitution" else UNKNOWN
-        return UNKNOWN
-
-    def _substituted(self, node: "Node", depth: int) -> str:
-        """What a substitution surely prints, as `echo` and `printf` do; one that decodes what is said is noted."""
-        inner = [child for child in node.named_children if child.type != "comment"]
-        if len(inner) != 1 or depth > 10:
-            return UNKNOWN
-        parts = inner[0].named_children if inner[0].type == "pipeline" else inner
-        names = [printing.program(self.slice(part)) for part in parts if part.type == "command"]
-        plain = names[:1] in (["echo"], ["printf"])
-        fed = any(child.type == "herestring_redirect" for part in parts for child in (part, *part.named_children))
-        said = plain and not any("$" in self.slice(child) for child in parts[0].named_children[1:])
-        if (said or fed) and printing.DECODERS.intersection(names):
-            self.decodes = True
-        if names == ["which"] and (found := printing.found(self.slice(inner[0]))):
-            return found
-        if len(parts) != 1 or not plain or inner[0].type != "command":
-            return UNKNOWN
-        kept = self.substitutes, self.names, self.decodes
-        words = [self.word(child, depth + 1) for child in inner[0].named_children[1:]]
-        self.substitutes, self.names, self.decodes = True, kept[1] + self.names, kept[2] or self.decodes
-        return printing.printed((names[0], *words))
-
-    def _joined(self, node: "Node", depth: int) -> str:
-        out, at = [], node.start_byte
-        for child in node.children:
-            out.append(self.source[at : child.start_byte].decode("utf-8", "replace"))
-            out.append(self.word(child, depth + 1) if child.is_named else self.slice(child))
-            at = child.end_byte
-        return "".join(out)
-
-    def _quoted(self, node: "Node", depth: int) -> str:
-        out: list[str] = []
-        at = node.start_byte
-        for child in node.children:
-            out.append(self.source[at : child.start_byte].decode("utf-8", "replace"))
-            if child.type == "string_content":
-                out.append(re.sub(r"\\([\\$`\"\n])", lambda m: "" if m[1] == "\n" else m[1], self.slice(child)))
-            elif child.is_named:
-                out.append(self.word(child, depth + 1))
-            elif child.type not in ('"', '$"'):
-                out.append(self.slice(child))
-            at = child.end_byte
-        return "".join(out)
-
-    def _expanded(self, node: "Node") -> str:
-        text = self.slice(node)
-        if text.endswith("@P}") or (text.startswith("${!") and text[-2] not in "*@]"):
-            self.names.append("@P")
-        bare = re.match(r"!?[A-Za-z_][A-Za-z0-9_]*", name := text.strip("${}"))
-        if bare is not None:
-            self.names.append(bare.group().lstrip("!"))
-        if text not in (f"${name}", f"${{{name}}}"):
-            return UNKNOWN
-        return self.variables.get(name, _KNOWN.get(name, UNKNOWN))
