@@ -47,7 +47,7 @@ _CALLED = re.compile(r"(?!localhost|intranet)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+)*")
 """What a site is called, where its address is not given."""
 _RELATIVE = re.compile(r"[\w-]+(?:/[\w-]+)*/[\w.-]+\.\w{1,5}")
 """A file in a folder, where an address is expected."""
-_OPENINGS = ("{", "[", '"', " ", "\t", "\n", "\ufeff", "/", "~", ".", "\\")
+_OPENINGS = frozenset('{[" \t\n\ufeff/~.\\')
 _SCALARS = frozenset((int, float, bool))
 _SPOKEN = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.MAYBE_SQL | Holds.BODY
 """What holds text of its own kind; anything else is a value."""
