@@ -12,7 +12,7 @@ from typing import Any
 from interlock.store import holders
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
-from interlock.store.postgres import PostgresDriver, first_line
+from interlock.store.postgres import PostgresDriver, check_new, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
 HEAD = "0008"
@@ -29,6 +29,7 @@ on before the next try."""
 LONG_WORK = (
     f"SET LOCAL lock_timeout = '{PATIENCE_S}s'",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL statement_timeout = 0",
     "SET LOCAL application_name = 'interlock db'",
 )
 """Of a transaction on PostgreSQL that takes its time; by another name, so that nobody takes it for one that stands
@@ -89,6 +90,7 @@ def _sqlite_revision(driver: SqliteDriver) -> Found:
 def _postgres_revision(driver: PostgresDriver) -> Found:
     with driver.connect() as connection:
         if connection.execute("SELECT to_regclass('alembic_version')").fetchone()[0] is None:
+            check_new(connection)
             return None, None
         row = connection.execute(_REVISION).fetchone()
         return (str(row[0]), _value(connection.execute(_READER).fetchone())) if row else (None, None)

@@ -42,6 +42,8 @@ NO_DEAD_PEERS: Mapping[str, Any] = {
 """Of connections over a network, in s and ms: a server that is gone without a word is one for 20 s at most."""
 REFUSED = ("password authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
 """What a server says that could be reached and will not have it."""
+ENCODING = "UTF8"
+"""Of what goes over the wire, and of a database that is to hold every character."""
 APPLICATION = "interlock"
 _BREAK_OFF = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -97,6 +99,7 @@ class PostgresDriver:
                 autocommit=autocommit,
                 connect_timeout=self.connect_s,
                 application_name=APPLICATION,
+                client_encoding=ENCODING,
                 options=options,
                 **NO_DEAD_PEERS,
             )
@@ -112,8 +115,10 @@ class PostgresDriver:
 
     @property
     def _session(self) -> dict[str, str]:
+        """What the database or the role may be set to otherwise."""
         return {
             "timezone": "UTC",
+            "datestyle": "ISO",
             "lock_timeout": str(LOCK_TIMEOUT_MS),
             "idle_in_transaction_session_timeout": str(self.standstill_ms),
         }
@@ -303,7 +308,7 @@ class PostgresDriver:
         return results, tx.wake
 
     def _execute(self, tx: PipelinedTx, batch: Sequence[Work], results: list[Any]) -> None:
-        tx.wire.send(b"BEGIN")
+        tx.wire.send(b"BEGIN ISOLATION LEVEL READ COMMITTED")
         if (settings := self._in_transaction) is not None:
             tx.wire.send(settings.encode())
         if all(is_relaxed(unit) for unit, _, _ in batch):
@@ -317,6 +322,17 @@ class PostgresDriver:
         """By libpq itself: psycopg would have the server forget all that is prepared."""
         if self._wire is not None and not self._wire.roll_back():
             self.close_writer()
+
+
+def check_new(connection: Any) -> None:
+    """Raises Unreachable for an empty database that could not hold what people and models write."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != ENCODING:
+        raise Unreachable(
+            f"the database `{connection.info.dbname}` has the encoding {encoding}, in which not every character can be "
+            f"written: make another with `CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0`",
+            is_final=True,
+        )
 
 
 class Unreachable(StoreUnavailable):
