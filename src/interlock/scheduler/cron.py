@@ -71,6 +71,11 @@ class Cron:
         """Whether it goes by elapsed time, since no hour is special to it."""
         return len(self.hours) == 24
 
+    @property
+    def has_days(self) -> bool:
+        """Whether any of the months has one of the days of month."""
+        return min(self.days) <= max(_LONGEST_MONTHS.get(month, 31) for month in self.months)
+
 
 def parse(text: str) -> Cron:
     """The expression of five fields, or of a word such as `@daily`.
@@ -89,7 +94,7 @@ def parse(text: str) -> Cron:
     minutes, hours, days, months, weekdays = values
     either = not fields[2].startswith("*") and not fields[4].startswith("*")
     cron = Cron(given, minutes, hours, days, months, frozenset(day % 7 for day in weekdays), either)
-    if not either and min(days) > max(_LONGEST_MONTHS.get(month, 31) for month in months):
+    if not either and not cron.has_days:
         raise BadCron(given, f"it never fires: no month that it names has a day {min(days)}")
     return cron
 

@@ -174,10 +174,14 @@ def _offset(moment: datetime, zone: ZoneInfo) -> timedelta:
 
 
 def _triggers(cron: Cron) -> Iterator[CronTrigger]:
-    """One trigger, or two where either of two kinds of days will do. APScheduler's weekdays begin with Monday, as 0."""
+    """One trigger, or two where either of two kinds of days will do. APScheduler's weekdays begin with Monday, as 0.
+
+    None is made for days that there are not, since it would come to no end.
+    """
     days = spans(sorted(cron.days))
     weekdays = spans(sorted((day - 1) % 7 for day in cron.weekdays))
-    for day, weekday in ((days, "*"), ("*", weekdays)) if cron.either_day else ((days, weekdays),):
+    kinds = [(days, "*"), ("*", weekdays)] if cron.either_day else [(days, weekdays)]
+    for day, weekday in kinds if cron.has_days else kinds[1:]:
         yield CronTrigger(
             month=spans(sorted(cron.months)), day=day, day_of_week=weekday, hour=spans(sorted(cron.hours)),
             minute=spans(sorted(cron.minutes)), second=0, timezone=UTC,

@@ -38,6 +38,12 @@ def test_either_kind_of_day_will_do_where_both_are_restricted() -> None:
     assert [f"{at:%a %d}" for at in found] == ["Fri 10", "Mon 13", "Fri 17"]
 
 
+@pytest.mark.parametrize("cron", ["0 0 30 2 5", "0 0 31 2,4 5"])
+def test_weekday_will_do_where_no_month_has_the_other_kind_of_day(cron: str) -> None:
+    found = of(cron).following(datetime(2026, 2, 1, tzinfo=UTC), 4)
+    assert [f"{at:%a %d}" for at in found] == ["Fri 06", "Fri 13", "Fri 20", "Fri 27"]
+
+
 def test_job_in_the_hour_that_comes_twice_is_due_once() -> None:
     assert shown("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00", 2) == ["25 02:30+0200", "26 02:30+0100"]
     assert shown("45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00", 2) == ["05 01:45+1100", "06 01:45+1030"]
