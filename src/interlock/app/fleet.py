@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from interlock.app.box import Interlock
+from interlock.app.local import directly
 from interlock.desk.views import View
 from interlock.settings import Settings
 from interlock.store import leases, migrate
@@ -19,7 +20,7 @@ REACH_S = 2.0
 async def workers(settings: Settings) -> list[View] | None:
     """The workers of a server's database; None where it is not at this version's schema. Nothing is migrated."""
     direct, pooled = settings.database_direct_url, settings.database_pooler
-    url, pooled_too = direct or settings.database_url, pooled and direct is None
+    url, pooled_too = directly(settings)
     if await asyncio.to_thread(migrate.revision, url, pooled=pooled_too) != migrate.HEAD:
         return None
     async with Store(settings.database_url, pooled=pooled, direct_url=direct) as store:

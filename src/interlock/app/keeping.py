@@ -13,7 +13,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from interlock.app.local import database_file, make_home
+from interlock.app.local import database_file, directly, home_lock, make_home, what_is_executed
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
 from interlock.core.values import Actor, ActorKind
@@ -23,7 +23,6 @@ from interlock.store import archive, migrate, restore, snapshots
 from interlock.store.archive import Archive, BadArchive, Manifest
 from interlock.store.epochs import Beginning, Uncertain
 from interlock.store.errors import StoreError, StoreTooNew
-from interlock.worker.home import HomeLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +42,13 @@ class Restored:
     replaced: Path | None
 
 
-def address(settings: Settings) -> str:
-    """The URL for work that takes its time: past the pooler where there is one."""
-    return settings.database_direct_url or settings.database_url
-
-
 async def revisions(settings: Settings) -> Upgraded:
     """At which revision a database is, and which this version would bring it to. Nothing is changed.
 
     Raises StoreError.
     """
-    found = await asyncio.to_thread(migrate.revision, address(settings))
+    url, pooled = directly(settings)
+    found = await asyncio.to_thread(migrate.revision, url, pooled=pooled)
     is_newer = found is not None and found not in migrate.KNOWN
     return Upgraded(found, found if is_newer and found is not None else migrate.HEAD)
 
@@ -65,7 +60,8 @@ async def upgrade(settings: Settings) -> Upgraded:
     """
     make_home(settings.home)
     planned = await revisions(settings)
-    await migrate.upgrade(address(settings))
+    url, pooled = directly(settings)
+    await migrate.upgrade(url, pooled=pooled)
     return planned
 
 
@@ -77,7 +73,7 @@ async def back_up(settings: Settings, path: Path, clock: Clock | None = None) ->
     await asyncio.to_thread(_require_admin, settings, "back the database up")
     await asyncio.to_thread(_refuse_other_files, path)
     now = (clock or SystemClock()).now()
-    return await asyncio.to_thread(archive.back_up, address(settings), path, version("interlock"), now)
+    return await asyncio.to_thread(_backed_up, settings, path, now)
 
 
 async def begin_anew(
@@ -104,14 +100,20 @@ async def begin_anew(
         await asyncio.to_thread(_readable, path)
         kept = await asyncio.to_thread(_kept, settings, now) if keep else None
         folder = database_file(settings).parent if settings.is_embedded else settings.home
-        put = partial(restore.restore, silent_s=None if force else settings.times.reassign_s)
+        url, pooled = directly(settings)
+        put = partial(restore.restore, silent_s=None if force else settings.times.reassign_s, pooled=pooled)
         try:
-            manifest, uncertain = await asyncio.to_thread(put, address(settings), path, folder, start)
+            manifest, uncertain = await asyncio.to_thread(put, url, path, folder, start)
         except InterlockError:
             if kept is not None:
                 await asyncio.to_thread(kept.unlink, missing_ok=True)
             raise
     return Restored(manifest, uncertain, kept)
+
+
+def _backed_up(settings: Settings, path: Path, now: datetime) -> Manifest:
+    url, pooled = directly(settings)
+    return archive.back_up(url, path, version("interlock"), now, pooled=pooled)
 
 
 def _kept(settings: Settings, now: datetime) -> Path | None:
@@ -121,7 +123,7 @@ def _kept(settings: Settings, now: datetime) -> Path | None:
     """
     kept = settings.home / f"replaced-{now:%Y%m%dT%H%M%S}.backup"
     try:
-        archive.back_up(address(settings), kept, version("interlock"), now)
+        _backed_up(settings, kept, now)
     except StoreTooNew as error:
         raise Conflict(f"{error}; to replace it without keeping it, give `--no-keep`") from error
     except StoreError:
@@ -132,11 +134,11 @@ def _kept(settings: Settings, now: datetime) -> Path | None:
 @contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
     """Nobody executes an embedded home meanwhile."""
-    lock = HomeLock(settings.home)
+    lock = home_lock(settings)
     if settings.is_embedded and not lock.acquire():
         holder = lock.holder()
         who = f"process {holder}" if holder else "another process"
-        raise Conflict(f"{who} executes the home `{settings.home}`: stop it first, then restore")
+        raise Conflict(f"{who} executes {what_is_executed(settings)}: stop it first, then restore")
     with lock:
         yield
 
@@ -161,9 +163,9 @@ def _require_admin(settings: Settings, what: str) -> None:
 
     Raises Refused.
     """
-    uid = os.getuid()
+    uid, (url, pooled) = os.getuid(), directly(settings)
     try:
-        role = snapshots.role_of(address(settings), f"local:{uid}")
+        role = snapshots.role_of(url, f"local:{uid}", pooled=pooled)
     except StoreError:
         role = None
     is_owner = not settings.home.exists() or settings.home.stat().st_uid == uid

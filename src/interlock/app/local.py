@@ -16,6 +16,7 @@ from interlock.desk.office import Person
 from interlock.settings import Settings
 from interlock.store import migrate, squad
 from interlock.store.engine import Store
+from interlock.worker.home import HomeLock
 
 if TYPE_CHECKING:
     from interlock.policy.rules import Policy
@@ -68,6 +69,24 @@ def database_file(settings: Settings) -> Path:
     return Path(settings.database_url.removeprefix("sqlite:///"))
 
 
+def home_lock(settings: Settings) -> HomeLock:
+    """What the one process holds that executes an embedded database."""
+    return HomeLock(settings.home, database_file(settings) if settings.is_embedded else None)
+
+
+def what_is_executed(settings: Settings) -> str:
+    """What `home_lock` is of, for people."""
+    home, file = settings.home, database_file(settings)
+    elsewhere = settings.is_embedded and file.resolve().parent != home.resolve()
+    return f"the home `{home}`" + (f", or its database `{file}` for another home," if elsewhere else "")
+
+
+def directly(settings: Settings) -> tuple[str, bool]:
+    """The URL for work that takes its time, past the pooler where there is a way; and whether it leads to one."""
+    direct = settings.database_direct_url
+    return direct or settings.database_url, settings.database_pooler and direct is None
+
+
 @contextlib.asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[Store]:
     """The migrated database of the settings, its home made where there is none; watched where telemetry is set up.
@@ -75,9 +94,10 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
     Raises StoreError, ConfigError, and InterlockError where the home cannot be made.
     """
     make_home(settings.home)
-    direct, pooled = settings.database_direct_url, settings.database_pooler
-    await migrate.upgrade(direct or settings.database_url, pooled=pooled and direct is None)
+    url, pooled = directly(settings)
+    await migrate.upgrade(url, pooled=pooled)
     telemetry = await telemetry_of(settings)
+    direct, pooled = settings.database_direct_url, settings.database_pooler
     try:
         async with Store(settings.database_url, telemetry, pooled=pooled, direct_url=direct) as store:
             yield store

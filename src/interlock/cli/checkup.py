@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from interlock.app import config, fleet, parts
+from interlock.app.local import directly, home_lock
 from interlock.cli import refusals
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
@@ -21,7 +22,6 @@ from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
 from interlock.store import migrate
 from interlock.tools.secrets import Vault
-from interlock.worker.home import HomeLock
 
 MIB = 1024 * 1024
 LEAST_DISK_MIB = 500
@@ -237,7 +237,7 @@ def _clock(settings: Settings) -> Iterator[Finding]:
 
 def _executing(settings: Settings) -> Iterator[Finding]:
     if settings.is_embedded:
-        holder = HomeLock(settings.home).holder()
+        holder = home_lock(settings).holder()
         yield Finding("executing", "ok", "no process, start `interlock up`" if holder is None else f"process {holder}")
 
 
@@ -270,9 +270,8 @@ async def _workers(settings: Settings) -> list[Finding]:
 
 async def _database(settings: Settings) -> Finding:
     try:
-        direct, pooled = settings.database_direct_url, settings.database_pooler
-        url = direct or settings.database_url
-        found = await asyncio.to_thread(migrate.revision, url, pooled=pooled and direct is None)
+        url, pooled = directly(settings)
+        found = await asyncio.to_thread(migrate.revision, url, pooled=pooled)
     except (InterlockError, OSError) as error:
         refused = refusals.told(error) if isinstance(error, OSError) else None
         return Finding("database", "error", refused or str(error))

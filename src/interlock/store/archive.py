@@ -104,7 +104,7 @@ class Manifest:
         )  # fmt: skip
 
 
-def back_up(url: str, path: Path, version: str, now: datetime) -> Manifest:
+def back_up(url: str, path: Path, version: str, now: datetime, *, pooled: bool = False) -> Manifest:
     """Writes one snapshot of a database to a file of mode 0600, while everything goes on; the file is there whole or
     not at all.
 
@@ -115,7 +115,7 @@ def back_up(url: str, path: Path, version: str, now: datetime) -> Manifest:
         raise UsageError(f"`{path}` is a folder: name the file that the backup is to be")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        with _made(unfinished) as file, snapshots.of(url) as snapshot:
+        with _made(unfinished) as file, snapshots.of(url, pooled=pooled) as snapshot:
             manifest = _written(file, snapshot, version, now)
             file.flush()
             os.fsync(file.fileno())

@@ -121,11 +121,11 @@ def into_postgres(
 
     Raises StoreUnavailable where somebody still uses one after `patience_s`.
     """
-    there = migrate.revision(driver.url)
+    there = migrate.revision(driver.url, pooled=driver.pooled)
     if there is not None and there not in migrate.KNOWN:
         raise StoreTooNew(there, migrate.HEAD)
     if there != migrate.HEAD:
-        migrate.migrate_to(driver.url)
+        migrate.migrate_to(driver.url, pooled=driver.pooled)
     tables = [table.name for table in SQLModel.metadata.sorted_tables]
     with driver.connect() as connection:
         _take(connection, tables, patience_s)
@@ -149,7 +149,7 @@ def _take(connection: Any, tables: list[str], patience_s: float) -> None:
     give_up_at = monotonic() + patience_s
     while True:
         connection.execute("BEGIN")
-        for setting in (*migrate.LONG_WORK, "SET LOCAL timezone = 'UTC'"):
+        for setting in migrate.LONG_WORK:
             connection.execute(setting)
         connection.execute(f"SELECT pg_advisory_xact_lock({migrate.LOCK_KEY})")
         try:

@@ -31,6 +31,8 @@ LONG_WORK = (
     "SET LOCAL idle_in_transaction_session_timeout = 0",
     "SET LOCAL statement_timeout = 0",
     "SET LOCAL application_name = 'interlock db'",
+    "SET LOCAL timezone = 'UTC'",
+    "SET LOCAL datestyle = 'ISO'",
 )
 """Of a transaction on PostgreSQL that takes its time; by another name, so that nobody takes it for one that stands
 still and breaks it off."""

@@ -23,6 +23,14 @@ MALFORMED = (
     "character of the password that is no letter or digit as %XX"
 )
 """Does not quote the URL: a driver that misreads one shows parts of its password."""
+POOLER, NO_POOLER_KNOWN = (
+    "unsupported startup parameter",
+    (
+        "a transaction pooler such as pgbouncer is at INTERLOCK_DATABASE_URL: set `database_pooler: true`, and "
+        "`database_direct_url` to the way past it, if there is one"
+    ),
+)
+"""What a pooler says to what it cannot keep for a session, and what is to be done."""
 WAKE_CHANNEL = "interlock_wake"
 REPLAYS = 8
 """Tries of a unit whose connection is lost, or that another process was in the way of."""
@@ -106,6 +114,8 @@ class PostgresDriver:
         except (psycopg.ProgrammingError, ValueError) as error:
             raise Unreachable(MALFORMED, is_final=True) from error
         except psycopg.Error as error:
+            if POOLER in str(error) and not self.pooled:
+                raise Unreachable(NO_POOLER_KNOWN, is_final=True) from error
             told = f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL"
             raise Unreachable(told, is_final=any(each in str(error) for each in REFUSED)) from error
         set_json_dumps(storable_json, connection)

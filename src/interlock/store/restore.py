@@ -35,17 +35,17 @@ _SPEED = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA foreign_k
 
 def restore(
     url: str, path: Path, folder: Path, start: Callable[[Manifest], Beginning], *, silent_s: float | None,
-    patience_s: float = migrate.PATIENCE_S,
+    patience_s: float = migrate.PATIENCE_S, pooled: bool = False,
 ) -> tuple[Manifest, Uncertain]:  # fmt: skip
     """Replaces all that is in a database, or makes one, by what a backup holds.
 
     Whoever calls makes sure that nobody executes on SQLite. On PostgreSQL workers that were heard of within `silent_s`
     are in the way; with None they are shut out instead. Who uses its tables otherwise is waited for, `patience_s` at
-    most. `folder` has room for a copy.
+    most. `folder` has room for a copy. `pooled` where the URL leads to a transaction pooler.
 
     Blocks. Raises UsageError, BadArchive, StoreTooNew, Conflict, StoreError, and InterlockError where the disk is full.
     """
-    driver = driver_for(url)
+    driver = driver_for(url, pooled=pooled)
     with Archive(path) as archive, _scratch(folder) as scratch, _translated(scratch, url):
         if isinstance(driver, PostgresDriver):
             _refuse_while_at_work(driver, start(archive.manifest).now, silent_s)
@@ -148,7 +148,7 @@ def _translated(scratch: Path, url: str) -> Iterator[None]:
 
 def _refuse_while_at_work(driver: PostgresDriver, now: datetime, silent_s: float | None) -> None:
     """Raises Conflict where a worker was heard of lately."""
-    if silent_s is None or migrate.revision(driver.url) is None:
+    if silent_s is None or migrate.revision(driver.url, pooled=driver.pooled) is None:
         return
     with driver.connect() as connection:
         found: Any = connection.execute(

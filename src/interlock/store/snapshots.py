@@ -52,13 +52,13 @@ class Snapshot(Protocol):
 
 
 @contextlib.contextmanager
-def of(url: str) -> Iterator[Snapshot]:
-    """A snapshot of a database that others go on writing to.
+def of(url: str, *, pooled: bool = False) -> Iterator[Snapshot]:
+    """A snapshot of a database that others go on writing to; `pooled` where the URL leads to a transaction pooler.
 
     Raises StoreError where there is none, or it cannot be reached or read.
     """
-    driver = driver_for(url)
-    found = revision(url)
+    driver = driver_for(url, pooled=pooled)
+    found = revision(url, pooled=pooled)
     if found is None:
         raise StoreError(f"there is nothing in `{driver_path(url)}` yet: there is nothing to back up")
     if isinstance(driver, SqliteDriver):
@@ -176,13 +176,13 @@ def _listed(columns: Columns) -> str:
     return ", ".join(f'"{name}"' for name in columns)
 
 
-def role_of(url: str, identity: str) -> str | None:
+def role_of(url: str, identity: str, *, pooled: bool = False) -> str | None:
     """The role of the person whom a surface knows by an identity, whatever the database's revision; None for nobody.
 
     Raises StoreError.
     """
-    driver = driver_for(url)
-    if revision(url) is None:
+    driver = driver_for(url, pooled=pooled)
+    if revision(url, pooled=pooled) is None:
         return None
     question = "SELECT p.role FROM people p JOIN identities i ON i.person_id = p.id WHERE i.key = "
     if isinstance(driver, PostgresDriver):

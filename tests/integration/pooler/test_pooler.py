@@ -7,12 +7,17 @@ from time import monotonic
 from typing import Any
 
 import psycopg
+import pytest
+from psycopg import sql
 
+from interlock.app import fleet, keeping
 from interlock.app.box import Interlock
 from interlock.desk import emergency
 from interlock.desk.progress import Standing
+from interlock.settings import load_settings
 from interlock.store import migrate
 from interlock.store.engine import Store
+from interlock.store.postgres import Unreachable
 from interlock.testing.scripted import ScriptedModel, Stream
 from interlock.worker.loop import Worker
 from tests.contract.runner.stage import staged, until
@@ -73,3 +78,40 @@ async def test_stop_reaches_four_workers_through_the_pooler_within_two_seconds(p
         for worker in workers:
             worker.stop()
         await asyncio.gather(*working)
+
+
+async def test_database_is_made_kept_and_put_back_through_the_pooler_where_there_is_no_way_past_it(
+    pooled_url: str, postgres_url: str, tmp_path: Path
+) -> None:
+    """The database is set to what sessions of its own would have to be told of: there are none here."""
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        for name, value in {"datestyle": "SQL, DMY", "timezone": "Asia/Kolkata"}.items():
+            admin.execute(
+                sql.SQL("ALTER DATABASE {} SET {} = {}").format(
+                    sql.Identifier(admin.info.dbname), sql.Identifier(name), sql.Literal(value)
+                )
+            )
+    settings = load_settings(tmp_path, {}, {
+        "home": tmp_path / "home", "database_url": pooled_url, "database_pooler": True, "model": "rehearsal/offline",
+    })  # fmt: skip
+    await keeping.upgrade(settings)
+    assert (await keeping.revisions(settings)).found == migrate.HEAD
+    options: dict[str, Any] = {"cwd": tmp_path, "env": {}, "home": settings.home, "database_url": pooled_url}
+    async with Interlock.open(**options, database_pooler=True, model="rehearsal/offline") as box:
+        done = await box.run("Write a haiku about queues")
+    assert done.status == "DONE"
+    made = await keeping.back_up(settings, tmp_path / "one.backup")
+    found = await keeping.begin_anew(settings, tmp_path / "one.backup", force=True, paused=False, keep=True)
+    assert (found.manifest, found.uncertain.epoch) == (made, 1)
+    async with Interlock.open(**options, database_pooler=True, model="rehearsal/offline") as box:
+        again = await box.settled(done.mission_id)
+    assert (again.status, again.standing) == ("DONE", Standing.DONE)
+
+
+async def test_pooler_that_is_not_known_to_be_one_is_told_of_and_not_waited_for(
+    pooled_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Unreachable, match="database_pooler: true"):
+        async with fleet.opened(asyncio.Event(), print, home=tmp_path, database_url=pooled_url):
+            raise AssertionError("it needs a session of its own")
