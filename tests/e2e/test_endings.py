@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,16 @@ async def test_second_up_on_a_home_says_that_another_one_executes_it(world: Worl
     [line] = second.err.splitlines()
     assert second.code == 1
     assert "another process executes" in line
+
+
+async def test_up_of_another_home_with_the_same_database_says_so_too(world: World, tmp_path: Path) -> None:
+    shared = {"INTERLOCK_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}"}
+    await world.home.up(**shared)
+    second = await world.home.run("up", **shared, INTERLOCK_HOME=str(tmp_path / "other"))
+    [line] = second.err.splitlines()
+    assert second.code == 1
+    assert "another process executes" in line
+    assert "shared.db" in line
 
 
 async def test_of_two_terminals_that_answer_at_once_one_wins_and_the_other_is_told_who(world: World) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from interlock.agents.context import Runtime
 from interlock.app.discretion import discreet
 from interlock.app.handles import Handle
-from interlock.app.local import local_person, open_store
+from interlock.app.local import home_lock, local_person, open_store
 from interlock.app.outlets import deliverer, senders
 from interlock.app.parts import load_parts
 from interlock.app.policy_watch import PolicyWatch
@@ -122,13 +122,13 @@ class Interlock:
                     await runtime.models.close()
 
     async def start(self) -> bool:
-        """Begins to execute here, unless another process executes this home; says whether this one does."""
+        """Begins to execute here, unless another process executes this home or its database; says whether it does."""
         if self._working is not None:
             return True
         self.relay()
         settings = self.runtime.settings
         if settings.is_embedded:
-            lock = HomeLock(settings.home)
+            lock = home_lock(settings)
             if not lock.acquire():
                 return False
             self._lock = lock

@@ -85,10 +85,10 @@ def at_desk(
 
 def is_anybody_at_work() -> bool:
     """Whether what waits is taken up by itself; of a database on a server that is not asked, as others may come."""
-    from interlock.worker.home import HomeLock
+    from interlock.app.local import home_lock
 
     found = settings()
-    return not found.is_embedded or HomeLock(found.home).holder() is not None
+    return not found.is_embedded or home_lock(found).holder() is not None
 
 
 def note_rest() -> None:

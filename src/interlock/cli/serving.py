@@ -131,13 +131,14 @@ def _tell_end(box: "Interlock") -> None:
 
 
 async def _execute(box: "Interlock") -> None:
+    from interlock.app.local import what_is_executed
     from interlock.cli import screen
 
     report_faults(box)
     settings = box.runtime.settings
     if not await box.start():
         raise InterlockError(
-            f"another process executes the home `{settings.home}` already: use that one, or stop it first"
+            f"another process executes {what_is_executed(settings)} already: use that one, or stop it first"
         )
     screen.line(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
 

@@ -1,4 +1,5 @@
-"""The lock that makes one process of a home the executing one; the kernel frees it when the process dies.
+"""The lock that makes one process of a home and of its database the executing one; the kernel frees it when the process
+dies.
 
 Only needed for the embedded database: with PostgreSQL any number of workers execute.
 """
@@ -16,14 +17,46 @@ asked for again."""
 
 
 class HomeLock:
-    """Held by the process that executes runs of an embedded database."""
+    """Held by the process that executes runs of an embedded database.
 
-    def __init__(self, home: Path) -> None:
-        self.path = home / FILE
-        self._file: IO[str] | None = None
+    Where the file of the `database` lies elsewhere, a second lock is beside it: other homes may have the same database.
+    """
+
+    def __init__(self, home: Path, database: Path | None = None) -> None:
+        self._locks = [_Lock(home / FILE)]
+        if database is not None and database.resolve().parent != home.resolve():
+            found = database.resolve()
+            self._locks.append(_Lock(found.with_name(f"{found.name}.{FILE}")))
 
     def acquire(self) -> bool:
         """Takes the lock if nobody has it; says whether this process now executes."""
+        if all(lock.acquire() for lock in self._locks):
+            return True
+        self.release()
+        return False
+
+    def holder(self) -> int | None:
+        """The pid of the process that executes now, None where none does, or where this account may not look."""
+        return next((pid for lock in self._locks if (pid := lock.holder()) is not None), None)
+
+    def release(self) -> None:
+        """Gives the lock up."""
+        for lock in self._locks:
+            lock.release()
+
+    def __enter__(self) -> "HomeLock":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class _Lock:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> bool:
         if self._file is not None:
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +76,6 @@ class HomeLock:
         return True
 
     def holder(self) -> int | None:
-        """The pid of the process that executes now, None where none does, or where this account may not look."""
         try:
             with self.path.open("r") as file:
                 if _locked(file, fcntl.LOCK_SH):
@@ -54,16 +86,9 @@ class HomeLock:
             return None
 
     def release(self) -> None:
-        """Gives the lock up."""
         if self._file is not None:
             self._file.close()
             self._file = None
-
-    def __enter__(self) -> "HomeLock":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def _locked(file: IO[str], how: int) -> bool:

@@ -23,3 +23,17 @@ def test_who_only_looks_does_not_keep_a_process_from_executing(tmp_path: Path) -
             asked = other.submit(lock.acquire)
             assert not asked.done()
         assert asked.result(timeout=30)
+
+
+def test_of_two_homes_with_one_database_one_executes(tmp_path: Path) -> None:
+    one, other, database = tmp_path / "one", tmp_path / "other", tmp_path / "shared" / "interlock.db"
+    database.parent.mkdir()
+    (tmp_path / "linked.db").symlink_to(database)
+    with HomeLock(one, database) as first:
+        assert first.acquire()
+        for path in (database, tmp_path / "linked.db"):
+            second = HomeLock(other, path)
+            assert not second.acquire()
+            assert second.holder() is not None
+        assert HomeLock(other, other / "interlock.db").holder() is None
+    assert HomeLock(other, database).holder() is None
