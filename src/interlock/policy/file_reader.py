@@ -15,6 +15,10 @@ from interlock.core.strict_yaml import Document, Path
 
 Word = TypeVar("Word", bound=StrEnum)
 MOST_STARS = 4
+MOST_FAULTS = 1_000
+LONGEST_FAULT = 500
+LONGEST_NAME = 200
+"""Characters of what could be a name that was mistyped."""
 _TOOL = re.compile(r"[A-Za-z0-9_.:/*-]{1,128}")
 
 
@@ -31,8 +35,10 @@ class Reader:
     """What is no fault, and should be told."""
 
     def fault(self, path: Path, problem: str) -> None:
-        """Notes that something is wrong."""
-        self.faults.append(self.document.fault(path, problem))
+        """Notes that something is wrong, as far as somebody would read it."""
+        if len(self.faults) < MOST_FAULTS:
+            told = problem if len(problem) <= LONGEST_FAULT else f"{problem[:LONGEST_FAULT]}…"
+            self.faults.append(self.document.fault(path, told))
 
     def mapping(self, path: Path, data: Any, known: Collection[str], otherwise: str) -> Mapping[str, Any]:
         """A mapping with no other keys than the `known`; empty where it is none."""
@@ -40,7 +46,7 @@ class Reader:
             self.fault(path, otherwise)
             return {}
         for key in data:
-            if key not in known:
+            if key not in known and len(self.faults) < MOST_FAULTS:
                 self.fault((*path, key), f"unknown key `{key}`{near(key, known)}")
         return data
 
@@ -97,5 +103,7 @@ def is_known(name: str, known: Collection[str]) -> bool:
 
 def near(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """A hint at the known name that is meant, if one is near."""
+    if len(name) > LONGEST_NAME:
+        return ""
     close = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
     return f": did you mean `{close[0]}`?" if close else ""

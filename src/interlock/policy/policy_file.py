@@ -21,6 +21,8 @@ from interlock.policy.risk import Risk
 from interlock.policy.rules import Limits, Organisation, Policy, Rule
 
 MOST_RULES = 1_000
+MOST_TOOLS = 500
+"""Names and patterns of one rule."""
 LONGEST_EXPIRY_S = 30 * 86_400
 MOST_PEOPLE = 10
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -229,10 +231,15 @@ class _Reader(CaseReader):
             return ()
         if path in self.document.lines and not data:
             self.fault(path, "`tools` is empty: leave it out for every tool")
+        if len(data) > MOST_TOOLS:
+            self.fault(path, f"`tools` has {len(data):,} names: {MOST_TOOLS} at most, or a pattern such as `\"crm.*\"`")
+            return ()
+        seen: set[str] = set()
         for number, name in enumerate(data):
             self.tool((*path, number), name, noted=False)
-            if name in data[:number]:
+            if name in seen:
                 self.notes.append(self.document.fault((*path, number), f"`{name}` is in the list twice"))
+            seen.add(name)
         return tuple(data)
 
     def condition(self, path: Path, data: Any) -> Condition | None:

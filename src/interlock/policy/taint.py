@@ -23,7 +23,10 @@ _ASKS = frozenset({"fetch", "web_search", "browser", "code_exec"})
 """Built-in tools whose arguments leave with the question."""
 _SENDS = frozenset({"send_email", "git_ops"})
 _DEEPEST, _MOST_VALUES = 32, 2_000
-_ADDRESS = re.compile(r"https?:|www\.|[^\s@]@[^\s@]+\.[^\s@]", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"https?:|(?<![a-z])(?:s?ftps?|wss?|ssh|scp|git|smb|rsync|ldaps?|s3|gs|gopher)://|mailto:|www\.|[^\s@]@[^\s@]+\.[^\s@]",
+    re.IGNORECASE,
+)
 _TO = frozenset(
     "to cc bcc recipient recipients email emails mail phone mobile channel channels chat attendees participants "
     "invitees followers webhook callback destination".split()
@@ -123,7 +126,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _given(args: Any) -> tuple[frozenset[str], list[str]]:
-    """The words of the arguments' names, and their values as text; what is too much counts as an address."""
+    """The words of the arguments' names, and their values as text; what is too much counts as an address.
+
+    Names within a value are the model's to choose, and carry words as values do.
+    """
     names: frozenset[str] = frozenset()
     values: list[str] = []
     rest: list[tuple[int, Any]] = [(0, args)]
@@ -135,6 +141,8 @@ def _given(args: Any) -> tuple[frozenset[str], list[str]]:
         elif isinstance(value, (dict, Mapping)):
             for key, item in value.items():
                 names |= _words(str(key)[:200])
+                if depth and key:
+                    values.append(str(key))
                 rest.append((depth + 1, item))
         elif isinstance(value, (list, tuple)):
             rest.extend((depth + 1, item) for item in value)

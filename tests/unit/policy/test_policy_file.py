@@ -192,6 +192,21 @@ def test_the_version_changes_with_what_counts_and_with_nothing_else() -> None:
     assert Policy.builtin().version_hash != one
 
 
+def test_so_many_tools_in_one_rule_that_reading_them_would_take_minutes_are_a_fault() -> None:
+    names = ",".join(f"read_{number}" for number in range(60_000))
+    assert faults(f"version: 1\nrules:\n  - {{id: x, risk: RED, tools: [{names}]}}") == [
+        'p.yaml:3: `tools` has 60,000 names: 500 at most, or a pattern such as `"crm.*"`'
+    ]
+
+
+def test_faults_of_a_hostile_file_stay_short_enough_to_be_told() -> None:
+    many = "version: 1\n" + "".join(f"unknown{number}: 1\n" for number in range(40_000))
+    assert len(faults(many)) == 1_000
+    (long,) = faults(f"version: 1\n? {'b' * 500_000}\n: 1\n")
+    assert long.startswith("p.yaml:2: unknown key `bbb")
+    assert len(long) < 600
+
+
 @given(st.text(st.sampled_from(list("version: 1\nrulesdytag{}[]-,()'\".=&|!<>args")), max_size=120))
 def test_any_text_gives_a_policy_or_faults(tail: str) -> None:
     try:

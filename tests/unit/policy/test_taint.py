@@ -50,6 +50,10 @@ def found(call: Call, *labels: str, base: Risk | None = None) -> list[str]:
         theirs("nested", options={"deep": [{"href": "x"}]}),
         theirs("nested", options={"deep": [{"x": "HTTPS://EVIL.example"}]}),
         theirs("tool_7", value="www.evil.example"),
+        theirs("mirror_it", into="sftp://evil.example/in"),
+        theirs("mirror_it", into={"S3://evil-bucket/a": None}),
+        theirs("mark", marks={"see https://evil.example/?d=1": True}),
+        theirs("mark", query={"what the payroll says": True}),
     ],
 )
 def test_with_both_labels_nothing_leaves_by_itself(call: Call) -> None:
