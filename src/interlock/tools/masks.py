@@ -1,7 +1,8 @@
 """Masking known values in texts, however they are spelt there; where the values come from is not known here.
 
-Found are a value itself, its base64 (in the middle of something too), its hex, and each mix of URL, JSON, HTML and
-backslash escapes of its characters. Not found is what is encrypted, compressed, cut in pieces or spelt backwards.
+Found are a value itself, its base64 (in the middle of something too), its hex, also where these are broken into lines
+or columns, and each mix of URL, JSON, HTML, mail and backslash escapes of its characters. Not found is what is
+encrypted, compressed, cut in pieces or spelt backwards.
 """
 
 import base64
@@ -10,11 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote
 
+from interlock.tools.lenses import DIGITS, JOINED, OCTETS, Lens, joined, masked, octets_of
+
 SHORTEST = 8
 """Characters below which a value could not be told from ordinary text."""
 LEAST_LINE = 16
 _SIGNS = ("%", "\\", "&", "+")
 """Without one of these no character is escaped."""
+LONGEST_BREAK = 6
+"""Characters by which one character of a value may be written where it is broken into lines or columns."""
 LONGEST_ESCAPE = 20
 """Characters by which one character of a value may be written."""
 _PIECE = re.compile(
@@ -28,6 +33,8 @@ _CUT = re.compile(
 )
 """An escape that has only begun."""
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([^ux]))")
+_GRAM = 4
+"""Characters by which the beginning of a value is told at a look; fewer than the shortest has."""
 _SLASHES = r"\\{1,8}"
 _NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _SHORT = {"\n": "n", "\r": "r", "\t": "t"}
@@ -41,6 +48,9 @@ class Masks:
         self._forms: dict[str, str] = {}
         self._literal: re.Pattern[str] | None = None
         self._spelt: dict[str, re.Pattern[str]] = {}
+        self._read: dict[Lens, dict[str, str]] = {JOINED: {}, DIGITS: {}, OCTETS: {}}
+        """What to look for in each reading of a text."""
+        self._starts: dict[Lens, _Starts] = {}
 
     def __len__(self) -> int:
         return len(self._values)
@@ -55,6 +65,12 @@ class Masks:
                 self._spelt.setdefault(each, re.compile("".join(map(_spellings, each))))
                 for form in _forms(each):
                     self._forms.setdefault(form, name)
+                    self._read[JOINED].setdefault(form, name)
+                self._read[JOINED].setdefault(joined(each), name)
+                self._read[DIGITS].setdefault(each.encode("utf-8", "surrogatepass").hex(), name)
+                self._read[OCTETS].setdefault(each, name)
+                self._read[OCTETS].setdefault(octets_of(each), name)
+        self._starts = {lens: _Starts(needles) for lens, needles in self._read.items()}
         longest_first = sorted(self._forms, key=len, reverse=True)
         self._literal = re.compile("|".join(map(re.escape, longest_first)))
 
@@ -69,6 +85,8 @@ class Masks:
             for value, name in self._values.items():
                 if any(value in reading for reading in plain):
                     text = self._spelt[value].sub(f"[secret: {name}]", text)
+        for lens, needles in self._read.items():
+            text = masked(text, lens, needles)
         return text
 
     def begun(self, text: str) -> int:
@@ -76,10 +94,24 @@ class Masks:
         if self._literal is None or not text:
             return 0
         longest = max(map(len, self._forms))
-        tail = text[-longest:]
-        most = max(_overlap(tail, form) for form in self._forms)
+        most = max(
+            self._starts[JOINED].begun(text[-longest:]),
+            *(self._begun_read(text[-longest * LONGEST_BREAK :], lens) for lens in self._read),
+        )
         tail = text[-longest * LONGEST_ESCAPE :]
         return max(most, self._begun_escaped(tail)) if any(sign in tail for sign in _SIGNS) else most
+
+    def _begun_read(self, tail: str, lens: Lens) -> int:
+        """The same where a lens reads it; a piece that is cut off counts too."""
+        if not lens.may_begin(tail):
+            return 0
+        cut = lens.half.search(tail)
+        kept = len(tail) - cut.start() if cut and lens is OCTETS else 0
+        for end in {len(tail), cut.start() if cut else len(tail)}:
+            found = lens.reading(tail[:end])
+            if most := self._starts[lens].begun(found.text):
+                kept = max(kept, len(tail) - found.start(len(found.text) - most))
+        return kept
 
     def _begun_escaped(self, tail: str) -> int:
         """The same where escapes stand in the text; an escape that is cut off counts too."""
@@ -90,6 +122,21 @@ class Masks:
         pieces = _PIECE.findall(tail)
         kept = sum(map(len, pieces[-longest:])) if longest else 0
         return kept + (len(cut[0]) if cut else 0)
+
+
+class _Starts:
+    """How values begin, so that most texts are seen to end with the beginning of none at a look."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self.values = tuple(values)
+        self.grams = frozenset(value[:_GRAM] for value in self.values)
+        self.shorter = frozenset(value[:size] for value in self.values for size in range(1, _GRAM))
+
+    def begun(self, text: str) -> int:
+        """The length of the longest end of a text with which one of them begins."""
+        if any(text[at : at + _GRAM] in self.grams for at in range(len(text) - _GRAM + 1)):
+            return max(_overlap(text, value) for value in self.values)
+        return next((size for size in range(min(_GRAM - 1, len(text)), 0, -1) if text[-size:] in self.shorter), 0)
 
 
 def _overlap(text: str, value: str) -> int:
@@ -105,7 +152,8 @@ def _overlap(text: str, value: str) -> int:
 def _forms(value: str) -> set[str]:
     """What to look for as it is."""
     data = value.encode("utf-8", "surrogatepass")
-    forms = {value, data.hex(), data.hex().upper(), *_base64_of(data)}
+    wide = value.encode("utf-16-le", "surrogatepass")
+    forms = {value, data.hex(), data.hex().upper(), *_base64_of(data), *_base64_of(wide)}
     return {form for form in forms if len(form) >= SHORTEST}
 
 
