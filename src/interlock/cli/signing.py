@@ -155,7 +155,10 @@ def _answered(card: View, as_json: bool) -> None:
         return screen.data(card)
     if card["asks_anew"]:
         screen.line(f"with these arguments it is {card['risk']}: {details.headline(card)}")
-        return screen.note(f"look at it with `interlock approvals {card['id']}`, and approve it again as it is now")
+        return screen.note(
+            f"look at it with `interlock approvals {card['id']}`, and approve it as it is now with"
+            f" `interlock approve {card['id']}:{card['mark']}`"
+        )
     missing = f", {card['still_needed']} more must approve" if card["still_needed"] else ""
     screen.line(f"{card['status']}: {details.headline(card)}{missing}")
     if card["hindrance"]:

@@ -191,28 +191,37 @@ class Asking:
     async def put(self, ident: str) -> None:
         """Shows a card and does what the operator says; a failed answer is told and asked again."""
         from interlock.desk import asking, signing
+        from interlock.store.approvals import Changed
 
         screen.line()
-        details.show_card(await asking.approval_card(self.office, ident, taps=False, at_length=True))
         card = await signing.approval(self.office, ident)
+        details.show_card(await asking.approval_card(self.office, ident, taps=False, at_length=True))
         answers = ANSWERS if card["tool"] is None else ANSWERS_TO_A_CALL
         while ident not in self.skipped:
             answer = await typed(f"{answers} > ")
             try:
-                await self._act(ident, answer)
+                await self._act(ident, answer, card["mark"])
+            except Changed as error:
+                return screen.note(str(error))
             except InterlockError as error:
                 screen.note(str(error))
                 if (await signing.approval(self.office, ident))["status"] != "pending":
                     self.skipped.add(ident)
+        return None
 
-    async def _act(self, ident: str, answer: str | None) -> None:
+    async def _act(self, ident: str, answer: str | None, mark: str | None) -> None:
+        """`mark` is of the card that was shown.
+
+        Raises Changed where the question has to be shown as it is now.
+        """
         from interlock.desk import signing
+        from interlock.store.approvals import Changed
 
         if answer is None:
             self.ended = True
             self.skipped.add(ident)
         elif answer in ("a", "approve"):
-            await signing.approve(self.office, self.person, ident)
+            await signing.approve(self.office, self.person, ident, mark=mark)
             self.skipped.add(ident)
         elif answer in ("d", "deny"):
             await signing.deny(self.office, self.person, ident, reason=await typed("reason > ") or "")
@@ -221,8 +230,7 @@ class Asking:
             given = acting.arguments(await typed("arguments as JSON > ") or "")
             found = await signing.approve(self.office, self.person, ident, args=given)
             if found["asks_anew"]:
-                screen.note(f"with these arguments it is {found['risk']}: approve it again as it is now, or deny it")
-                return
+                raise Changed(ident)
             self.skipped.add(ident)
         elif answer in ("s", "skip"):
             self.skipped.add(ident)

@@ -176,9 +176,16 @@ def _facts(found: Asked, is_together: bool) -> list[tuple[str, str | None]]:
         ("Expires", _expiry(card)),
         ("Alike", _alike_in_words(found, is_together)),
         *((ANSWERED[a.verdict].capitalize(), _signature(a)) for a in found.answers),
-        ("Edited", "yes: what runs is below" if card["edited"] else None),
+        ("Edited", _edited(card)),
         ("Note", None if found.answers else card["note"]),
     ]
+
+
+def _edited(card: View) -> str | None:
+    if not card["edited"]:
+        return None
+    how = f", and `interlock approve {card['id']}:{card['mark']}` approves it" if card["mark"] else ""
+    return f"yes: what runs is below{how}"
 
 
 def _expiry(card: View) -> str | None:
@@ -252,7 +259,8 @@ def _actions(found: Asked, is_whole: bool, is_together: bool) -> tuple[Action, .
         return ()
     asks = card["kind"] == "QUESTION"
     is_call = card["kind"] == "TOOL_CALL"
-    approve = Action("approve", "Answer" if asks else "Approve", card["id"], asks, has_arguments=is_call)
+    target = card["id"] if card["mark"] is None else f"{card['id']}:{card['mark']}"
+    approve = Action("approve", "Answer" if asks else "Approve", target, asks, has_arguments=is_call)
     deny = Action("deny", "Deny", card["id"], needs_reason=True)
     return (approve, deny, *_grants(card), *_batch(found, is_together)) if is_whole else (deny,)
 

@@ -20,7 +20,7 @@ from interlock.desk.goals import submit
 from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place, Request
 from interlock.store import lookup
-from interlock.store.approvals import AlreadyAnswered
+from interlock.store.approvals import EDITED, AlreadyAnswered
 
 SHOWN = 20
 """Questions of a listing."""
@@ -174,9 +174,11 @@ async def _approve(desk: Desk) -> Card | None:
     ident, _, what = ident.partition(":")
     given = desk.fields or {}
     words, args = given.get("note") or given.get("reason") or note or None, given.get("args")
-    if what and what not in grants.SCOPES:
+    mark = what if what.startswith(EDITED) else None
+    if what and mark is None and what not in grants.SCOPES:
         return await _together(desk, ident, what, words)
-    answering = signing.approve(desk.runtime, desk.person, ident, note=words, args=args, grant=what or None)
+    grant = what or None if mark is None else None
+    answering = signing.approve(desk.runtime, desk.person, ident, note=words, args=args, grant=grant, mark=mark)
     return await _answer(desk, ident, answering)
 
 

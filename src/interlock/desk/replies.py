@@ -164,7 +164,10 @@ def answered_card(card: View) -> Card:
     needed = card["still_needed"]
     more = f"{needed} more {'person' if needed == 1 else 'people'} must approve" if needed else ""
     if card.get("asks_anew"):
-        more = f"With these arguments it is {card['risk']}: look at it as it is now, and approve it again"
+        more = (
+            f"With these arguments it is {card['risk']}: look at it as it is now, and approve that:"
+            f" approve {card['id']}:{card['mark']}"
+        )
     elif granted := card.get("grant"):
         more = f"Granted: {leave_in_words(granted)}"
     waits = f"Nothing goes on yet: {card['hindrance']}" if card.get("hindrance") else ""

@@ -133,6 +133,7 @@ def card_of(row: Any) -> View:
         run_cost_usd=dollars(row.run_cost or 0),
         mission_cost_usd=dollars(row.mission_cost or 0),
         simulated=bool(rehearsed),
+        mark=approval_store.mark_of(row) if row.status == "pending" else None,
         scopes=leave.scopes(row),
         withheld=False,
     )  # fmt: skip
@@ -147,6 +148,7 @@ async def approve(
     args: Mapping[str, Any] | None = None,
     grant: str | None = None,
     narrow: bool = False,
+    mark: str | None = None,
 ) -> View:
     """Signs off, with edited arguments where `args` are given; returns the card afterwards.
 
@@ -154,12 +156,22 @@ async def approve(
     and was not approved by this; `grant`, what was granted with it: calls like this one for the `hour`, the `task` or
     the `agent`, where `narrow` only for the same targets; `hindrance`, why what waited does not go on all the same.
 
-    Raises Unknown, AlreadyAnswered, Refused, and UsageError for arguments that do not fit, or a grant that cannot be.
+    A question that somebody has edited is approved with the `mark` of its card, or as `ID:MARK`.
+
+    Raises Unknown, AlreadyAnswered, Changed, Refused, and UsageError for arguments that do not fit, or a grant that
+    cannot be.
     """
+    ident, found = _seen(ident, mark)
     words, wish = _words(note), None if grant is None else Wish.of(grant, narrow=narrow)
     judge = None if args is None else _judge_of(office)
     now = office.clock.now()
-    return await office.store.write(_answer, office, person, ident, "approve", words, args, judge, wish, now)
+    return await office.store.write(_answer, office, person, ident, "approve", words, args, judge, wish, now, found)
+
+
+def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
+    """An id without the mark that stands behind it, and the mark."""
+    whole, _, found = ident.partition(f":{approval_store.EDITED}")
+    return whole, mark or (f"{approval_store.EDITED}{found}" if found else None)
 
 
 def _judge_of(office: Office) -> "Judge":
@@ -268,6 +280,7 @@ def _answer(
     judge: "Judge | None",
     wish: Wish | None,
     now: datetime,
+    mark: str | None = None,
 ) -> View:
     approval_id = find(tx, "approval", ident)
     row: Any = approval_store.approval(tx, approval_id)
@@ -281,6 +294,7 @@ def _answer(
         verdict=verdict,
         note=words,
         edit=judge.edit(tx, row, args) if judge is not None and args is not None and is_open else None,
+        mark=mark,
     )
     if wish is not None and is_open:
         leave.check(row, wish, given.edit)

@@ -232,7 +232,7 @@ class _Reader(CaseReader):
         if path in self.document.lines and not data:
             self.fault(path, "`tools` is empty: leave it out for every tool")
         if len(data) > MOST_TOOLS:
-            self.fault(path, f"`tools` has {len(data):,} names: {MOST_TOOLS} at most, or a pattern such as `\"crm.*\"`")
+            self.fault(path, f'`tools` has {len(data):,} names: {MOST_TOOLS} at most, or a pattern such as `"crm.*"`')
             return ()
         seen: set[str] = set()
         for number, name in enumerate(data):

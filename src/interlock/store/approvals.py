@@ -14,10 +14,12 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
-from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.store import audit, feed, mailbox, outbox, shortfalls
+from interlock.core.values import SYSTEM, Actor, ActorKind, digest
+from interlock.store import audit, feed, late, mailbox, outbox, shortfalls
 from interlock.store.consequences import Word, follow
 from interlock.store.consequences import pending_of_task as pending_of_task
+from interlock.store.late import AlreadyAnswered as AlreadyAnswered
+from interlock.store.late import Changed as Changed
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
 from interlock.store.tx import Tx
 
@@ -75,30 +77,9 @@ _DUE = sa.select(_a.id).where(OPEN, _a.expires_at <= b("now", type_=_TIME))
 CONSULTING = "consulting"
 """The state of a question that models are asked before people are. Source: row C8."""
 STATUSES = ("pending", "approved", "denied", "expired", "used", "void", CONSULTING)
+EDITED = "e-"
+"""How the mark of an edit begins."""
 ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
-
-
-class AlreadyAnswered(Conflict):
-    """Somebody was first."""
-
-    def __init__(self, row: Any, name: str | None) -> None:
-        self.approval_id, self.status, self.by = row.id, row.status, row.decided_by
-        super().__init__(f"approval `{row.id}` {_became(row, name)}")
-
-
-def _became(row: Any, name: str | None) -> str:
-    """What came in the way of an answer, and what can be done instead."""
-    if row.status == "void":
-        return f"is no longer asked: {row.note or 'what it was about is over'}"
-    if row.status == "expired":
-        return _expired(row)
-    when = f" at {row.answered_at:%Y-%m-%d %H:%M:%S} UTC" if row.answered_at else ""
-    return f"was already {'approved' if row.status == 'used' else row.status}{f' by {name}' if name else ''}{when}"
-
-
-def _expired(row: Any) -> str:
-    then = f"`interlock task {row.task_id}` shows what waits now" if row.task_id else "ask its agent again"
-    return f"expired at {row.expires_at:%Y-%m-%d %H:%M} UTC without an answer: {then}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +111,8 @@ class Answer:
     """approve or deny."""
     note: str | None = None
     edit: Edit | None = None
+    mark: str | None = None
+    """Of a question that somebody has edited: which arguments whoever approves has seen, by `mark_of`."""
     changes: dict[str, Any] | None = None
     """Of a question that is not about a call: what it asked for, as the person changed it."""
 
@@ -204,7 +187,9 @@ def about(approval_id: str) -> str:
 def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     """Records a person's answer; the first valid one (or the last of N people) decides and wakes the parked run.
 
-    Raises NotFound, AlreadyAnswered, Refused.
+    INVARIANT: a yes is good for the arguments that were shown; who has not seen an edit has not approved it.
+
+    Raises NotFound, AlreadyAnswered, Changed, Refused.
     """
     found = tx.one(_APPROVAL, {"approval": given.approval_id})
     if found is None:
@@ -219,8 +204,10 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     if row.status != "pending":
         raise AlreadyAnswered(row, name_of(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
-        raise Conflict(f"approval `{row.id}` {_expired(row)}")
+        raise Conflict(f"approval `{row.id}` {late.expired(row)}")
     person = _person(tx, given)
+    if given.verdict == "approve" and given.edit is None and given.mark != mark_of(row):
+        raise Changed(row.id)
     approvers = _may(tx, row, given)
     given = replace(given, name=person.name)
     edit = given.edit if given.verdict == "approve" else None
@@ -239,6 +226,11 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     _note(tx, "APPROVAL_ANSWERED", row, given, now, edited=bool(row.edited) and given.verdict == "approve")
     _feed(tx, row, now, verdict=given.verdict, by=given.name, still_needed=missing)
     return Answered(tx.one(_APPROVAL, {"approval": row.id}), missing)
+
+
+def mark_of(row: Any) -> str | None:
+    """What tells the arguments that a person put into a question from every other; None where nobody has."""
+    return f"{EDITED}{digest(row.subject)[:10]}" if row.edited else None
 
 
 def _person(tx: Tx, given: Answer) -> Any:

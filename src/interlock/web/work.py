@@ -38,6 +38,7 @@ class ApproveBody(Body):
     note: str | None = None
     args: dict[str, Any] | None = None
     grant: str | None = None
+    mark: str | None = None
 
 
 class DenyBody(Body):
@@ -134,7 +135,9 @@ async def approvals(
 async def approve(ident: Ident, body: ApproveBody, here: Here, who: Who) -> View:
     """Signs off."""
     await _question(here, who, ident)
-    return await signing.approve(here.live.runtime, who.person, ident, note=body.note, args=body.args, grant=body.grant)
+    return await signing.approve(
+        here.live.runtime, who.person, ident, note=body.note, args=body.args, grant=body.grant, mark=body.mark
+    )
 
 
 async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:

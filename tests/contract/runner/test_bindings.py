@@ -207,7 +207,7 @@ async def test_edited_call_of_a_higher_risk_is_shown_for_what_it_is_and_asked_ab
     assert '-  "number": 5' in changed
     assert '+  "number": 500' in changed
     assert not any("1 hour" in action.label for action in card.actions)
-    await stage.approve(question.id)
+    await stage.approve(f"{question.id}:{done['mark']}")
     await stage.work()
     assert RAN == [(500, "bob")]
 

@@ -11,7 +11,7 @@ import pytest
 from interlock.core.errors import Conflict, InterlockError, NotFound, Refused
 from interlock.core.values import ActorKind
 from interlock.store import approvals, audit, people, squad
-from interlock.store.approvals import AlreadyAnswered, Answer, Answered, Edit
+from interlock.store.approvals import AlreadyAnswered, Answer, Answered, Changed, Edit, mark_of
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, after, agent, answer, ask, claimed
@@ -112,7 +112,9 @@ async def test_edited_call_of_a_higher_risk_stays_a_question_with_the_edit_in_it
     assert (given.approval.edited_args, given.approval.subject, given.approval.rules) == ({"to": "x"}, "other", ["r"])
     assert given.approval.alike is None
     assert [e.data["name"] for e in await store.read(lambda tx: audit.activities(tx, action="APPROVAL_EDITED"))]
-    approved = (await give(store, "q")).approval
+    with pytest.raises(Changed):
+        await give(store, "q")
+    approved = (await give(store, "q", mark=mark_of(given.approval))).approval
     assert (approved.status, approved.edited_args, approved.subject) == ("approved", {"to": "x"}, "other")
 
 
@@ -120,7 +122,9 @@ async def test_edit_of_the_first_of_two_people_is_what_the_second_one_approves(s
     await store.write(ask, "q", people=2)
     first = await give(store, "q", "ada", edit=Edit(args={"to": "x"}, subject="other", risk="RED"))
     assert (first.still_needed, first.approval.edited_args) == (1, {"to": "x"})
-    second = (await give(store, "q", "bob")).approval
+    with pytest.raises(Changed, match="somebody changed the arguments of `q`"):
+        await give(store, "q", "bob")
+    second = (await give(store, "q", "bob", mark=mark_of(first.approval))).approval
     assert (second.status, second.edited_args, second.subject) == ("approved", {"to": "x"}, "other")
 
 
@@ -129,9 +133,10 @@ async def test_edit_brings_what_the_edited_call_asks_of_people(store: Store) -> 
     await store.write(ask, "p")
     edit = Edit(args={"to": "x"}, subject="other", risk="RED", not_requester=True)
     assert (await give(store, "q", "ada", edit=edit)).asks_anew
+    mark = mark_of(await row_of(store, "q"))
     with pytest.raises(Refused, match="Ada started this mission"):
-        await give(store, "q", "ada")
-    assert (await give(store, "q", "bob")).approval.status == "approved"
+        await give(store, "q", "ada", mark=mark)
+    assert (await give(store, "q", "bob", mark=mark)).approval.status == "approved"
     two = Edit(args={"to": "x"}, subject="other", risk="RED", people=2)
     assert (await give(store, "p", "ada", edit=two)).still_needed == 1
 

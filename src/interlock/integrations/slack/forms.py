@@ -49,6 +49,7 @@ async def _form(reception: Reception, action: intake.Payload, place: Place) -> d
     target = str(action["value"])
     if not str(action["action_id"]).startswith(f"{EDIT}:"):
         return modals.words_form(intake.verb(action), target, place)
+    target = target.partition(":")[0]
     card = await signing.approval(reception.runtime, target)
     args = card["edited_args"] if card["edited"] else card["args"]
     if card["status"] != "pending":
