@@ -191,7 +191,7 @@ class Asking:
     async def put(self, ident: str) -> None:
         """Shows a card and does what the operator says; a failed answer is told and asked again."""
         from interlock.desk import asking, signing
-        from interlock.store.approvals import Changed
+        from interlock.desk.signing import Changed
 
         screen.line()
         card = await signing.approval(self.office, ident)
@@ -215,7 +215,7 @@ class Asking:
         Raises Changed where the question has to be shown as it is now.
         """
         from interlock.desk import signing
-        from interlock.store.approvals import Changed
+        from interlock.desk.signing import Changed
 
         if answer is None:
             self.ended = True

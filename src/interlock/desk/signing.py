@@ -20,6 +20,7 @@ from interlock.desk.views import View, dollars, view
 from interlock.store import approvals as approval_store
 from interlock.store import asked
 from interlock.store.approvals import AlreadyAnswered, Answer
+from interlock.store.approvals import Changed as Changed
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 

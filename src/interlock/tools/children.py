@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.store import processes
-from interlock.tools import orphans
+from interlock.tools import keeper, orphans
 from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.orphans import MARK, Record, records_of
 
@@ -24,6 +25,8 @@ REST_S = 0.5
 """How long what is left in the pipes is waited for once they are gone."""
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.002, 0.05
 MOST_BYTES = 1_000_000
+CAN_KEEP = sys.platform == "linux" and "python" in Path(sys.executable or "").name
+"""Whether a keeper can be started in front of each program; elsewhere its group and its mark tell what is its."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ")
 """Variables that a child gets from this process: no keys, no tokens."""
 
@@ -124,20 +127,36 @@ class _Child:
             raise ToolError(f"a child process cannot be put on record in `{self.folder}`: {why}") from error
 
     async def _started(self, program: str) -> asyncio.subprocess.Process:
-        passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        pipe = asyncio.subprocess.PIPE
+        told, tell = os.pipe()
         try:
-            process = await asyncio.create_subprocess_exec(
-                program, *self.order.argv[1:], cwd=self.order.cwd, start_new_session=True,
-                env={**passed_on, **self.order.env, MARK: self.record.token}, stdin=pipe, stdout=pipe, stderr=pipe,
-            )  # fmt: skip
+            argv = [program, *self.order.argv[1:]]
+            if CAN_KEEP:
+                argv = [sys.executable, "-I", "-S", keeper.__file__, str(tell), str(TERM_S), program, *self.order.argv]
+            process = await self._process(argv, tell)
+            os.close(tell)
+            tell = -1
+            self.record = self.record.started_as(process.pid, is_kept=CAN_KEEP)
+            with contextlib.suppress(OSError):
+                self.record.write(self.folder)
+            if problem := await asyncio.to_thread(os.read, told, 16):
+                await process.wait()
+                raise OSError(int(problem), os.strerror(int(problem)))
         except (OSError, ValueError) as error:
             why = (getattr(error, "strerror", None) or str(error)).lower()
             raise ToolError(f"`{self.record.program}` cannot be started: {why}") from error
-        self.record = self.record.started_as(process.pid)
-        with contextlib.suppress(OSError):
-            self.record.write(self.folder)
+        finally:
+            os.close(told)
+            if tell >= 0:
+                os.close(tell)
         return process
+
+    async def _process(self, argv: Sequence[str], tell: int) -> asyncio.subprocess.Process:
+        passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            *argv, cwd=self.order.cwd, start_new_session=True, pass_fds=(tell,) if CAN_KEEP else (),
+            env={**passed_on, **self.order.env, MARK: self.record.token}, stdin=pipe, stdout=pipe, stderr=pipe,
+        )  # fmt: skip
 
     async def _waited(self, process: asyncio.subprocess.Process, heard: "tuple[_Heard, _Heard]") -> bool:
         """Waits for its end, or ends it; whether it ended by itself. Afterwards nothing that it started is left."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic
 
 from interlock.store import processes
+from interlock.tools.keeper import below
 
 MARK = "INTERLOCK_CHILD"
 """A variable that everything carries which a child starts, also what leaves its process group."""
@@ -35,10 +36,12 @@ class Record:
     program: str
     pid: int | None = None
     started: str | None = None
+    is_kept: bool = False
+    """Whether `pid` is a keeper, to which all falls back that the program starts."""
 
-    def started_as(self, pid: int) -> "Record":
+    def started_as(self, pid: int, *, is_kept: bool = False) -> "Record":
         """The same once it has started."""
-        return replace(self, pid=pid, started=processes.started(pid))
+        return replace(self, pid=pid, started=processes.started(pid), is_kept=is_kept)
 
     def write(self, folder: Path) -> None:
         """Puts it on record, whole or not at all."""
@@ -64,18 +67,19 @@ def records_of(home: Path) -> Path:
 
 
 def members(record: Record) -> list[int]:
-    """The processes that belong to a child: its group, and whatever else carries its mark.
+    """The processes that belong to a child: its group, whatever else carries its mark, and what its keeper has below.
 
     A number is not given to a new process while it names a group; so a group whose first process was replaced is gone.
     """
     mark = f"{MARK}={record.token}".encode()
     replaced = record.pid is not None and processes.started(record.pid) not in (None, record.started)
     group = None if replaced else record.pid
-    found = []
+    found = below([group]) if record.is_kept and group is not None else []
+    known = frozenset(found)
     for pid in _pids():
         with contextlib.suppress(OSError, IndexError, ValueError):
             state, _, pgrp = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[:3]
-            if state in ("Z", "X"):
+            if state in ("Z", "X") or pid in known:
                 continue
             if int(pgrp) == group or mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 found.append(pid)
@@ -106,7 +110,11 @@ async def end(record: Record, term_s: float) -> int:
 
 
 def _signal(record: Record, pids: list[int], how: signal.Signals) -> None:
-    if pids and record.pid in pids:
+    """A keeper is left until it has nothing to keep, since what it keeps would be lost from sight with it."""
+    others = [pid for pid in pids if pid != record.pid]
+    if record.is_kept and others:
+        pids = others
+    elif pids and record.pid in pids:
         with contextlib.suppress(OSError):
             os.killpg(record.pid, how)
     for pid in pids:

@@ -109,6 +109,34 @@ async def test_what_a_child_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     assert processes.started(int(ended.output)) is None
 
 
+DETACHED = "env -i setsid sh -c 'echo $$ >> pids; exec sleep 60' > /dev/null 2>&1 < /dev/null &"
+TWICE = f"({DETACHED}) ; "
+"""A process that has left its group, its parents and its environment, as services do that go to the background."""
+
+
+@pytest.mark.parametrize("end", ["exit 3", "trap '' TERM; while :; do sleep 0.05; done"])
+async def test_what_has_left_group_parents_and_environment_is_ended_too(tmp_path: Path, end: str) -> None:
+    async def cut_off(record: Record) -> None:
+        assert "exit" not in end
+
+    script = f"{TWICE} while [ ! -s pids ]; do sleep 0.01; done; {end}"
+    running = children.run(tmp_path / "home", order(tmp_path, "sh", "-c", script, timeout_s=3), cut_off)
+    (found,) = await asyncio.gather(running, return_exceptions=True)
+    assert isinstance(found, OutcomeUnknown) if "trap" in end else found == Ended(3, "", "")
+    pids = (tmp_path / "pids").read_text().split()
+    assert len(pids) == 1
+    assert processes.started(int(pids[0])) is None
+
+
+async def test_program_ends_by_the_signal_that_ended_it_and_minds_signals_as_usual(tmp_path: Path) -> None:
+    assert (await children.run(tmp_path, order(tmp_path, "sh", "-c", "kill -SEGV $$"), nobody)).code == -11
+    assert (await children.run(tmp_path, order(tmp_path, "sh", "-c", "kill $$; sleep 60"), nobody)).code == -15
+    (tmp_path / "odd").write_bytes(b"\x7fELF no program")
+    (tmp_path / "odd").chmod(0o755)
+    with pytest.raises(ToolError, match="`odd` cannot be started: exec format error"):
+        await children.run(tmp_path, order(tmp_path, "./odd"), nobody)
+
+
 WORKER = """
 import asyncio, sys
 from pathlib import Path

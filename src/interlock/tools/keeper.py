@@ -1,0 +1,95 @@
+"""A process between a worker and a tool's program, to which all that the program starts falls back, however it left.
+
+It is run by its path and imports nothing of Interlock, so that it starts quickly. How children are started is the
+matter of `children`.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+
+SUBREAPER = 36
+"""Of `prctl`: processes whose parents are gone fall to this one. Source: prctl(2)."""
+MINDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+USUAL = (*MINDED, signal.SIGPIPE, signal.SIGXFSZ)
+LOOK_S = 0.01
+
+
+def main() -> None:
+    """Starts the program of its arguments, and ends as that does once nothing that it started is left.
+
+    They are: a descriptor on which is told why it could not be started, how long what is left may take to end by
+    itself, the program, and what it is given as `argv`.
+    """
+    told, term_s, program, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    for number in MINDED:
+        signal.signal(number, signal.SIG_IGN)
+    pid = os.fork()
+    if pid == 0:
+        _become(program, argv, told)
+    for descriptor in (0, 1, 2, told):
+        os.close(descriptor)
+    _, status = os.waitpid(pid, 0)
+    _end_rest(term_s)
+    if os.WIFSIGNALED(status):
+        ended_by = os.WTERMSIG(status)
+        with contextlib.suppress(OSError):
+            signal.signal(ended_by, signal.SIG_DFL)
+        os.kill(os.getpid(), ended_by)
+    os._exit(os.WEXITSTATUS(status))
+
+
+def _become(program: str, argv: list[str], told: int) -> None:
+    try:
+        for number in USUAL:
+            signal.signal(number, signal.SIG_DFL)
+        os.set_inheritable(told, False)
+        os.execv(program, argv)
+    except OSError as error:
+        os.write(told, str(error.errno).encode())
+    os._exit(127)
+
+
+def _end_rest(term_s: float) -> None:
+    """Ends all that is left: it is asked to, and killed `term_s` later."""
+    began, is_asked = time.monotonic(), False
+    while _is_left():
+        is_late = time.monotonic() - began >= term_s
+        if is_late or not is_asked:
+            for pid in below([os.getpid()]):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL if is_late else signal.SIGTERM)
+        is_asked = True
+        time.sleep(LOOK_S)
+
+
+def _is_left() -> bool:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def below(tops: list[int]) -> list[int]:
+    """The processes that some have started, and those that these have, as long as each one's parent is there."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{int(name)}/stat", "rb") as stat:
+            parent = int(stat.read().rpartition(b")")[2].split()[1])
+            children.setdefault(parent, []).append(int(name))
+    found, rest = [], list(tops)
+    while rest:
+        started = children.get(rest.pop(), [])
+        found += started
+        rest += started
+    return found
+
+
+if __name__ == "__main__":
+    main()
