@@ -90,6 +90,15 @@ class Folder:
                 raise
             return stamp
 
+    def rename(self, path: str, to: str) -> None:
+        """Gives a file another path; folders on the way are made, and what was there before is gone.
+
+        Raises ToolError.
+        """
+        names, others = parse(path), parse(to)
+        with self._guard, told(to), self._parent(names) as here, self._parent(others, make=True) as there:
+            os.rename(names[-1], others[-1], src_dir_fd=here, dst_dir_fd=there)
+
     def files(self, most: int) -> list[Found]:
         """Every regular file, sorted by path; links, devices and names that `parse` refuses are left out.
 

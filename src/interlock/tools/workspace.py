@@ -19,7 +19,7 @@ from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from interlock.tools.contract import PRIVATE, Write, write
 from interlock.tools.errors import ToolError
-from interlock.tools.folder import Folder, Missing, Stamp, delete_tree
+from interlock.tools.folder import Folder, Found, Missing, Stamp, delete_tree
 from interlock.tools.paths import parse
 
 MIB = 1024 * 1024
@@ -136,6 +136,8 @@ class Workspace:
     async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
         """Writes a whole file, or adds to its end; returns its size in bytes. `collect` makes it last."""
         parse(path)
+        if self._masked(path) != path:
+            raise ToolError("the name of the file holds a secret: give it another")
         folder = await self._ready()
         return await asyncio.to_thread(self._write, folder, path, data, append)
 
@@ -228,10 +230,22 @@ class Workspace:
             folder.write(path, data)
             return len(data)
 
+    def _files(self, folder: Folder) -> list[Found]:
+        """Its files, once those with the value of a secret in their names have other ones."""
+        found = folder.files(self._limits.file_count)
+        telling = [(each.path, name) for each in found if (name := self._masked(each.path)) != each.path]
+        for path, name in telling:
+            folder.rename(path, name)
+        return folder.files(self._limits.file_count) if telling else found
+
+    def _masked(self, path: str) -> str:
+        return self._scrub(path.encode()).decode()
+
     def _changes(self, folder: Folder, labels: frozenset[str]) -> list[tuple[str, bytes | None, Held]]:
+        """INVARIANT: neither the content nor the name of a file that is kept has the value of a secret in it."""
         with self._guard:
             out: list[tuple[str, bytes | None, Held]] = []
-            found = {each.path: each for each in folder.files(self._limits.file_count)}
+            found = {each.path: each for each in self._files(folder)}
             held = dict(self._held)
             for path, file in found.items():
                 old = held.get(path)

@@ -55,6 +55,14 @@ class Echo:
             case "file":
                 await ctx.workspace.write("leak.txt", text.encode())
                 return Outcome("done", writes=await ctx.changed_files())
+            case "name":
+                await ctx.workspace.write(f"notes/{VALUE}.txt", b"nothing")
+                return Outcome("done", writes=await ctx.changed_files())
+            case "name on disk":
+                await ctx.workspace.lay_down()
+                (ctx.workspace.root / f"of {VALUE}").mkdir()
+                (ctx.workspace.root / f"of {VALUE}" / f"{SPELT[2]}.txt").write_text("nothing")
+                return Outcome("done", writes=await ctx.changed_files())
             case "log":
                 try:
                     raise ValueError(text)
@@ -96,7 +104,10 @@ def assert_clean(text: str) -> None:
         assert form not in text
 
 
-@pytest.mark.parametrize("how", ["result", "error", "unknown", "crash", "chained", "outcome", "file", "log", "long"])
+@pytest.mark.parametrize(
+    "how",
+    ["result", "error", "unknown", "crash", "chained", "outcome", "file", "name", "name on disk", "log", "long"],
+)
 async def test_no_way_of_telling_gets_a_value_past_the_door(
     store: CountingStore, tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
