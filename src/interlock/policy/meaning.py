@@ -244,7 +244,7 @@ class _Look:
             self._commands(text, what, args)
         if smuggled.is_alive(text):
             self.add(smuggled.in_cell(text))
-        if what & Holds.URL or (not what & Holds.PROSE and _SCHEME.match(text)):
+        if what & Holds.URL or (not what & Holds.PROSE and ":" in text and _SCHEME.match(text)):
             self._address(key, text, what)
         if (what & Holds.RUN or not what & _SPOKEN) and not (self.builtin or self.settled):
             if what & Holds.RUN or smuggled.may_be(text):

@@ -12,6 +12,7 @@ from interlock.policy import exhaustion, kinds, options, paths, python_acts, pyt
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
+from interlock.policy.python_tree import nodes_of
 from interlock.policy.secrets import names_secret
 
 LONGEST = 40_000
@@ -50,6 +51,8 @@ def _tree(text: str) -> ast.AST:
 
 def _from_its_module(dotted: str) -> str:
     """A dotted name without the modules through which another is reached: `random._os.system` is `os.system`."""
+    if dotted.count(".") < 2:
+        return dotted
     parts = dotted.split(".")
     for number in range(len(parts) - 2, 0, -1):
         if (module := parts[number].lstrip("_")) in t.REACHED:
@@ -82,15 +85,10 @@ class _Reader:
             self.found.setdefault(each.rule, each)
 
     def read(self, tree: ast.AST) -> None:
-        nodes = []
-        rest = [tree]
-        while rest:
-            node = rest.pop()
-            nodes.append(node)
-            if len(nodes) > MOST_NODES:
-                self.add(kinds.UNREADABLE)
-                return
-            rest.extend(reversed(list(ast.iter_child_nodes(node))))
+        nodes = nodes_of(tree, MOST_NODES)
+        if nodes is None:
+            self.add(kinds.UNREADABLE)
+            return
         for node in nodes:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)

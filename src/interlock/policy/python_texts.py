@@ -24,17 +24,16 @@ def text_of(node: ast.AST | None, known: Mapping[str, str | None], dotted: Dotte
     """The text that an expression surely is; `known` are constants by name, `dotted` names an attribute in full."""
     if depth > DEEPEST or node is None:
         return None
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    if isinstance(node, ast.Constant):
+        said = node.value
+        return said if isinstance(said, str) else said.decode("latin-1") if isinstance(said, bytes) else None
 
     def inner(each: ast.AST | None) -> str | None:
         return text_of(each, known, dotted, depth + 1)
 
     match node:
-        case ast.Constant(value=bytes() as raw):
-            return raw.decode("latin-1")
-        case ast.Constant(value=value):
-            return value if isinstance(value, str) else None
-        case ast.Name(id=name):
-            return known.get(name)
         case ast.NamedExpr(value=value):
             return inner(value)
         case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
