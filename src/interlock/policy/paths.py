@@ -95,12 +95,12 @@ _RAW = re.compile(
 _ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
 _TELLING = re.compile(
     r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd|rave)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
-    r"firefox|gemini|heartbeat|keychain|logins|m(?:cp|emory)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
-    r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)"
+    r"firefox|gemini|heartbeat|key|logins|m(?:cp|emory)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
+    r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)|0x"
 )
 """What a path has in it that means something; one of the `_ORDINARY` form without any of it means nothing."""
 _NAME = re.compile(rf"{_ORDINARY.pattern}|(?:[a-z0-9_-]+/){{0,8}}[a-z0-9_-]+")
-_KEPT = re.compile(rf"{_TELLING.pattern}|id_|k(?:core|ey|rb5|ube)|netrc")
+_KEPT = re.compile(rf"{_TELLING.pattern}|id_|k(?:core|rb5|ube)|netrc")
 """The same for one that is only read, with an ending or without."""
 _OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/workspace/", "/work/", "/mnt/data/", "/repo/", "/app/", "/sandbox/")
 _DEVICES = frozenset(

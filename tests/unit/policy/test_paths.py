@@ -10,7 +10,8 @@ _PARTS = [
     *paths._FOLDERS, *paths._SECRET_NAMES, "agents", "soul", "tools", "user",
     "architecture", "heartbeat", "memory", "bootstrap", "claude", "gemini", "policy", "prices", "personas", "workflows",
     "hooks", "crontab", "cron", "sitecustomize", "usercustomize", "launchagents", "copilot-instructions", "etc", "var",
-    "proc", "root", "notes", "plan", "src", "main", "report",
+    "proc", "root", "notes", "plan", "src", "main", "report", "api_key", "access-key", "auth_keys", "krb5cc_1", "0x2f",
+    "17", "-n", "--out",
 ]  # fmt: skip
 PATHS = st.tuples(
     st.lists(st.sampled_from(_PARTS) | st.text("abz09_-.", max_size=4), min_size=1, max_size=4),
@@ -31,3 +32,19 @@ def test_nothing_telling_is_taken_for_ordinary(part: str, form: str) -> None:
         for closed in (False, True):
             found = paths.judge(path, writes=writes, closed=closed)
             assert found == paths.looked_at(path, writes=writes, closed=closed)
+
+
+@given(PATHS)
+def test_what_is_free_to_read_is_neither_a_secret_nor_the_system(path: str) -> None:
+    if paths.is_free_to_read(path):
+        assert not paths.touches_secret(path)
+        assert not paths.reads_system(path)
+
+
+@pytest.mark.parametrize("part", _PARTS)
+@pytest.mark.parametrize("form", ["{}", "{}.md", "{}.txt", "a/{}", "{}/a.txt", "a/{}/b", "-{}", "--{}"])
+def test_nothing_that_is_kept_from_readers_is_taken_for_free(part: str, form: str) -> None:
+    path = form.format(part)
+    if paths.is_free_to_read(path):
+        assert not paths.touches_secret(path)
+        assert not paths.reads_system(path)
