@@ -34,6 +34,9 @@ def words_of(text: str) -> list[tuple[str, ...]]:
         ("cat <<'EOF'\n$(rm x)\nEOF\n", [("cat",)]),
         ("x $(echo a) $(printf '%s%s' b c)", [("x", "a", "bc"), ("echo", "a"), ("printf", "%s%s", "b", "c")]),
         ("v='a b'; x $v \"$v\"", [("x", "a", "b", "a b")]),
+        ("x=a; cat $x | sort $x", [("cat", "a"), ("sort", "a")]),
+        ("x=a; cat $x | read x $x", [("cat", UNKNOWN), ("read", "x", UNKNOWN)]),
+        ("cat <<< a | sort | sh -c b", [("cat",), ("sort",), ("sh", "-c", "b")]),
     ],
 )  # fmt: skip
 def test_a_script_is_the_commands_it_would_run(text: str, words: list[tuple[str, ...]]) -> None:
