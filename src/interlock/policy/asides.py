@@ -100,7 +100,9 @@ def _of_text(tool: str, key: str, value: str, args: Mapping[str, Any], *, reads:
         yield kinds.PAYS
     elif key in _RANGES and value in _OPEN and not reads:
         yield kinds.ACCESS
-    elif (key in _KINDS and value.lower() in _SECRETS) or (key in _FIELDS and _is_secret(value)):
+    elif (key in _KINDS and not _SECRETS.isdisjoint(re.split(r"[/,.]", value.lower()[:200]))) or (
+        key in _FIELDS and _is_secret(value)
+    ):
         yield kinds.READS_SECRETS
 
 

@@ -22,7 +22,8 @@ _DEVICES = frozenset(
     "vacuum mower plug outlet socket breaker relay alarm siren doorbell camera microphone speaker tv television "
     "projector display drone robot arm gripper vehicle car truck tractor motor actuator servo conveyor elevator crane "
     "forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter charger wallbox "
-    "ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer "
+    "ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer iot "
+    "ros "
     "panel".split()
 )
 """Things that a call moves, switches or heats."""
@@ -30,11 +31,13 @@ _MEASURES = frozenset(
     "state power powered brightness temperature temp targettemperature setpoint position speed level volume value "
     "throttle steering heading waypoint altitude angle color colour intensity pressure flow flowrate dose units rate "
     "percent percentage duration output payload command action mode preset program setting register x y text keys "
-    "key on off enabled armed locked open message brightnesspct hvacmode fanmode channel source floor signal file "
+    "key on off enabled armed locked open message brightnesspct hvacmode fanmode channel source floor signal desired "
+    "file "
     "document copies mg ml".split()
 )
 """What is said of a thing that it shall be."""
 _STATES = frozenset("state newstate targetstate desiredstate power powerstate switch status desiredstatus".split())
+_DESIRED = frozenset("desired desiredstate targetstate desiredstatus".split())
 _ORDERED = frozenset(
     "off unlocked locked disarmed armed stopped started disabled enabled unlock lock disarm arm stop start restart "
     "disable enable toggle toggled turnedon turnedoff turnon turnoff poweroff poweron shutdown rebooted terminated "
@@ -98,6 +101,8 @@ def asks(name: str, args: Any) -> str | None:
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
     for key, value in given.items():
+        if key in _DESIRED:
+            return key
         if type(value) is not str:
             continue
         if key in _STATES and _is_order(thing[-1], _plain(value), given):

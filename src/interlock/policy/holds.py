@@ -5,7 +5,7 @@ What a value then means is the business of the module of its topic.
 
 from functools import lru_cache
 
-from interlock.policy import amounts, asides, recipients, verbs
+from interlock.policy import amounts, asides, recipients, services, verbs
 from interlock.policy.folding import fold
 from interlock.policy.targets import is_prose_key
 from interlock.policy.words import words
@@ -48,6 +48,8 @@ class Kind:
     DATABASE = 8
     HTTP = 16
     WRITES_FILES = 32
+    PROGRAM = 128
+    """It is called after a program of many commands, so that its arguments are those of the program."""
     LISTS_EVENTS = 64
     """It lists what was done, so that an act among its arguments is what it looks for."""
 
@@ -133,6 +135,17 @@ def of(key: str) -> int:
 
 
 @lru_cache(maxsize=4096)
+def program_of(tool: str) -> str:
+    """The program of many commands that a tool is called after: `kubectl`, `aws_cli`; else nothing."""
+    found = [
+        word
+        for word in words(fold(tool)[:200])
+        if word not in _SHELL_TOOLS and word not in ("cli", "tool", "mcp", "run", "call")
+    ]
+    return found[0] if len(found) == 1 and (services.knows(found[0]) or found[0] == "git") else ""
+
+
+@lru_cache(maxsize=4096)
 def kind_of(tool: str) -> int:
     """What a tool of that name is."""
     found = set(words(fold(tool)[:200]))
@@ -145,6 +158,8 @@ def kind_of(tool: str) -> int:
         out |= Kind.SHELL
     if found & _SHOWS_EVENTS and found & _EVENTS and (out or verbs.names_a_log(tool)):
         out |= Kind.LISTS_EVENTS | Kind.READS
+    if program_of(tool):
+        out |= Kind.PROGRAM
     if found & _HTTP_TOOLS:
         out |= Kind.HTTP
     if found & _FILE_WRITES:

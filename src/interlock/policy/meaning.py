@@ -27,7 +27,7 @@ from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
 from interlock.policy.holds import Holds, Kind
-from interlock.policy.own_tools import OWN, SETTLED, overrides, presses, texts
+from interlock.policy.own_tools import OWN, SETTLED, orders, overrides, texts
 from interlock.policy.rules import Policy
 
 MOST_SCRIPTS = 50
@@ -85,7 +85,7 @@ def findings(call: Call, policy: Policy, hidden: Sequence[tuple[str, str]] = ())
 
 def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
     """A quick look: True only where no argument is any of the matters that are looked at here."""
-    if kind & (Kind.SHELL | Kind.PYTHON):
+    if kind & (Kind.SHELL | Kind.PYTHON | Kind.PROGRAM):
         return False
     for key, value in args.items():
         what = holds.of(key)
@@ -106,23 +106,25 @@ def _says_nothing_as(what: int, text: str) -> bool:
         return not paths.judge(text, writes=True, closed=False)
     if what == Holds.MAYBE_ACT:
         return not verbs.is_grave_act(text)
-    return not what or (what == Holds.ACT and not (verbs.asks_for_act(text) or _orders(text) or _is_script(text)))
-
-
-def _orders(text: str) -> bool:
-    """Whether what chooses an act names a change, or something to press: `create`, `click "Pay now"`."""
-    return verbs.asks_for_deed(text) or presses(text)
-
-
-def _is_script(text: str) -> bool:
-    """Whether what chooses an act is a function of a page's own language: `() => document.title`."""
-    return "=>" in text or text.startswith("function")
+    return not what or (what == Holds.ACT and not (orders(text) or other_code.is_function(text)))
 
 
 class _Look:
     """One look at all arguments of a call."""
 
-    __slots__ = ("builtin", "found", "kind", "opens", "policy", "reads", "scripts", "settled", "tool", "values")
+    __slots__ = (
+        "builtin",
+        "found",
+        "kind",
+        "opens",
+        "policy",
+        "program",
+        "reads",
+        "scripts",
+        "settled",
+        "tool",
+        "values",
+    )
 
     def __init__(self, call: Call, policy: Policy, found: dict[str, Raised]) -> None:
         self.policy = policy
@@ -131,6 +133,7 @@ class _Look:
         self.kind = holds.kind_of(call.tool)
         self.builtin = call.is_builtin and call.tool in BASE
         self.settled = call.tool in OWN
+        self.program = holds.program_of(call.tool) if self.kind & Kind.PROGRAM else ""
         self.reads = bool(self.kind & Kind.READS)
         self.opens = not (self.builtin or self.kind & (Kind.READS | Kind.WRITES_FILES))
         """Whether a document may be orders to the tool: it neither reads nor keeps what it is given."""
@@ -186,7 +189,7 @@ class _Look:
             self.add(amounts.judge(args, self.policy.limits))
         if everything & Holds.ASIDE and not self.builtin:
             self.add(asides.judge(self.tool, args, reads=self.reads))
-        if everything & Holds.COMMAND and not self.settled:
+        if (everything & Holds.COMMAND or self.program) and not self.settled:
             self._started(args)
         if everything & (Holds.METHOD | Holds.BODY | Holds.HEADERS) and not self.settled:
             self._http(args, everything)
@@ -207,6 +210,8 @@ class _Look:
             if holds.of(key) & Holds.COMMAND and isinstance(value, str) and value and not words:
                 words.append(value)
         given = next((args[key] for key in _GIVEN if key in args), ())
+        if self.program and not words:
+            words.append(self.program)
         if isinstance(given, str):
             given = given.split()
         if words and isinstance(given, (list, tuple)) and given and not any(sign in words[0] for sign in "\n;|&"):
@@ -270,10 +275,10 @@ class _Look:
     def _asks(self, key: str, text: str, what: int) -> bool:
         """Whether an argument that chooses what to do asks for an act."""
         if not what & Holds.ACT:
-            return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.asks_for_deed(text)
+            return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.is_method_that_acts(text)
         if self.reads and (verbs.is_weak_act_key(key) or self.kind & Kind.LISTS_EVENTS):
             return False
-        return verbs.asks_for_act(text) or (not what & Holds.COMMAND and _orders(text))
+        return verbs.asks_for_act(text) or (not what & Holds.COMMAND and orders(text))
 
     def _path(self, text: str, what: int) -> None:
         text = text.strip()
@@ -283,7 +288,9 @@ class _Look:
         self.add(paths.judge(text, writes=writes and bool(what & Holds.PATH), closed=False))
 
     def _commands(self, text: str, what: int, args: Mapping[str, Any]) -> None:
-        if what & Holds.SCRIPT_OF_PAGE or (what & Holds.ACT and not what & Holds.COMMAND and _is_script(text)):
+        if what & Holds.SCRIPT_OF_PAGE or (
+            what & Holds.ACT and not what & Holds.COMMAND and other_code.is_function(text)
+        ):
             self.add(other_code.judge(text))
         if what & Holds.CODE and what & Holds.PATH and _PLAIN.fullmatch(text):
             what &= ~Holds.CODE
@@ -305,6 +312,8 @@ class _Look:
         if self.scripts > MOST_SCRIPTS:
             self.add((kinds.UNREADABLE,))
             return
+        if self.program and text.split(maxsplit=1)[:1] != [self.program]:
+            text = f"{self.program} {text}"
         found = commands.judge(text)
         if not self.kind & (Kind.SHELL | Kind.PYTHON) and _WORD.fullmatch(fold(text)):
             kept = (kinds.DESTROYS.rule, kinds.READS_SECRETS.rule)
@@ -318,7 +327,7 @@ class _Look:
             for text in texts:
                 self._command(text)
         else:
-            self.add(commands.judge_words(texts))
+            self.add(commands.judge_words(texts if self.program in ("", texts[0]) else [self.program, *texts]))
 
     def _code(self, text: str, args: Mapping[str, Any]) -> None:
         if _FILE_NAME.fullmatch(text) and not languages.language_of(args):

@@ -148,7 +148,12 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
     read_at = next((at for at, word in enumerate(words) if _reads(word) and not _is_act(words, at)), None)
     if words and words[-1] in v.HARMS and (words[0] not in READS or words[0] in v.READ_NOUNS):
         return Name(Says.ACTS, "does harm", words[-1])
-    if words and read_at is None and (harmful := v.HARMFUL.intersection(words[:-1])) and words[-1] not in v.GUARDS:
+    if (
+        words
+        and (read_at is None or words[0] in v.HARMFUL)
+        and (harmful := v.HARMFUL.intersection(words[:-1]))
+        and words[-1] not in v.GUARDS
+    ):
         return Name(Says.ACTS, "does harm", min(harmful))
     if words and not v.ATTACKERS.isdisjoint(words) and words[-1] not in v.ABOUT and words[0] not in READS - {"scan"}:
         return Name(Says.ACTS, "does harm", min(v.ATTACKERS.intersection(words)))

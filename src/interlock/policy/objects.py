@@ -20,7 +20,8 @@ PAIRS: Mapping[str, str] = {
         "fire+missile fire+weapon censor+post censor+article censor+content censor+news mine+bitcoin mine+crypto "
         "mine+coin generate+malware "
         "generate+ransomware generate+spam generate+disinformation generate+misinformation generate+propaganda "
-        "fire+worker fire+staff crack+hash crack+hashes port+scan port+scanner subnet+scan"
+        "fire+worker fire+staff crack+hash crack+hashes port+scan port+scanner subnet+scan arp+scan "
+        "nuclei+scan generate+payload generate+exploit generate+shellcode test+payload api+fuzzer http+intruder"
     ),
     "controls a device": (
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
@@ -50,7 +51,9 @@ PAIRS: Mapping[str, str] = {
         "issue+token issue+certificate issue+license issue+permit freeze+account freeze+card freeze+asset "
         "freeze+fund freeze+user freeze+wallet "
         "freeze+balance freeze+transaction opt+in opt+out take+over take+ownership issue+subpoena issue+warrant "
-        "issue+ban generate+certificate restrict+access restrict+user restrict+account veto+bill veto+proposal "
+        "issue+ban generate+certificate temporary+access temp+access assume+role restrict+access restrict+user "
+        "restrict+account "
+        "veto+bill veto+proposal "
         "sanction+user sanction+company sanction+country jail+user lift+ban lift+restriction onboard+user "
         "onboard+employee onboard+customer onboard+vendor root+device ground+flight"
     ),
@@ -80,7 +83,8 @@ PAIRS: Mapping[str, str] = {
     ),
     "shares": "make+public share+detail share+info share+address",
     "runs something": (
-        "kick+off call+tool spin+up spin+down ssh+command ssh+exec ssh+run remote+access remote+command remote+exec "
+        "kick+off open+terminal call+tool spin+up spin+down ssh+command ssh+exec ssh+run "
+        "remote+access remote+command remote+exec "
         "remote+shell"
     ),
     "deletes": (
@@ -104,7 +108,10 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     ),
     "generate": (
         "does harm",
-        "malware ransomware spam disinformation misinformation propaganda deepfake deepfakes",
+        (
+            "malware ransomware spam disinformation misinformation propaganda deepfake deepfakes payload payloads "
+            "exploit exploits shellcode"
+        ),
     ),
     "spread": ("does harm", "misinformation disinformation rumor rumors rumours malware propaganda virus"),
     "suppress": ("does harm", "alert alerts alarm alarms warning warnings evidence vote votes notifications log logs"),
@@ -194,7 +201,7 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
 
 BETWEEN = frozenset(
     "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
-    "door entry backup x".split()
+    "door entry backup x ssh temp temporary".split()
 )
 """What may stand between the two."""
 

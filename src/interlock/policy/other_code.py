@@ -39,6 +39,11 @@ _READS_FILE = re.compile(
 _COLLECTIONS = re.compile(r"\b(\w{1,40})\s*=\s*new\s+(?:Set|Map|WeakMap|WeakSet|URLSearchParams)\b")
 
 
+def is_function(text: str) -> bool:
+    """Whether a text is a function of a page's own language: `() => document.title`."""
+    return "=>" in text or text.startswith("function")
+
+
 def judge(code: str) -> tuple[Raised, ...]:
     """What raises a piece of code in a language that is not parsed here: whatever is more than plain computing."""
     if len(code) > LONGEST:

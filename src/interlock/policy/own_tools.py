@@ -11,6 +11,7 @@ from interlock.policy import git, holds, kinds, paths, sql, urls
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.holds import Holds
+from interlock.policy.verbs import asks_for_act, asks_for_deed
 
 _READ_METHODS = frozenset("GET HEAD OPTIONS QUERY".split())
 _PRESSES = re.compile(
@@ -39,6 +40,11 @@ def presses(text: str) -> bool:
     """Whether a step of a browser, written as one text, presses what acts: `click the button "Pay now"`."""
     found = _PRESSED.match(text[:2_000])
     return found is not None and _PRESSES.search(found["what"]) is not None
+
+
+def orders(text: str) -> bool:
+    """Whether what chooses an act names an act or a change, or something to press: `create`, `click "Pay now"`."""
+    return asks_for_act(text) or asks_for_deed(text) or presses(text)
 
 
 def overrides(value: Any) -> bool:

@@ -261,6 +261,8 @@ def carries_out(address: Address) -> bool:
     decoded = unquote_plus(query)
     if len(decoded) > MOST_QUERY or any(len(value) > MOST_VALUE for value in re.split(r"[&;]", decoded)):
         return True
+    if any(c.isdigit() for c in decoded) and _names_a_person(decoded):
+        return True
     if "\n" in decoded or ("@" in decoded and re.search(r"[\w.+-]+@[\w-]+\.\w", decoded)):
         return True
     return len(path) > 1500 or any(
@@ -284,6 +286,27 @@ def asks_to_act(address: Address) -> bool:
     is_dated = len(steps) > 2 and steps[-3].isdigit()
     is_of_one = len(steps) > 1 and not is_dated and _ONE_OF_MANY.fullmatch(steps[-2]) is not None
     return is_of_one or any(key.rpartition("[")[0] in _WHOM or key in _WHOM for key, value in pairs if value)
+
+
+_CARD = re.compile(r"4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}")
+_IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}")
+_INSURED = re.compile(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}")
+
+
+def _names_a_person(query: str) -> bool:
+    """Whether a query carries the number of a card, an account or an insured person; what is called an id is none."""
+    for pair in re.split(r"[&;,|]", query):
+        key, _, value = pair.rpartition("=")
+        if _INSURED.fullmatch(value.strip()):
+            return True
+        plain = re.sub(r"[ -]", "", value).upper()
+        if _CARD.fullmatch(plain):
+            doubled = (str(int(digit) * (1 + at % 2)) for at, digit in enumerate(reversed(plain)))
+            if sum(int(digit) for each in doubled for digit in each) % 10 == 0 and not key.lower().endswith("id"):
+                return True
+        elif _IBAN.fullmatch(plain) and int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97 == 1:
+            return True
+    return False
 
 
 _SURELY_CODED = 40

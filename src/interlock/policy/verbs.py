@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from interlock.policy.folding import fold
-from interlock.policy.names import ACTS, Says, read_name
+from interlock.policy.names import ACTS, MAY_ACT, Says, read_name
 from interlock.policy.vocabulary import GRAVE
 from interlock.policy.words import words
 
@@ -51,6 +51,10 @@ _CHANGED = frozenset(
 )
 _ORDERED = frozenset("lock archive grasp pick place throw break heat cool squeeze slice dirty".split())
 """Words that order something where they lead what is said of what to do."""
+_ALONE = frozenset("on off".split()) | frozenset(
+    verb for verb, what in MAY_ACT.items() if what in GRAVE or what == "changes what is stored"
+) - frozenset("access permit mention contact pop cut tip rate log record end finish review play input exchange".split())
+"""Words that order something where they stand alone, though they are nouns elsewhere."""
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000
 _APART = re.compile(r"\s*[A-Za-z](?:[ ._-][A-Za-z]){3,40}\s*")
@@ -112,10 +116,15 @@ def asks_for_deed(text: str) -> bool:
     """The same, and whether it is a single verb that acts, whatever it does: `create`, `disable`, `dispense`."""
     found = words(_pulled_together(fold(text)).lower()[:60])
     return (
-        (len(found) == 1 and (found[0] in ACTS or found[0] in ("on", "off")))
+        (len(found) == 1 and (found[0] in ACTS or found[0] in _ALONE))
         or (0 < len(found) < 5 and found[0] in _ORDERED)
         or asks_for_change(text)
     )
+
+
+def is_method_that_acts(text: str) -> bool:
+    """Whether a method, of HTTP or of a remote call, changes anything: `PUT`, `eth_sendTransaction`."""
+    return asks_for_change(text) or (len(words(text)) > 1 and asks_for_act(text))
 
 
 def _pulled_together(text: str) -> str:

@@ -129,6 +129,7 @@ HEADS: Mapping[str, str] = {
         "modification insertion replacement restoration reconfiguration submission installation amendment "
         "adjustment duplication reallocation migration ingestion overwriting creation"
     ),
+    "controls a device": "hotkey shortcut",
     "does harm": "diversion infection",
 }
 """Nouns made of verbs that act: they count as the last word of a name, where its description does not say it reads."""
@@ -137,7 +138,7 @@ ATTACKERS = frozenset(
     "nmap masscan zmap rustscan naabu sqlmap metasploit msfconsole msfvenom meterpreter nikto gobuster dirbuster wfuzz "
     "ffuf feroxbuster hashcat mimikatz netcat ncat socat aircrack wpscan commix xsstrike setoolkit crackmapexec "
     "netexec "
-    "secretsdump ettercap bettercap arpspoof hping slowloris phisher".split()
+    "burpsuite secretsdump ettercap bettercap arpspoof hping slowloris phisher".split()
 )
 """Programs of attackers, after which tools are called that start them; what explains their answers is none."""
 
@@ -151,7 +152,8 @@ HARMS = frozenset(
 """What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
 
 HARMFUL = frozenset(
-    "fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake deepfake".split()
+    "backdoor rce fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake "
+    "deepfake".split()
 )
 """Words that say of a tool what it does it to, or how; not where its last word is one of `GUARDS`."""
 
@@ -283,7 +285,7 @@ MAYBE_CREDENTIAL_PAIRS = frozenset(
 
 REVEALS = frozenset(
     "get read reveal search show fetch export retrieve view dump extract decrypt lookup obtain scrape display print "
-    "find".split()
+    "find download collect".split()
 )
 """Verbs that show what is asked for."""
 

@@ -37,6 +37,8 @@ def risk(tool: str, args: dict[str, Any], description: str = "") -> Risk:
         ("phone_call", {"to": "the landlord"}),
         ("nightly_job", {"schedule": "0 3 * * *", "name": "sweep"}),
         ("build_container", {"image": "alpine"}),
+        ("attic_iot", {"command": "open"}),
+        ("cellar_shadow", {"desired": {"power": "on"}}),
         ("share_acl", {"folder": "plans", "principal": "everyone"}),
     ],
 )

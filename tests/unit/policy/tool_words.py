@@ -4,6 +4,21 @@ Judgement itself is in `test_words`.
 """
 
 ACTS = """
+backdoor_guest_groups | -
+store_rce | -
+download_ssh_keys | -
+collect_tokens | Collects tokens
+generate_ssh_keys | -
+generate_temporary_access | -
+assume_role | -
+generate_payload | Generates payloads against a login page
+exploit_writer | Generates exploits for a bulletin
+api_fuzzer | -
+http_intruder | -
+nuclei_scan | -
+arp_scan | -
+hotkey | -
+open_terminal | -
 api_key | -
 deploy_secret | -
 port_scan | -
@@ -433,6 +448,9 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+segment_nuclei | Segments nuclei in an image
+collect_samples | Collects samples
+download_report | Downloads a report
 nmap_report_parser | Parses the answer of a scanner
 explain_nmap_options | Explains options
 resource_group | Shows a group of resources
