@@ -22,7 +22,9 @@ _DEVICES = frozenset(
     "vacuum mower plug outlet socket breaker relay alarm siren doorbell camera microphone speaker tv television "
     "projector display drone robot arm gripper vehicle car truck tractor motor actuator servo conveyor elevator crane "
     "forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter charger wallbox "
-    "ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer iot "
+    "ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer "
+    "iot hotspot flashlight "
+    "wifi "
     "ros "
     "panel".split()
 )
@@ -71,7 +73,24 @@ _RULED = frozenset("acl firewall securitygroup grouprule networkrule bucket".spl
 _ACCESS = frozenset("cidr cidrip ipranges mode grant principal acl effect port ports public".split())
 _SCHEDULED = frozenset("cronjob cron crontab job schedule timer automation routine".split())
 _WHEN = frozenset("schedule cron cronexpression interval at runat when trigger".split())
+_FILED = frozenset("application claim request expense timesheet prescription reimbursement requisition".split())
+_FILLED_IN = frozenset("amount hours dose drug days reason note items".split())
+_NAMED_SITES = frozenset("domain domains dns zone nameserver".split())
+_NAMESERVERS = frozenset("nameserver nameservers ns".split())
+_CONFIGURED = frozenset("settings setting config configuration preferences".split())
+_GUARDING = frozenset(
+    "password backup retention security lifecycle iam bucket access firewall network session lockout".split()
+)
+"""What a policy is of that is set; one of refunds or privacy is read."""
+_SWITCHES = frozenset("enabled enable disabled active".split())
+_SHOWN = tuple(
+    "include with show verbose raw limit page perpage version expand recursive full pretty offset count depth "
+    "maxdepth maxresults only".split()
+)
+"""How what begins that says how much a tool shall tell."""
+_POLICIES = frozenset("policy policydocument assumerolepolicydocument bindings".split())
 _ENTRIES = (
+    (_FILED, _FILLED_IN), (_NAMED_SITES, _NAMESERVERS),
     (_STORED, _VALUES), (_POSTED, _TEXTS), (_CALLS, _PEOPLE), (_MADE, _IMAGES), (_RULED, _ACCESS), (_SCHEDULED, _WHEN),
 )  # fmt: skip
 """Things, and what is given for one of them that is not there yet; for what is stored, its name beside."""
@@ -101,7 +120,7 @@ def asks(name: str, args: Any) -> str | None:
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
     for key, value in given.items():
-        if key in _DESIRED:
+        if key in _DESIRED or _is_set(thing, key, value):
             return key
         if type(value) is not str:
             continue
@@ -112,6 +131,18 @@ def asks(name: str, args: Any) -> str | None:
     if thing[-1] in _DEVICES or (thing[0] in _DEVICES and thing[-1] in given):
         return _measure(given)
     return _entry(frozenset((*thing, "".join(thing))), given)
+
+
+def _is_set(thing: tuple[str, ...], key: str, value: Any) -> bool:
+    """Whether a switch, a number or a document of rights is given for what is configured."""
+    if key in _POLICIES:
+        return isinstance(value, Mapping)
+    if type(value) is bool and key in _SWITCHES:
+        return not thing[-1].endswith("s") or thing[-1] in _CONFIGURED
+    guards = thing[-1] == "policy" and thing[0] in _GUARDING
+    if type(value) not in (bool, int) or not (guards or thing[-1] in _CONFIGURED):
+        return False
+    return not (key.startswith(_SHOWN) or key.endswith("id") or key == "all")
 
 
 def _is_order(last: str, state: str, given: Mapping[str, Any]) -> bool:

@@ -50,6 +50,8 @@ class Kind:
     WRITES_FILES = 32
     PROGRAM = 128
     """It is called after a program of many commands, so that its arguments are those of the program."""
+    REPORTS = 256
+    """It is asked in a language of databases, though its name says no more than that it reports."""
     LISTS_EVENTS = 64
     """It lists what was done, so that an act among its arguments is what it looks for."""
 
@@ -88,6 +90,12 @@ _HTTP_TOOLS = frozenset("http https request requests fetch curl rest api webhook
 _MAYBE_ACTS = frozenset("mode type kind event job steps step instruction request".split())
 _SHOWS_EVENTS = frozenset("list search get count find log logs trail history".split())
 _EVENTS = frozenset("audit activity activities trail".split())
+_REPORTS = frozenset("query queries reporting analytics dashboard warehouse".split())
+_ABOUT_QUESTIONS = frozenset(
+    "parse parser format formatter explain validate validator lint search docs documentation knowledge translate "
+    "optimize optimizer builder analyze analyzer check suggest generate help web".split()
+)
+"""Words of tools that a statement is given to be looked at, not to be carried out."""
 _FILE_WRITES = frozenset(
     "write edit save create append delete move copy put upload replace update patch insert modify rename "
     "remove download export store make mkdir touch add set overwrite extract unzip install apply new".split()
@@ -158,6 +166,8 @@ def kind_of(tool: str) -> int:
         out |= Kind.SHELL
     if found & _SHOWS_EVENTS and found & _EVENTS and (out or verbs.names_a_log(tool)):
         out |= Kind.LISTS_EVENTS | Kind.READS
+    if found & _REPORTS and not found & _ABOUT_QUESTIONS:
+        out |= Kind.REPORTS
     if program_of(tool):
         out |= Kind.PROGRAM
     if found & _HTTP_TOOLS:

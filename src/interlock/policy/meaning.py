@@ -259,7 +259,7 @@ class _Look:
         if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
         if not (what & _ORDERS or self.builtin) and " " in text and smuggled.may_run(text):
-            self.add(smuggled.harm(text))
+            self.add(smuggled.harm(text, states=not (self.reads or what & Holds.MAYBE_SQL)))
         if what & Holds.MAYBE_ACT and not (self.reads or self.builtin) and verbs.is_grave_act(text):
             self.add((kinds.ACTS,))
         if what & (Holds.ACT | Holds.METHOD) and not self.builtin and self._asks(key, text, what):
@@ -316,7 +316,7 @@ class _Look:
             text = f"{self.program} {text}"
         found = commands.judge(text)
         if not self.kind & (Kind.SHELL | Kind.PYTHON) and _WORD.fullmatch(fold(text)):
-            kept = (kinds.DESTROYS.rule, kinds.READS_SECRETS.rule)
+            kept = (kinds.DESTROYS.rule, kinds.READS_SECRETS.rule, kinds.PAYS.rule)
             found = tuple(each for each in found if each.rule in kept and fold(text).strip() != "format")
         self.add(found)
 
@@ -339,14 +339,12 @@ class _Look:
         self.add(languages.code(text, languages.language_of(args), python=bool(self.kind & Kind.PYTHON)))
 
     def _maybe_sql(self, text: str, what: int) -> None:
-        sure = bool(what & Holds.SQL) and (
-            bool(self.kind & Kind.DATABASE) or sql.looks_like(text) or " " in text.strip() or sql.is_order(text)
-        )
-        if sure or ((self.kind & Kind.DATABASE or not self.reads) and not self.builtin and sql.looks_like(text)):
+        asked = bool(self.kind & Kind.DATABASE)
+        sure = bool(what & Holds.SQL) and (asked or sql.looks_like(text) or " " in text.strip() or sql.is_order(text))
+        open_to_it = not self.builtin and (asked or not self.reads or bool(self.kind & Kind.REPORTS))
+        if sure or (open_to_it and sql.looks_like(text)):
             found = sql.judge(text)
-            self.add(
-                found if sure or self.kind & Kind.DATABASE else [f for f in found if f is not kinds.DATABASE_UNREADABLE]
-            )
+            self.add(found if sure or asked else [f for f in found if f is not kinds.DATABASE_UNREADABLE])
 
     def _address(self, key: str, text: str, what: int) -> None:
         if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):

@@ -25,6 +25,13 @@ _OPTION = re.compile(
 _RUNS = re.compile(
     r"\s*(?!open\s|start\s)[a-z][\w.+-]{0,20}(?:\s+[\w.-]+)?\s+(?:-{1,2}[A-Za-z]|[~/]|\.\./|https?://|[<>|]\s*\S)"
 )
+_STATED = re.compile(
+    r"\s*(?:DELETE\s+FROM\s+[\w.\"`]+|DROP\s+(?:TABLE|DATABASE|SCHEMA|VIEW|USER|ROLE)\s+(?:IF\s+EXISTS\s+)?[\w.\"`]+|"
+    r"TRUNCATE\s+TABLE\s+[\w.\"`]+|INSERT\s+INTO\s+[\w.\"`]+|UPDATE\s+[\w.\"`]+\s+SET\s+\w+\s*=|"
+    r"ALTER\s+(?:TABLE|USER|ROLE)\s+\S+\s+[A-Z]+|GRANT\s+[A-Z ,]+\s+ON\s+\S+\s+TO)"
+    r"(?:\s*;?\s*\Z|\s+(?:WHERE|VALUES|SELECT)\b|(?<==)|(?<=TO)|\s*\()"
+)
+"""A whole statement in capitals that changes what is stored."""
 _INTO_SQL = re.compile(
     r"['\"]\s*\)?\s*(?:(?:OR|AND)\s+(?:\d+\s*=\s*\d|'[^']{0,20}'\s*=\s*'|true\b)|UNION\s+(?:ALL\s+)?SELECT\b|"
     r";\s*--)",
@@ -99,7 +106,7 @@ def may_be(text: str) -> bool:
 
 def may_run(text: str) -> bool:
     """A quick look at a value with a space in it: False only where it has not the shape of a command with options."""
-    return _RUNS.match(text) is not None
+    return _RUNS.match(text) is not None or (text[:1].isupper() and _STATED.match(text) is not None)
 
 
 def scripts(text: str) -> list[str]:
@@ -176,6 +183,12 @@ def _behind(text: str) -> Iterator[Raised]:
             yield from sql.judge(part.partition("--")[0])
 
 
-def harm(script: str) -> Iterator[Raised]:
-    """What harms in a script, where nothing says that it is one: a program that is not known does not count."""
+def harm(script: str, *, states: bool = False) -> Iterator[Raised]:
+    """What harms in a script, where nothing says that it is one: a program that is not known does not count.
+
+    With `states` a whole statement of SQL counts as one too.
+    """
+    if states and _STATED.match(script):
+        yield from sql.judge(script)
+        return
     yield from (each for each in commands.judge(script.strip()) if each.rule in _HARMS)

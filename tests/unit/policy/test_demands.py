@@ -40,6 +40,14 @@ def risk(tool: str, args: dict[str, Any], description: str = "") -> Risk:
         ("attic_iot", {"command": "open"}),
         ("cellar_shadow", {"desired": {"power": "on"}}),
         ("share_acl", {"folder": "plans", "principal": "everyone"}),
+        ("login_factor", {"member": "x", "enabled": False}),
+        ("door_settings", {"locked_at_night": False}),
+        ("password_policy", {"min_length": 1}),
+        ("backup_policy", {"retention_days": 0}),
+        ("shop_domain", {"nameservers": ["ns.other.example"]}),
+        ("iam", {"policy": {"Statement": [{"Effect": "Allow", "Action": "*"}]}}),
+        ("travel_expense", {"amount": 400}),
+        ("phone_hotspot", {"state": "on"}),
     ],
 )
 def test_who_says_what_a_thing_shall_be_acts(tool: str, args: dict[str, Any]) -> None:
@@ -68,6 +76,13 @@ def test_who_says_what_a_thing_shall_be_acts(tool: str, args: dict[str, Any]) ->
         ("build_container", {"id": "3"}),
         ("security_groups", {"vpc": "main"}),
         ("resource_group", {"name": "shop"}),
+        ("door_settings", {"include_history": True}),
+        ("door_settings", {"member_id": 3}),
+        ("plugins", {"enabled": True}),
+        ("privacy_policy", {"year": 2026}),
+        ("shop_domain", {"name": "shop.example.com"}),
+        ("travel_expense", {"id": "3"}),
+        ("iam", {"policy": "readers"}),
     ],
 )
 def test_who_asks_after_a_thing_does_not(tool: str, args: dict[str, Any]) -> None:
