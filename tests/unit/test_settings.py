@@ -1,5 +1,6 @@
 """Settings: file, environment and flags, and what is said about faults in them."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -237,3 +238,19 @@ def test_place_that_is_not_certain_is_refused(tmp_path: Path, text: str) -> None
     (tmp_path / "interlock.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"interlock\.yaml:1: "):
         load_place(tmp_path, {})
+
+
+def test_lists_of_the_environment_stand_between_commas_and_folders_as_in_path(tmp_path: Path) -> None:
+    for folder in ("one", "two", "flows"):
+        (tmp_path / folder).mkdir()
+    found = load_settings(tmp_path, {
+        "INTERLOCK_CAPABILITIES": "gpu, tpu", "INTERLOCK_FALLBACKS": "groq/a",
+        "INTERLOCK_CONSENSUS__MODELS": "a/b,a/c,d/e",
+        "INTERLOCK_PERSONAS": f"one{os.pathsep}two", "INTERLOCK_WORKFLOWS": "flows",
+        "INTERLOCK_AUDIT__OLD_KEY_FILES": f"a.key{os.pathsep}b.key",
+    }, {})  # fmt: skip
+    assert (found.capabilities, found.fallbacks) == (("gpu", "tpu"), ("groq/a",))
+    assert found.consensus.models == ("a/b", "a/c", "d/e")
+    assert [folder.name for folder in found.personas] == ["one", "two"]
+    assert [folder.name for folder in found.workflows] == ["flows"]
+    assert [file.name for file in found.audit.old_key_files] == ["a.key", "b.key"]

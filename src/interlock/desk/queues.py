@@ -93,6 +93,8 @@ def _because(tx: Tx, run: Any, lane: Any, mode: Mode, ahead: str | None, now: da
         return f"behind {ahead}"
     if mode is not Mode.RUNNING:
         return f"the squad is {mode}"
+    if lacking := leases.unmet(tx, lane.needs):
+        return f"no worker that runs has {' and '.join(f'`{name}`' for name in lacking)}"
     return "next"
 
 

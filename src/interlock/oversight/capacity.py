@@ -38,13 +38,8 @@ class Capacity:
 
 def _unserved(tx: Tx, now: datetime) -> dict[str, int]:
     """What is needed and no live worker has altogether, as names, and how many mailboxes wait for it."""
-    given = capabilities.known(tx)
-    able = [capabilities.bits(tx, [n for n in worker.capabilities if n in given]) for worker in leases.live(tx)]
-    return {
-        ", ".join(capabilities.names_of(given, needs)): lanes
-        for needs, lanes in capabilities.waiting(tx, now)
-        if not any(needs & ~each == 0 for each in able)
-    }
+    found = ((leases.unmet(tx, needs), lanes) for needs, lanes in capabilities.waiting(tx, now))
+    return {", ".join(names): lanes for names, lanes in found if names}
 
 
 def _tell(tx: Tx, late: dict[str, int], over: list[str], project_id: str, now: datetime) -> None:

@@ -13,6 +13,7 @@ from interlock.agents import steps
 from interlock.agents.context import Runtime
 from interlock.agents.handover import ask_about_uncertain
 from interlock.agents.persona import Persona
+from interlock.core.text import amount
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import audit, incidents, leases, losses, missions, squad, tasks
@@ -23,6 +24,7 @@ from interlock.store.tx import Tx
 
 MOST_AGENTS = 3
 """So many agents may be lost over one task; then a person is asked."""
+NOTHING_IN_HAND = "it had nothing in hand"
 _log = logging.getLogger(__name__)
 
 
@@ -116,11 +118,11 @@ def stop_gracefully(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str
 def _alert_silence(
     tx: Tx, worker: LiveWorker, run_count: int, silent_s: float, project_id: str, now: datetime
 ) -> None:  # fmt: skip
-    machine = worker.host.partition("/")[0]
+    machine, runs = worker.host.partition("/")[0], amount(run_count, "run")
     audit.alert(
         tx, now, project_id=project_id, severity="warning", kind="WORKER_SILENT",
-        text=f"the worker `{worker.id}` (process {worker.pid} on {machine}) has been silent for {silent_s:.0f} s: "
-        f"its {run_count} runs may be stuck; they are given to others if it stays so",
+        text=f"the worker `{worker.id}` (process {worker.pid} on {machine}) has been silent for {silent_s:.0f} s; "
+        + (f"{runs} in its hands may be stuck, and given to others if it stays so" if run_count else NOTHING_IN_HAND),
         key=f"stuck:{worker.id}:{worker.beat}", subject=worker.id,
     )  # fmt: skip
 
@@ -147,11 +149,12 @@ class Forced:
         reassigned = [run.task_id for run in runs if run.kind == "task" and self._take_over(tx, run)]
         leases.take_back(tx, self.worker.id, self.now, crash_limit=self.runtime.settings.crash_limit)
         machine = self.worker.host.partition("/")[0]
+        tasks_on, runs_on = amount(len(reassigned), "task"), amount(len(runs) - len(reassigned), "run")
         audit.alert(
             tx, self.now, project_id=runs[0].project_id if runs else self.runtime.settings.project,
             severity="critical" if runs else "warning", kind="AGENT_LOST" if runs else "WORKER_LOST",
-            text=f"the worker `{self.worker.id}` (process {self.worker.pid} on {machine}) was lost: {len(reassigned)} "
-            f"tasks have new agents, {len(runs) - len(reassigned)} runs go on elsewhere",
+            text=f"the worker `{self.worker.id}` (process {self.worker.pid} on {machine}) was lost; "
+            + (f"its work goes on: {tasks_on} with new agents, {runs_on} elsewhere" if runs else NOTHING_IN_HAND),
             key=f"lost:{self.worker.id}", subject=self.worker.id,
         )  # fmt: skip
         return reassigned

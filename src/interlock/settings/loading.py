@@ -7,7 +7,7 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -164,9 +164,23 @@ def _read_env(
         elif name.startswith(PREFIX):
             path = tuple(name.removeprefix(PREFIX).lower().split("__"))
             if path[0] in Settings.model_fields and all(path):
-                _put(data, origin, path, value.split(os.pathsep) if path == ("personas",) else value, name)
+                _put(data, origin, path, _said(path, value), name)
             elif near := difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.85):
                 faults.append(f"{name}: unknown setting, did you mean `{near[0]}`")
+
+
+def _said(path: tuple[str, ...], value: str) -> Any:
+    """What a variable says; of a list, what stands between commas, or of one of paths as in PATH."""
+    kind: Any = Settings
+    for key in path:
+        field = getattr(kind, "model_fields", {}).get(key)
+        if field is None:
+            return value
+        kind = field.annotation
+    if get_origin(kind) is not tuple:
+        return value
+    between = os.pathsep if get_args(kind)[0] is Path else ","
+    return [part.strip() for part in value.split(between) if part.strip()]
 
 
 def _complete(cwd: Path, data: dict[str, Any], env: Mapping[str, str]) -> None:

@@ -143,6 +143,13 @@ def live(tx: Tx) -> list[LiveWorker]:
     return list(tx.rows(_LIVE))
 
 
+def unmet(tx: Tx, needs: int) -> list[str]:
+    """The names of capabilities that are needed together and that no live worker has together; none where one has."""
+    given = capabilities.known(tx) if needs else {}
+    able = [capabilities.bits(tx, [n for n in row.capabilities if n in given]) for row in live(tx)] if needs else []
+    return [] if any(needs & ~each == 0 for each in able) else capabilities.names_of(given, needs)
+
+
 def running_runs(tx: Tx) -> list[str]:
     """Ids of the runs that some worker holds."""
     return [row.id for row in tx.rows(_RUNNING)]

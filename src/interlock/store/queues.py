@@ -23,7 +23,7 @@ AT_ONCE = 500
 _LANE = (
     sa.select(
         _ag.id, _ag.persona, _ag.descriptor, _ag.project_id, _lane.holder, _lane.paused, _lane.parked_run_id,
-        _lane.ready_at, _m.state, _m.state_reason,
+        _lane.ready_at, _lane.needs, _m.state, _m.state_reason,
     )
     .join_from(AGENTS, LANES, _lane.agent_id == _ag.id)
     .join(MEMBERS, _m.id == _ag.member_id)

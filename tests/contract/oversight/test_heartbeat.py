@@ -105,6 +105,9 @@ async def test_ladder_at_its_seconds(store: CountingStore, tmp_path: Path) -> No
         await watch.after(1)
         assert await stage.ended(run) == ("failed", "lost")
         assert await watch.alerts() == ["AGENT_LOST", "WORKER_SILENT"]
+        lost, silent = [alert.text.partition("; ")[2] for alert in await stage.alerts()]
+        assert silent == "1 run in its hands may be stuck, and given to others if it stays so"
+        assert lost == "its work goes on: 1 task with new agents, 0 runs elsewhere"
         assert [event.kind for event in await stage.news(run)].count("stuck") == 1
 
 
@@ -385,6 +388,7 @@ async def test_idle_worker_that_goes_silent_is_told_of_and_forgotten(store: Coun
     watch = await watched(stage)
     await watch.after(120)
     assert await watch.alerts() == ["WORKER_LOST", "WORKER_SILENT"]
+    assert [alert.text.partition("; ")[2] for alert in await stage.alerts()] == ["it had nothing in hand"] * 2
     assert await store.read(leases.live) == []
 
 

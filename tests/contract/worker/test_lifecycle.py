@@ -10,7 +10,7 @@ import pytest
 
 from interlock.app import fleet
 from interlock.core.telemetry import Silent
-from interlock.desk import controls, emergency, replies
+from interlock.desk import controls, emergency, queues, replies
 from interlock.oversight.capacity import Capacity
 from interlock.store import audit, leases, mailbox, processes
 from interlock.store.mailbox import Claim
@@ -95,6 +95,21 @@ async def test_work_that_nobody_can_do_is_told_of_once_and_no_longer_when_somebo
     await store.write(leases.register, "able", "here", 1, "1", stage.clock.now(), able=["gpu"])
     assert await capacity.sweep(stage.runtime) is None
     assert await store.read(audit.alerts) == []
+
+
+async def test_queue_says_that_nobody_can_do_what_is_next(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel())
+    run = await needy(stage)
+
+    async def because() -> str:
+        found = await queues.of_run(stage.runtime, run)
+        assert found is not None
+        return str(found["because"])
+
+    await store.write(leases.register, "other", "here", 1, "1", stage.clock.now(), able=["browser"])
+    assert await because() == "no worker that runs has `gpu`"
+    await store.write(leases.register, "able", "here", 2, "2", stage.clock.now(), able=["gpu"])
+    assert await because() == "next"
 
 
 async def test_draining_worker_begins_nothing_and_lets_the_step_end(store: CountingStore, tmp_path: Path) -> None:
