@@ -25,7 +25,7 @@ _SPLITS = re.compile(r"[ \t\n]")
 _INDEXED = re.compile(r"\w\[[^\]\n]*(?:\$\(|`)")
 _RUNS = re.compile(rb"(?<!\\)(?:`|\$\()")
 _NESTS = re.compile(rb"[$`(]|<<")
-"""Without it no command has another one in its words."""
+"""A command without any of these has no other one in its words."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _GLOB = re.compile(r"[*?\[{]")
 _ANY_GLOB = re.compile(rb"[*?\[{]")
@@ -122,7 +122,7 @@ class _Reader(Words):
     def read(self, root: "Node") -> Iterator[Command]:
         rest: list[tuple[Node, _Place]] = [(root, _Place())]
         runs = _RUNS.search(self.source) is not None
-        nests = _NESTS.search(self.source) is not None or root.descendant_count > MOST_NODES
+        large = root.descendant_count > MOST_NODES
         while rest:
             node, place = rest.pop()
             self.nodes += 1
@@ -136,7 +136,7 @@ class _Reader(Words):
             children = node.named_children
             if kind in _COMMANDS:
                 yield self._peeked(node) or self._command(node, self._heard(node, place))
-                if not nests:
+                if not large and _NESTS.search(self.source, node.start_byte, node.end_byte) is None:
                     continue
                 place = _Place(inner=True, in_function=place.in_function)
             elif kind == "variable_assignment":
