@@ -4,7 +4,6 @@ INVARIANT: a value leaves this module only into the call of a tool that the sett
 approved, prompted, traced and stored has the placeholder. What looks like a secret is masked by `policy.secrets`.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,13 @@ from urllib.parse import urlsplit
 from interlock.core.errors import InterlockError
 from interlock.policy.placeholders import PLACEHOLDER, in_names, names, texts
 from interlock.settings import SecretSettings, Settings
+from interlock.tools.destinations import hosts_of, names_elsewhere
 from interlock.tools.masks import SHORTEST, Masks
 
 LARGEST = 64 * 1024
 ANYWHERE = "*"
 KEPT_BY = frozenset({"send_email"})
 """Tools that store what they are given, beside those that reach nothing outside."""
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*|//\S+")
-_ODD = re.compile(r"[\s\\{}\x00-\x20]")
 
 
 class SecretProblem(InterlockError):
@@ -128,7 +126,7 @@ class Vault:
             return f"there is no secret `{unknown[0]}` for {who.tool} here; there are: {there}"
         for name in sorted(named):
             domains = self.secrets[name].domains
-            if domains and ANYWHERE not in domains and _hosts(args) - {d.lower() for d in domains}:
+            if domains and ANYWHERE not in domains and hosts_of(args) - {d.lower() for d in domains}:
                 return f"the secret `{name}` may go to {', '.join(domains)} only"
         return None
 
@@ -137,12 +135,7 @@ class Vault:
         named = names(args)
         if not named or self.refusal(who, args) is not None:
             return frozenset()
-        hosts = _hosts(args)
-        return frozenset(
-            name
-            for name in named
-            if ANYWHERE in (domains := self.secrets[name].domains) or (hosts and hosts <= {d.lower() for d in domains})
-        )
+        return frozenset(name for name in named if _goes_where_it_may(args, self.secrets[name].domains))
 
     def filled(self, who: Who, args: Any) -> Any:
         """The arguments with the values in place of their placeholders, to be handed to the tool and nobody else.
@@ -233,24 +226,9 @@ def _read(name: str, path: Path) -> str:
         raise SecretProblem(f"the secret `{name}` in `{path}` is no text: store it as base64") from error
 
 
-def _hosts(args: Any) -> set[str]:
-    """The hosts of all addresses in arguments; an address that cannot be read is the host `?`."""
-    hosts = set()
-    for text in texts(args):
-        for match in _URL.finditer(text.strip()):
-            address = match[0]
-            try:
-                host = urlsplit(address).hostname or "?"
-            except ValueError:
-                host = "?"
-            hosts.add("?" if _ODD.search(PLACEHOLDER.sub("x", address)) or _is_in_host(address) else host)
-    return {host.rstrip(".").lower() for host in hosts}
-
-
-def _is_in_host(address: str) -> bool:
-    """Whether a secret stands where it would choose the host."""
-    authority = re.split(r"[/?#]", address.partition("//")[2], maxsplit=1)[0]
-    return PLACEHOLDER.search(authority.rpartition("@")[2]) is not None
+def _goes_where_it_may(args: Any, domains: Iterable[str]) -> bool:
+    known, hosts = {each.lower() for each in domains}, hosts_of(args)
+    return ANYWHERE in known or (bool(hosts) and hosts <= known and not names_elsewhere(args, known))
 
 
 def _put(value: Any, values: Mapping[str, str]) -> Any:

