@@ -53,7 +53,9 @@ _ORDERED = frozenset("lock archive grasp pick place throw break heat cool squeez
 """Words that order something where they lead what is said of what to do."""
 _ALONE = frozenset("on off".split()) | frozenset(
     verb for verb, what in MAY_ACT.items() if what in GRAVE or what == "changes what is stored"
-) - frozenset("access permit mention contact pop cut tip rate log record end finish review play input exchange".split())
+) - frozenset(
+    "access permit mention contact pop cut tip rate log record end finish review play input exchange commit".split()
+)
 """Words that order something where they stand alone, though they are nouns elsewhere."""
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000
