@@ -192,7 +192,8 @@ def _expiry(card: View) -> str | None:
     """When the question ends without an answer, and what ends with it."""
     if card["expires_at"] is None or card["status"] != "pending":
         return None
-    lost = "its run is cancelled and its task blocked" if card["run_id"] else "its task is blocked"
+    of_task = " and its task blocked" if card["task_id"] else ""
+    lost = f"its run is cancelled{of_task}" if card["run_id"] else "its task is blocked"
     return f"{moment(card['expires_at'])}: without an answer {lost}"
 
 

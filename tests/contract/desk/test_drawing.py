@@ -69,6 +69,18 @@ async def test_the_card_of_a_held_call_says_who_what_why_and_what_it_has_cost(bo
     ]
 
 
+async def test_the_card_says_what_ends_without_an_answer_and_speaks_of_a_task_only_where_there_is_one(
+    box: Interlock,
+) -> None:
+    await box.run(HELD)
+    (asked,) = await signing.approvals(box.runtime)
+    subject, alone = f"approval:{asked['id']}", approvals.APPROVALS.update().values(task_id=None)
+    for ends in ("its run is cancelled and its task blocked", "its run is cancelled"):
+        (told,) = [fact.value for fact in (await drawn(box, subject)).facts if fact.label == "Expires"]
+        assert told.endswith(f": without an answer {ends}")
+        await box.runtime.store.write(lambda tx: tx.run(alone))
+
+
 async def test_an_answered_card_says_who_when_where_and_can_be_tapped_no_more(box: Interlock) -> None:
     subject = await ask(box, request=call("shell", command="rm -rf /tmp/x"))
     await signing.deny(box.runtime, box.person, subject.removeprefix("approval:"), reason="not on this machine")
