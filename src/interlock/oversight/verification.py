@@ -19,6 +19,8 @@ from interlock.store.seals import LATE_S
 
 KEPT_LEAVES = 16
 _LATE = timedelta(seconds=LATE_S)
+_LONG = timedelta(hours=1)
+"""Between the first activity that is in no batch and the last: a process at work seals each minute."""
 
 
 class Source(Protocol):
@@ -141,15 +143,18 @@ class _Entries:
     def _judge_extra(self) -> None:
         """Activities in no batch: not sealed yet, or inserted where nothing is committed any more."""
         inserted: dict[int, Entry] = {}
+        unsealed: list[Entry] = []
         for row in self._extra:
             if self.links.is_doubtful(row.id):
                 continue
             if self._is_inserted(row):
                 inserted[row.id] = row
                 continue
-            self.report.unsealed += 1
-            if self.report.unsealed_first is None:
-                self.report.unsealed_first = row.id
+            unsealed.append(row)
+        self.report.unsealed = len(unsealed)
+        if unsealed:
+            self.report.unsealed_first = unsealed[0].id
+            self._remark_on_wait(unsealed[0], unsealed[-1])
         for first, last in chain.ranges_of(inserted):
             row = inserted[first]
             which = (
@@ -158,6 +163,15 @@ class _Entries:
                 else these("activity", [[first, last]])
             )
             self.report.add("row_inserted", f"{which} in no batch: inserted, or its batch is gone", row=first)
+
+    def _remark_on_wait(self, first: Entry, last: Entry) -> None:
+        """The end of a chain that was cut off looks like this, and so does a log that nobody was there to seal."""
+        if first.created_at is None or last.created_at is None or last.created_at - first.created_at < _LONG:
+            return
+        self.report.remark(
+            f"activities from {first.id} ({when(first)}) to {last.id} ({when(last)}) are in no batch: nothing that"
+            " seals was at work meanwhile, or the last links were cut off, which published heads would tell"
+        )
 
     def _is_inserted(self, row: Entry) -> bool:
         newest, last = self.links.newest, self._last_sealed

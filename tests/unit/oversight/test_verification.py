@@ -151,3 +151,27 @@ def test_many_numbers_are_told_in_few_words() -> None:
     assert these("activity", [[4, 9]]) == "activities 4 to 9 are"
     assert these("link", [[4, 4], [6, 9], [12, 12]]) == "links 4, 6 to 9 and 12 are"
     assert these("link", [[i, i] for i in range(0, 40, 2)]) == "links 0, 2, 4, 6, 8 and 15 more are"
+
+
+def hours(links: int) -> Log:
+    """A log of three batches, an hour apart, and an activity that came later; so many of its links are left."""
+    log = Log()
+    for number in range(3):
+        log.rows[number + 1] = entry(number + 1, created_at=T0 + timedelta(hours=number))
+        log.put(BATCH, [number + 1], [chain.leaf(log.rows[number + 1])])
+    log.rows[4] = entry(4, created_at=T0 + timedelta(hours=2, minutes=1))
+    del log.chained[links:]
+    return log
+
+
+def test_activities_of_hours_in_no_batch_are_remarked_on_since_a_chain_that_was_cut_off_looks_so() -> None:
+    for links, first in ((2, 3), (1, 2), (0, 1)):
+        found = verify(hours(links), KEYS)
+        told = [f"activities from {first} (2026-01-01 0{first - 1}:00:00) to 4"] if first < 3 else []
+        assert (found.faults, found.unsealed) == ([], 4 - links)
+        assert [remark.partition(" (2026-01-01 02:01:00)")[0] for remark in found.remarks] == told
+
+
+def test_last_minute_is_no_remark() -> None:
+    found = verify(hours(3), KEYS)
+    assert (found.remarks, found.unsealed, found.unsealed_first) == ([], 1, 4)
