@@ -16,7 +16,7 @@ from interlock.scheduler.fencing import FencedStore
 from interlock.scheduler.jobs import Job, slot_at, standard_jobs
 from interlock.scheduler.leadership import RENEW_S, Leadership
 from interlock.store import audit, firings
-from interlock.store.errors import StoreError
+from interlock.store.errors import StoreError, StoreGone
 from interlock.store.leaders import LeadershipLost
 from interlock.store.tx import Tx
 
@@ -90,7 +90,7 @@ class Scheduler:
         self._firing.add(current)
         try:
             return await self._fire(job, self.leadership.fence)
-        except LeadershipLost as error:
+        except (LeadershipLost, StoreGone) as error:
             _log.info("%s", error)
         except StoreError as error:
             _log.warning("job %s could not be recorded: %s", job.name, error)
@@ -110,7 +110,7 @@ class Scheduler:
         try:
             found = await job.work(replace(self.runtime, store=FencedStore(store, DUTY, fence)))
             outcome = found if isinstance(found, str) else None
-        except LeadershipLost:
+        except (LeadershipLost, StoreGone):
             raise
         except Exception as error:  # noqa: BLE001 (a job never ends the scheduler)
             _log.warning("job %s failed: %s", job.name, error)

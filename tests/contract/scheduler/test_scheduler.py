@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from interlock.scheduler.timer import Timer
 from interlock.settings import load_settings
 from interlock.store import audit, firings, leaders
 from interlock.store.engine import Store
+from interlock.store.errors import StoreGone
 from interlock.store.firings import FIRINGS
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock
@@ -279,4 +281,15 @@ async def test_a_job_that_takes_longer_than_its_period_is_not_complained_of(capl
     may_end.set()
     timer.stop()
     assert fired.count("long") == 1
+    assert caplog.text == ""
+
+
+async def test_job_that_meets_a_database_that_was_taken_away_leaves_it_to_the_process_to_say_so(
+    leading: Scheduler, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def looks(_: Runtime) -> None:
+        raise StoreGone("interlock.db")
+
+    for each in (job(looks), replace(job(looks), on_record=False)):
+        assert not await leading.fire(each)
     assert caplog.text == ""
