@@ -17,16 +17,12 @@ from interlock.policy.spelling import parts
 _DEVICES = frozenset(
     "light lights lamp lamps bulb chandelier led door doorlock gate garage shutter shutters blind blinds curtain "
     "curtains cover valve pump faucet tap sprinkler irrigation heater heating hvac thermostat boiler furnace oven "
-    "stove "
-    "cooktop microwave fridge freezer dishwasher washer dryer kettle toaster fan humidifier dehumidifier purifier "
-    "vacuum mower plug outlet socket breaker relay alarm siren doorbell camera microphone speaker tv television "
-    "projector display drone robot arm gripper vehicle car truck tractor motor actuator servo conveyor elevator crane "
-    "forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter charger wallbox "
-    "ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer "
-    "iot hotspot flashlight "
-    "wifi "
-    "ros "
-    "panel".split()
+    "stove cooktop microwave fridge freezer dishwasher washer dryer kettle toaster fan humidifier dehumidifier "
+    "purifier vacuum mower plug outlet socket breaker relay alarm siren doorbell camera microphone speaker tv "
+    "television projector display drone robot arm gripper vehicle car truck tractor motor actuator servo conveyor "
+    "elevator crane forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter charger "
+    "wallbox ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer "
+    "iot hotspot flashlight wifi ros panel".split()
 )
 """Things that a call moves, switches or heats."""
 _MEASURES = frozenset(
@@ -34,8 +30,7 @@ _MEASURES = frozenset(
     "throttle steering heading waypoint altitude angle color colour intensity pressure flow flowrate dose units rate "
     "percent percentage duration output payload command action mode preset program setting register x y text keys "
     "key on off enabled armed locked open message brightnesspct hvacmode fanmode channel source floor signal desired "
-    "file "
-    "document copies mg ml".split()
+    "file document copies mg ml".split()
 )
 """What is said of a thing that it shall be."""
 _STATES = frozenset("state newstate targetstate desiredstate power powerstate switch status desiredstatus".split())
