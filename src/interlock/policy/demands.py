@@ -20,9 +20,9 @@ _DEVICES = frozenset(
     "stove cooktop microwave fridge freezer dishwasher washer dryer kettle toaster fan humidifier dehumidifier "
     "purifier vacuum mower plug outlet socket breaker relay alarm siren doorbell camera microphone speaker tv "
     "television projector display drone robot arm gripper vehicle car truck tractor motor actuator servo conveyor "
-    "elevator crane forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter charger "
-    "wallbox ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication medicine drip printer "
-    "iot hotspot flashlight wifi ros panel".split()
+    "elevator crane forklift turbine reactor compressor plc scada modbus opcua mqtt gpio zigbee zwave inverter "
+    "charger wallbox ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication "
+    "medicine drip printer iot hotspot flashlight wifi ros panel".split()
 )
 """Things that a call moves, switches or heats."""
 _MEASURES = frozenset(
