@@ -34,7 +34,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def cancel(
-    ident: Annotated[str, typer.Argument(metavar="MISSION|TASK|RUN", help="An id, or a unique part of one.")],
+    ident: Annotated[
+        str, typer.Argument(metavar="MISSION|TASK|RUN", help="An id, or a unique beginning or end of one.")
+    ],
     as_json: Json = False,
 ) -> None:
     """End a mission, a task or a run."""
@@ -55,11 +57,11 @@ def cancel(
 def deliverable(
     ident: Ident,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there; - is the terminal.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this file; - is the terminal.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What a mission or task handed in."""
+    """Show what a mission or task handed in."""
     from interlock.cli import screen
     from interlock.desk import details
 

@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from interlock.desk.audit import Report
 
 HeadsFile = Annotated[
-    Path | None, typer.Option("--heads", metavar="FILE", help="Published heads; else those of `audit.heads_file`.")
+    Path | None,
+    typer.Option("--heads", metavar="FILE", help="A file of published heads; `audit.heads_file` by default."),
 ]
-KeyFile = Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="The key, in place of the settings'.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", metavar="FILE", help="A file with the key, instead of the one in the settings."),
+]
 
 
 def audit() -> typer.Typer:
     """The commands under `audit`."""
-    group = typer.Typer(help="Look through the audit log, verify that nobody changed it, export it.")
+    group = typer.Typer(help="Read, verify and export the audit log.")
     verbs: dict[str, Callable[..., Any]] = {
         "list": listed,
         "verify": verify,
@@ -41,17 +45,22 @@ def listed(
     task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only of this task.")] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Only of this run.")] = None,
     actor: Annotated[
-        str | None, typer.Option("--actor", metavar="WHO", help="An id, a person's name, human, agent or system.")
+        str | None,
+        typer.Option("--actor", metavar="WHO", help="An id, a person's name, or one of human, agent, system."),
     ] = None,
-    action: Annotated[str | None, typer.Option("--action", metavar="NAME", help="Such as BUDGET_RAISED.")] = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="`2h`, `3d`, or a date.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 50,
+    action: Annotated[
+        str | None, typer.Option("--action", metavar="NAME", help="Only this action, such as BUDGET_RAISED.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="WHEN", help="Only newer ones: `2h`, `3d`, or a date.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The most to show.")] = 50,
     after: Annotated[
-        int | None, typer.Option("--after", metavar="ID", help="Those after this id, oldest first.")
+        int | None, typer.Option("--after", metavar="ID", help="Only those after this id, oldest first.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Who did what, when: the newest activities, oldest first."""
+    """List who did what and when: the newest activities, oldest first."""
     from interlock.cli import screen
     from interlock.core.values import canonical_json
     from interlock.desk import audit as desk
@@ -77,14 +86,16 @@ def listed(
 
 def verify(
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="EXPORT", help="An export instead of the database.")
+        Path | None, typer.Option("--file", metavar="EXPORT", help="Verify this export instead of the database.")
     ] = None,
     heads: HeadsFile = None,
     key_file: KeyFile = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Remarks and unsealed activities count, too.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Count remarks and unsealed activities as failures too.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
-    """Find any change to the audit log and say which row; ends with 1 where there is one."""
+    """Check that nobody has changed the audit log, and name the row if so; exits with 1 if there is a change."""
     from interlock.cli import screen
     from interlock.desk import audit as desk
 
@@ -127,9 +138,12 @@ def _tell(found: "Report") -> None:
 
 
 def export(
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Else standard output.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to this file; standard output by default."),
+    ] = None,
 ) -> None:
-    """Write the whole log with its seals as JSON lines; `audit verify --file` checks it anywhere."""
+    """Write the whole log with its seals as JSON lines, which `audit verify --file` can check anywhere."""
     from interlock.cli import screen
     from interlock.desk import audit as desk
 
@@ -138,10 +152,10 @@ def export(
 
 
 def heads(
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The most to show.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """The newest heads, to be kept where who owns the database cannot write."""
+    """Print the newest heads, to keep where the owner of the database cannot write."""
     from interlock.cli import screen
     from interlock.desk import audit as desk
 
@@ -163,7 +177,7 @@ def heads(
 
 
 def seal(as_json: Json = False) -> None:
-    """Seal at once what the next minute would."""
+    """Seal now, instead of within the next minute."""
     from interlock.cli import screen
     from interlock.desk import audit as desk
 
@@ -171,10 +185,10 @@ def seal(as_json: Json = False) -> None:
 
 
 def anew(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Go on with another key because the one before is lost; what it sealed cannot be verified any more."""
+    """Continue with a new key because the old one is lost; what the old one sealed can no longer be verified."""
     from interlock.cli import screen
     from interlock.desk import audit as desk
 

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from interlock.desk.views import View
 
 Name = Annotated[
-    str, typer.Argument(metavar="CHANNEL", help="Its name or id; `@PERSONA` for your conversation with one.")
+    str, typer.Argument(metavar="CHANNEL", help="Its name or id; `@PERSONA` is your direct conversation with one.")
 ]
-Member = Annotated[str | None, typer.Argument(metavar="[WHO]", help="A persona or a person; you, where left out.")]
-Thread = Annotated[str | None, typer.Option("--thread", metavar="MESSAGE", help="In the thread of this message.")]
-InProject = Annotated[str | None, typer.Option("--project", metavar="P", help="Instead of the usual one.")]
+Member = Annotated[str | None, typer.Argument(metavar="[WHO]", help="A persona or a person; you by default.")]
+Thread = Annotated[str | None, typer.Option("--thread", metavar="MESSAGE", help="In this message's thread.")]
+InProject = Annotated[
+    str | None, typer.Option("--project", metavar="P", help="The project; the one in the settings by default.")
+]
 LOOK_S = 0.1
 QUIET_S = 15.0
 """After so long without an answer it is said why."""
@@ -40,11 +42,11 @@ def channel() -> typer.Typer:
 
 
 def listing(
-    archived: Annotated[bool, typer.Option("--archived", help="Archived ones too.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Include archived ones.")] = False,
     project: InProject = None,
     as_json: Json = False,
 ) -> None:
-    """The channels that you may read, and who is in them."""
+    """List the channels that you may read, and who is in them."""
     from interlock.cli import screen
     from interlock.desk import rooms
 
@@ -74,7 +76,7 @@ def create(
     project: InProject = None,
     as_json: Json = False,
 ) -> None:
-    """Make a channel, with you and others in it."""
+    """Create a channel with you and others in it."""
     from interlock.desk import rooms
 
     async def making(box: "Interlock") -> "View":
@@ -87,12 +89,14 @@ def create(
 def show(
     name: Name,
     thread: Thread = None,
-    before: Annotated[str | None, typer.Option("--before", metavar="MESSAGE", help="What was said before it.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=200, help="How many at most.")] = 50,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="MESSAGE", help="Only messages before this one.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=200, help="The most to show.")] = 50,
     project: InProject = None,
     as_json: Json = False,
 ) -> None:
-    """What was said in a channel, oldest first."""
+    """Show the messages of a channel, oldest first."""
     from interlock.cli import screen
     from interlock.desk import rooms
 
@@ -113,13 +117,15 @@ def show(
 
 def say(
     name: Name,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What you say; `@name` calls somebody.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The message; `@name` mentions somebody.")],
     thread: Thread = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch the answers, or only say it.")] = True,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for the answers, or only post the message.")
+    ] = True,
     project: InProject = None,
     as_json: Json = False,
 ) -> None:
-    """Say something in a channel, and watch the agents answer."""
+    """Post a message to a channel, and wait for the agents' answers."""
     from interlock.cli import screen
 
     async def saying(box: "Interlock") -> "View":
@@ -209,7 +215,7 @@ async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
 
 
 def join(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
-    """Take a persona or a person into a channel, or yourself."""
+    """Add a persona, a person or yourself to a channel."""
     from interlock.desk import rooms
 
     async def joining(box: "Interlock") -> "View":
@@ -220,7 +226,7 @@ def join(name: Name, who: Member = None, project: InProject = None, as_json: Jso
 
 
 def leave(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
-    """Take a persona or a person out of a channel, or yourself."""
+    """Remove a persona, a person or yourself from a channel."""
     from interlock.desk import rooms
 
     async def leaving(office: "Office", person: "Person") -> "View":
@@ -231,11 +237,11 @@ def leave(name: Name, who: Member = None, project: InProject = None, as_json: Js
 
 def archive(
     name: Name,
-    off: Annotated[bool, typer.Option("--off", help="Open it again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Reopen it.")] = False,
     project: InProject = None,
     as_json: Json = False,
 ) -> None:
-    """Close a channel to new words; what was said can still be read."""
+    """Close a channel to new messages; it can still be read."""
     from interlock.desk import rooms
 
     async def archiving(office: "Office", person: "Person") -> "View":

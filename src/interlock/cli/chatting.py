@@ -35,10 +35,12 @@ MOST_BYTES = 400_000
 
 
 def chat(
-    persona: Annotated[str, typer.Argument(metavar="PERSONA", help="Whom to talk with: `interlock persona list`.")],
+    persona: Annotated[str, typer.Argument(metavar="PERSONA", help="Who to talk with; see `interlock persona list`.")],
     message: Annotated[
         str | None,
-        typer.Argument(metavar="[MESSAGE]", help="One message; without it, a conversation, or what a pipe brings."),
+        typer.Argument(
+            metavar="[MESSAGE]", help="One message; by default a conversation, or standard input if it is a pipe."
+        ),
     ] = None,
     file: Annotated[
         list[Path] | None, typer.Option("--file", metavar="FILE", help="A file to attach; may be repeated.")
@@ -48,12 +50,14 @@ def chat(
     approve: Annotated[
         Approve | None,
         typer.Option(
-            "--approve", metavar="ask|queue", help="Ask about held calls here (usual on a terminal), or queue."
+            "--approve",
+            metavar="ask|queue",
+            help="Ask about held calls here (default on a terminal), or leave them in the queue.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Talk with a persona: ends 0 answered, 3 waits for a person, 4 stopped."""
+    """Talk with a persona; exits with 0 when it has answered, 3 if it waits for a person, 4 if it was stopped."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     asks = (approve or (Approve.ASK if terminal and not as_json else Approve.QUEUE)) is Approve.ASK
     if message is None and not sys.stdin.isatty():

@@ -11,16 +11,17 @@ from interlock.core.errors import ConfigError, placed
 
 PACKAGE = Path(__file__).parents[1]
 Foreign = Annotated[
-    list[Path], typer.Argument(metavar="FILE…", help="Agents of CrewAI (.yaml) or Claude Code (.md), or a folder.")
+    list[Path],
+    typer.Argument(metavar="FILE…", help="Agents of CrewAI (.yaml) or Claude Code (.md), or a folder of them."),
 ]
-File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Instead of the one in the settings.")]
+File = Annotated[
+    Path | None, typer.Argument(metavar="[FILE]", help="A file or folder, instead of the one in the settings.")
+]
 
 
 def persona() -> typer.Typer:
     """The commands under `persona`."""
-    group = typer.Typer(
-        help="Look at personas, check their files, and bring agents of other programs in.", no_args_is_help=True
-    )
+    group = typer.Typer(help="List and check personas, and import agents from other programs.", no_args_is_help=True)
     group.command("list")(persona_list)
     group.command("check")(persona_check)
     group.command("import")(persona_import)
@@ -28,7 +29,7 @@ def persona() -> typer.Typer:
 
 
 def persona_list(as_json: Json = False) -> None:
-    """The personas that would work here, and where each comes from."""
+    """List the personas that would work here, and where each comes from."""
     from interlock.app import config
     from interlock.cli import screen
 
@@ -55,7 +56,7 @@ def _origin(source: Path) -> str:
 
 
 def persona_check(file: File = None) -> None:
-    """Tell every fault of the persona files with its line."""
+    """Report every mistake in the persona files with its line."""
     from interlock.app import config
     from interlock.cli import screen
 
@@ -68,12 +69,15 @@ def persona_check(file: File = None) -> None:
 def persona_import(
     files: Foreign,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="A folder of personas, such as the first one.")
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="The folder to write to; the first personas folder by default."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make personas of agents that were written for CrewAI or Claude Code, and say what cannot be carried over."""
+    """Convert agents written for CrewAI or Claude Code into personas, and report what cannot be converted."""
     from interlock.app import config
     from interlock.cli import screen
     from interlock.desk import importing

@@ -26,12 +26,12 @@ def database() -> typer.Typer:
 
 
 def upgrade(
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; end with 3 if there is something to do.")] = (
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 3 if an upgrade is needed.")] = (
         False
     ),
     as_json: Json = False,
 ) -> int:
-    """Bring the database to this version's schema; workers may go on meanwhile."""
+    """Upgrade the database to this version's schema; workers may keep running."""
     from interlock.app import keeping
     from interlock.cli import screen
 
@@ -49,10 +49,12 @@ def upgrade(
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; there whole or not at all.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write; it appears only when it is complete.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Write the whole state to one file, while everything runs."""
+    """Write the whole state to one file; everything keeps running."""
     from interlock.app import keeping
     from interlock.cli import screen
 
@@ -68,13 +70,16 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="As `interlock db backup` wrote it.")],
-    force: Annotated[bool, typer.Option("--force", help="Shut out workers that are at work on PostgreSQL.")] = False,
-    paused: Annotated[bool, typer.Option("--paused", help="Start nothing before `interlock resume`.")] = False,
-    no_keep: Annotated[bool, typer.Option("--no-keep", help="Keep no backup of what is replaced.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `interlock db backup`.")],
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Restore even though workers are connected to PostgreSQL; they are shut out."),
+    ] = False,
+    paused: Annotated[bool, typer.Option("--paused", help="Start nothing until `interlock resume`.")] = False,
+    no_keep: Annotated[bool, typer.Option("--no-keep", help="Do not back up what is replaced.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put a backup in the database's place and begin anew from it; nothing is done twice without a person."""
+    """Replace the database with a backup; no effect is repeated without asking a person."""
     from interlock.app import keeping
     from interlock.cli import screen
 

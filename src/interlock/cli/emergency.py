@@ -7,26 +7,26 @@ import typer
 from interlock.cli import opening
 from interlock.cli.options import Json
 
-Reason = Annotated[str | None, typer.Option("--reason", metavar="T", help="For the record and whoever asks why.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="T", help="Why; it is recorded and shown.")]
 Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona, or the id of one of its agents.")]
 
 
 def pause(reason: Reason = None, as_json: Json = False) -> None:
-    """Let each run stop after its current step, and start nothing."""
+    """Stop each run after its current step, and start no new ones."""
     from interlock.desk import emergency
 
     _told(opening.at_desk(lambda office, person: emergency.pause(office, person, reason=reason), anyhow=True), as_json)
 
 
 def drain(reason: Reason = None, as_json: Json = False) -> None:
-    """Finish what runs, and start nothing."""
+    """Let running runs finish, and start no new ones."""
     from interlock.desk import emergency
 
     _told(opening.at_desk(lambda office, person: emergency.drain(office, person, reason=reason), anyhow=True), as_json)
 
 
 def stop(reason: Reason = None, as_json: Json = False) -> None:
-    """End everything that runs at once, and start nothing; it goes on where it was with `resume`."""
+    """Interrupt all running runs at once, and start no new ones; `resume` continues them where they were."""
     from interlock.desk import emergency
 
     _told(opening.at_desk(lambda office, person: emergency.stop(office, person, reason=reason), anyhow=True), as_json)

@@ -13,11 +13,11 @@ from interlock.cli.versions import bring_back
 if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
 
-EveryOne = Annotated[bool, typer.Option("--all", help="Merged, archived and pruned ones too.")]
+EveryOne = Annotated[bool, typer.Option("--all", help="Include merged, archived and pruned ones.")]
 
 
 def listed(every: EveryOne = False, as_json: Json = False) -> None:
-    """What was learned from earlier work, best first."""
+    """List what was learned from earlier work, best first."""
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 
@@ -41,7 +41,7 @@ def listed(every: EveryOne = False, as_json: Json = False) -> None:
 
 
 def show(ident: Ident, as_json: Json = False) -> None:
-    """One lesson: its evidence, its versions, and what came of its uses."""
+    """Show one lesson: its evidence, its versions, and the outcomes of its uses."""
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 
@@ -81,7 +81,7 @@ def show(ident: Ident, as_json: Json = False) -> None:
 
 
 def approve(ident: Ident, as_json: Json = False) -> None:
-    """Vouch for a lesson with strangers' words in its evidence, so that it may become a rule."""
+    """Vouch for a lesson whose evidence includes untrusted content, so that it may become a rule."""
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 
@@ -94,7 +94,9 @@ def approve(ident: Ident, as_json: Json = False) -> None:
 
 def restore(
     ident: Ident,
-    version: Annotated[int, typer.Argument(metavar="VERSION", help="As `interlock lessons show` numbers them.")],
+    version: Annotated[
+        int, typer.Argument(metavar="VERSION", help="The number of the version, from `interlock lessons show`.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Make an earlier version of a lesson the current one."""
@@ -104,7 +106,7 @@ def restore(
 
 
 def learn(as_json: Json = False) -> None:
-    """Have the Learner look now at what has ended since it last looked."""
+    """Have the Learner review now what has ended since it last did."""
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 

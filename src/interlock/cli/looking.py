@@ -27,7 +27,7 @@ def missions(
     project: Annotated[str | None, typer.Option("--project", metavar="P", help="Only of this project.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Missions, newest first, with their progress and cost."""
+    """List missions, newest first, with their progress and cost."""
     from interlock.cli import screen
     from interlock.desk import listings
 
@@ -59,7 +59,7 @@ def tasks(
     mission: InMission = None,
     as_json: Json = False,
 ) -> None:
-    """Tasks, newest first."""
+    """List tasks, newest first."""
     from interlock.cli import screen
     from interlock.desk import listings
 
@@ -85,13 +85,11 @@ def task(
     ident: Ident,
     check: Checks = None,
     checks: ChecksFile = None,
-    waive: Annotated[
-        int | None, typer.Option("--waive", metavar="N", help="Let it go on without its check N; needs --note.")
-    ] = None,
+    waive: Annotated[int | None, typer.Option("--waive", metavar="N", help="Waive its check N; needs --note.")] = None,
     note: Annotated[str | None, typer.Option("--note", metavar="T", help="Why the check is waived.")] = None,
     as_json: Json = False,
 ) -> None:
-    """One task or mission: description, checks, transitions, thread and deliverable; sets and waives its checks."""
+    """Show a task or mission: description, checks, transitions, thread, deliverable; or set or waive its checks."""
     from interlock.cli import details, screen
     from interlock.desk import evidence
     from interlock.desk.details import task as whole
@@ -125,7 +123,7 @@ async def _changed(
 
 
 def agents(as_json: Json = False) -> None:
-    """Agents, most recently active first."""
+    """List agents, most recently active first."""
     from interlock.cli import screen
     from interlock.desk import listings
 
@@ -149,11 +147,11 @@ def agents(as_json: Json = False) -> None:
 def trace(
     ident: Ident,
     prompt: Annotated[
-        bool, typer.Option("--prompt", help="What the model was given, layer by layer, with the tokens of each.")
+        bool, typer.Option("--prompt", help="Show the prompt, layer by layer, with the tokens of each.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """A run step by step: model calls, tool calls with their decisions, money."""
+    """Show a run step by step: model calls, tool calls with their decisions, and cost."""
     from interlock.cli import details, screen
     from interlock.desk.details import trace as whole
 
@@ -164,9 +162,9 @@ def trace(
 
 
 def alerts(
-    every: Annotated[bool, typer.Option("--all", help="Acknowledged ones too.")] = False, as_json: Json = False
+    every: Annotated[bool, typer.Option("--all", help="Include acknowledged ones.")] = False, as_json: Json = False
 ) -> None:
-    """What a person should know."""
+    """List what a person should know about."""
     from interlock.cli import screen
     from interlock.desk import listings
 

@@ -62,7 +62,7 @@ def version(asked: bool) -> None:
 
 def root(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """The control room for autonomous agents: agents propose, the interlock decides, people sign off."""

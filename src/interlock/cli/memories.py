@@ -12,19 +12,23 @@ from interlock.cli.versions import bring_back
 if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
 
-Words = Annotated[list[str] | None, typer.Argument(metavar="[WORDS…]", help="What it should be about.")]
-OfPersona = Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Only of this one.")]
+Words = Annotated[list[str] | None, typer.Argument(metavar="[WORDS…]", help="Words to search for.")]
+OfPersona = Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Only this persona's.")]
 OfType = Annotated[
     str | None,
-    typer.Option("--type", metavar="TYPE", help="fact, conversation, decision, observation, learning or block."),
+    typer.Option(
+        "--type", metavar="TYPE", help="Only this type: fact, conversation, decision, observation, learning or block."
+    ),
 ]
-InProject = Annotated[str | None, typer.Option("--project", metavar="ID", help="Instead of the usual one.")]
-Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1_000, help="How many at most.")]
+InProject = Annotated[
+    str | None, typer.Option("--project", metavar="ID", help="The project; the one in the settings by default.")
+]
+Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1_000, help="The most to show.")]
 
 
 def memory() -> typer.Typer:
     """The commands under `memory`."""
-    group = typer.Typer(help="What agents remember: search it, look at it, restore it.", no_args_is_help=True)
+    group = typer.Typer(help="Search, show and restore what agents remember.", no_args_is_help=True)
     for name, command in _COMMANDS:
         group.command(name)(command)
     return group
@@ -38,7 +42,7 @@ def search(
     limit: Most = 20,
     as_json: Json = False,
 ) -> None:
-    """What agents remember of some words, best first; without any, all blocks and what matters most."""
+    """Search memories by words, best first; without words, list all blocks and the most important memories."""
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
@@ -65,7 +69,7 @@ def search(
 
 
 def show(ident: Ident, as_json: Json = False) -> None:
-    """One memory, or one block with who has it."""
+    """Show one memory, or one block and who has it."""
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
@@ -106,7 +110,7 @@ def show(ident: Ident, as_json: Json = False) -> None:
 
 
 def versions(ident: Ident, as_json: Json = False) -> None:
-    """All versions of a memory or a block: what it said, who wrote it, and why."""
+    """List all versions of a memory or a block: what it said, who wrote it, and why."""
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
@@ -125,7 +129,9 @@ def versions(ident: Ident, as_json: Json = False) -> None:
 
 def restore(
     ident: Ident,
-    version: Annotated[int, typer.Argument(metavar="VERSION", help="As `interlock memory versions` numbers them.")],
+    version: Annotated[
+        int, typer.Argument(metavar="VERSION", help="The number of the version, from `interlock memory versions`.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Make an earlier version of a memory or a block the current one."""
@@ -136,10 +142,10 @@ def restore(
 
 def forget(
     ident: Ident,
-    reason: Annotated[str, typer.Argument(metavar="REASON", help="Why; it stays with the versions.")],
+    reason: Annotated[str, typer.Argument(metavar="REASON", help="Why; kept with the versions.")],
     as_json: Json = False,
 ) -> None:
-    """Put a memory away: no agent is shown it any more. Its versions can be restored for 90 days."""
+    """Hide a memory from all agents; it can be restored for 90 days."""
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
@@ -152,12 +158,12 @@ def forget(
 
 def share(
     ident: Ident,
-    persona: Annotated[str, typer.Argument(metavar="PERSONA", help="Who is shown it.")],
-    write: Annotated[bool, typer.Option("--write", help="It may also write in it.")] = False,
-    off: Annotated[bool, typer.Option("--off", help="Take the block from it.")] = False,
+    persona: Annotated[str, typer.Argument(metavar="PERSONA", help="The persona to share it with.")],
+    write: Annotated[bool, typer.Option("--write", help="Let the persona write to it too.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Stop sharing it with the persona.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show a block of one agent's core memory to another one too, or take it away."""
+    """Share a block of one agent's core memory with another persona, or stop sharing it."""
     from interlock.cli import screen
     from interlock.desk import memories as desk
 

@@ -17,10 +17,10 @@ Account = Annotated[
     str,
     typer.Argument(
         metavar="ACCOUNT",
-        help="As `interlock budget` shows it; or a run, task, mission or agent; or today's of a persona or a project.",
+        help="An account from `interlock budget`; the id of a run, task, mission or agent; or a persona or project.",
     ),
 ]
-Note = Annotated[str | None, typer.Option("--note", metavar="T", help="Why, for the ledger.")]
+Note = Annotated[str | None, typer.Option("--note", metavar="T", help="Why; recorded in the ledger.")]
 
 
 def _read(work: Callable[["Office"], Awaitable[Any]]) -> tuple[Any, datetime]:
@@ -31,9 +31,10 @@ def _read(work: Callable[["Office"], Awaitable[Any]]) -> tuple[Any, datetime]:
 
 
 def budget(
-    every: Annotated[bool, typer.Option("--all", help="Accounts of tasks and runs too.")] = False, as_json: Json = False
+    every: Annotated[bool, typer.Option("--all", help="Include accounts of tasks and runs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Limits and what has been spent under them."""
+    """Show limits and what has been spent under them."""
     from interlock.cli import screen
     from interlock.desk import money
 
@@ -66,11 +67,11 @@ def _state(row: dict[str, Any]) -> str:
 
 def raise_limit(
     account: Account,
-    usd: Annotated[float, typer.Argument(metavar="USD", help="By how much.")],
+    usd: Annotated[float, typer.Argument(metavar="USD", help="The amount to add, in USD.")],
     note: Note = None,
     as_json: Json = False,
 ) -> None:
-    """Raise a limit; what was stopped by it goes on, and a question about it is answered."""
+    """Raise a limit; work that it stopped continues, and a question about it counts as answered."""
     from interlock.desk import money
 
     _changed(opening.at_desk(lambda office, person: money.raise_budget(office, person, account, usd, note)), as_json)
@@ -78,11 +79,11 @@ def raise_limit(
 
 def set_limit(
     account: Account,
-    usd: Annotated[float, typer.Argument(metavar="USD", help="The new limit, not below what is spent.")],
+    usd: Annotated[float, typer.Argument(metavar="USD", help="The new limit in USD; not below what is already spent.")],
     note: Note = None,
     as_json: Json = False,
 ) -> None:
-    """Set a limit, lower or higher; a frozen account goes on."""
+    """Set a limit, lower or higher; a frozen account is unfrozen."""
     from interlock.desk import money
 
     _changed(opening.at_desk(lambda office, person: money.set_budget(office, person, account, usd, note)), as_json)
@@ -104,10 +105,10 @@ def _changed(row: dict[str, Any], as_json: bool) -> None:
 
 
 def estimates(
-    project: Annotated[str | None, typer.Option("--project", metavar="P", help="Of this project.")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="P", help="Only this project.")] = None,
     as_json: Json = False,
 ) -> None:
-    """What finished tasks really cost, by type and model, against what they were given."""
+    """Compare what finished tasks cost with what they were given, by type and model."""
     from interlock.cli import screen
     from interlock.desk import money
 
@@ -130,18 +131,21 @@ def estimates(
 
 
 def ledger(
-    run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Of this run.")] = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Of this task.")] = None,
-    mission: Annotated[str | None, typer.Option("--mission", metavar="ID", help="Of this mission.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="Of this agent, or persona.")] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Only this run.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only this task.")] = None,
+    mission: Annotated[str | None, typer.Option("--mission", metavar="ID", help="Only this mission.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="Only this agent or persona.")] = None,
     account: Annotated[
-        str | None, typer.Option("--account", metavar="ACCOUNT", help="As `interlock budget` shows it.")
+        str | None,
+        typer.Option("--account", metavar="ACCOUNT", help="Only this account, as `interlock budget` shows it."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="Lines at most.")] = 200,
-    after: Annotated[str | None, typer.Option("--after", metavar="LINE", help="Only what came after it.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="The most entries to show.")
+    ] = 200,
+    after: Annotated[str | None, typer.Option("--after", metavar="LINE", help="Only entries after this one.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every line behind a balance, oldest first; without a choice, the latest of all."""
+    """Show every entry behind a balance, oldest first; without an option, the latest entries of all accounts."""
     from interlock.cli import screen
     from interlock.desk import books
 
@@ -209,7 +213,7 @@ def _show_sums(found: dict[str, Any]) -> None:
 
 
 def verify(as_json: Json = False) -> None:
-    """Hold every account against its lines; exit code 1 where they differ."""
+    """Check every account against its entries; exits with 1 if they differ."""
     from interlock.cli import screen
     from interlock.desk import books
 
@@ -229,11 +233,11 @@ def verify(as_json: Json = False) -> None:
 
 def prices(
     model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="Only models whose name has this in it.")
+        str | None, typer.Argument(metavar="[MODEL]", help="Only models whose name contains this.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What models cost for a million tokens, and what one without a price is charged."""
+    """Show what models cost per million tokens, and what a model without a known price is charged."""
     from interlock.cli import screen
     from interlock.core.clock import SystemClock
     from interlock.desk import pricing

@@ -10,11 +10,18 @@ InMission = Annotated[str | None, typer.Option("--mission", metavar="ID", help="
 Ident = Annotated[str, typer.Argument(metavar="ID", help="An id, or a unique beginning or end of one.")]
 Checks = Annotated[
     list[str] | None,
-    typer.Option("--check", metavar="CHECK", help="What it must pass, such as `kind: file_exists, path: report.csv`."),
+    typer.Option(
+        "--check", metavar="CHECK", help="A check that it must pass, such as `kind: file_exists, path: report.csv`."
+    ),
 ]
 ChecksFile = Annotated[
     Path | None, typer.Option("--checks", metavar="FILE", help="A YAML or JSON file with a list of checks.")
 ]
 Model = Annotated[
-    str | None, typer.Option("--model", metavar="PROVIDER/MODEL", help="`rehearsal/offline` is the offline one.")
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="PROVIDER/MODEL",
+        help="The model to use; `rehearsal/offline` needs no key and costs nothing.",
+    ),
 ]

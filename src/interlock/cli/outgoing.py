@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def outbox(
-    dead: Annotated[bool, typer.Option("--dead", help="Only what nobody tries any more.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Only those that were given up.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Messages to chats and e-mails that have not been delivered, oldest first."""
+    """List chat messages and e-mails that have not been delivered, oldest first."""
     from interlock.cli import screen
     from interlock.desk import outgoing
 
@@ -44,11 +44,11 @@ def outbox(
 
 
 def retry(
-    ident: Annotated[str | None, typer.Argument(metavar="ID", help="As `interlock outbox` lists it.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Those to chats that certainly did not arrive.")] = False,
+    ident: Annotated[str | None, typer.Argument(metavar="ID", help="An id from `interlock outbox`.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All chat messages that certainly did not arrive.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Try a dead message again, or all of them."""
+    """Retry a message that was given up, or all of them."""
     from interlock.cli import screen
     from interlock.core.errors import UsageError
     from interlock.desk import outgoing

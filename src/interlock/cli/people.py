@@ -19,14 +19,17 @@ RoleHelp = "viewer looks, operator acts, admin also says who is what."
 
 def people() -> typer.Typer:
     """The commands under `people`."""
-    group = typer.Typer(help="Who may operate this squad, and how the chats know them.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Manage the people who may operate this squad, their roles and their identities in chats.",
+        no_args_is_help=True,
+    )
     for name, command in _COMMANDS:
         group.command(name)(command)
     return group
 
 
 def listing(as_json: Json = False) -> None:
-    """Who may do what, and how the surfaces know them."""
+    """List people with their roles and identities."""
     from interlock.cli import screen
     from interlock.desk import people
 
@@ -42,11 +45,11 @@ def listing(as_json: Json = False) -> None:
 
 
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What they are called in records.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that records show.")],
     role: Annotated[str, typer.Option("--role", metavar="ROLE", help=RoleHelp)] = "operator",
     as_json: Json = False,
 ) -> None:
-    """Enter somebody."""
+    """Add a person."""
     from interlock.cli import screen
     from interlock.desk import people
 
@@ -59,7 +62,7 @@ def add(
 
 
 def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
-    """Let a surface know somebody by an id of theirs."""
+    """Link a person to their id on a surface, such as Slack."""
     from interlock.cli import screen
     from interlock.desk import people
 
@@ -72,7 +75,7 @@ def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
 
 
 def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
-    """Make a surface know nobody by an id."""
+    """Remove the link of an id to a person."""
     from interlock.cli import screen
     from interlock.desk import people
 
@@ -83,7 +86,7 @@ def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
 
 
 def role(who: Who, role: Annotated[str, typer.Argument(metavar="ROLE", help=RoleHelp)], as_json: Json = False) -> None:
-    """Change what somebody may do."""
+    """Change a person's role."""
     from interlock.cli import screen
     from interlock.desk import people
 
@@ -100,9 +103,12 @@ def _a(role: Any) -> str:
 
 def export(
     who: Who,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Into a file of yours.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The file to write; standard output by default."),
+    ] = None,
 ) -> None:
-    """Everything on record of somebody, as JSON."""
+    """Export everything on record about a person, as JSON."""
     from interlock.cli import screen
     from interlock.desk import personal
 
@@ -116,10 +122,10 @@ def export(
 
 def erase(
     who: Who,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Erase somebody: their words, name and identities go; what they decided stays under an id."""
+    """Erase a person: their messages, name and identities are removed; their decisions stay under an id."""
     from interlock.cli import screen
     from interlock.desk import personal
 

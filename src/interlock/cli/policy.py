@@ -26,30 +26,34 @@ QUESTION_KEYS = (
 )  # fmt: skip
 LARGEST_BYTES = 16 * 1024 * 1024
 SHOWN = 20
-File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Instead of the one in the settings.")]
+File = Annotated[
+    Path | None, typer.Argument(metavar="[FILE]", help="A policy file, instead of the one in the settings.")
+]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="A policy file instead of the one in the settings.")
 ]
 ToolsFile = Annotated[
     Path | None,
-    typer.Option("--tools", metavar="FILE", help="What `tools/list` of an MCP server returns: its tools are known."),
+    typer.Option(
+        "--tools", metavar="FILE", help="The `tools/list` response of an MCP server, whose tools then count as known."
+    ),
 ]
 
 Prefix = Annotated[
-    str, typer.Option(metavar="TEXT", help="What stands before the names of the server's tools here, such as `crm.`.")
+    str, typer.Option(metavar="TEXT", help="The prefix that the server's tools have here, such as `crm.`.")
 ]
 
 
 def policy() -> typer.Typer:
     """The commands under `policy`."""
-    group = typer.Typer(help="Check the policy, and ask it.", no_args_is_help=True)
+    group = typer.Typer(help="Check and test the policy, and explain its decisions.", no_args_is_help=True)
     for command in (policy_check, policy_test, policy_explain, policy_suggest, policy_replay):
         group.command(command.__name__.removeprefix("policy_"))(command)
     return group
 
 
 def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = "", as_json: Json = False) -> None:
-    """Tell every fault of the policy file with its line, and which rules do nothing; and run its tests.
+    """Report every mistake in the policy file with its line, and every rule without effect; and run its tests.
 
     Exit code 2: the file cannot be used, or a test of it fails. 1: it can, and some of its rules can never match, are
     shadowed by others, or change nothing, or it is empty.
@@ -137,12 +141,12 @@ def _known(tools: Path | None, prefix: str) -> frozenset[str]:
 
 def policy_test(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE…]", help="Further files of tests: `tests:` and a list.")
+        list[Path] | None, typer.Argument(metavar="[FILE…]", help="Further test files: a list under `tests:`.")
     ] = None,
     policy: PolicyFile = None,
     as_json: Json = False,
 ) -> None:
-    """Run the tests of the policy, and of further files; exit code 1 where one does not come out as expected."""
+    """Run the tests of the policy and of further files; exits with 1 if one fails."""
     from interlock.app import config
     from interlock.cli import screen
     from interlock.core.errors import placed
@@ -174,10 +178,10 @@ def policy_test(
 
 def policy_explain(
     call: Annotated[str | None, typer.Argument(metavar="[CALL]", help='JSON such as {"tool": …, "args": {…}}.')] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="One call on each line of the input.")] = False,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read calls from standard input, one on each line.")] = False,
     policy: PolicyFile = None,
 ) -> None:
-    """Say what the policy would decide on a call, and which rules say so; one line of JSON for each.
+    """Show what the policy would decide about calls, and by which rules; one line of JSON each.
 
     With `--stdin`, a line that is no call is answered with {"error": …} in its place, and the exit code is 2.
     """
@@ -247,12 +251,12 @@ def _doubts(question: Mapping[str, Any], trust: Mapping[str, str]) -> Iterable[s
 
 def policy_suggest(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="What `tools/list` returns; without it, the input is read.")
+        Path | None, typer.Argument(metavar="[FILE]", help="The `tools/list` response; standard input by default.")
     ] = None,
     prefix: Prefix = "",
     as_json: Json = False,
 ) -> None:
-    """Draft rules for the tools of a new MCP server, with a reason for each; nothing is changed by it.
+    """Draft rules for the tools of a new MCP server, with a reason for each; nothing is changed.
 
     Reads the server's `tools/list` as JSON and prints a policy file for you to read, change and take over. A draft
     never lowers a risk.
@@ -293,13 +297,13 @@ def _document(path: Path | None) -> Any:
 def policy_replay(
     policy: PolicyFile = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only calls since then: `7d`, `12h` or an ISO time.")
+        str | None, typer.Option(metavar="TIME", help="Only calls since then: `7d`, `12h` or an ISO 8601 time.")
     ] = None,
     mission: InMission = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the newest N calls.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a policy would have decided on the calls on record: whom it would have asked, held and denied."""
+    """Show what a policy would have decided about recorded calls: what it would have held, denied and asked."""
     from interlock.app import config, parts
     from interlock.cli import screen
     from interlock.core.clock import SystemClock

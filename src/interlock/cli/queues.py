@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona, or the id of one of its agents.")]
 What = Annotated[str | None, typer.Argument(metavar="[clear]", help="`clear` rejects what is pending.")]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="T", help="Of `clear`, for who waits for an answer.")]
+Reason = Annotated[
+    str | None, typer.Option("--reason", metavar="T", help="With `clear`: why, for those who wait for an answer.")
+]
 
 
 def queue(agent: Named, what: What = None, reason: Reason = None, as_json: Json = False) -> None:
-    """What an agent's mailboxes hold, in order, and what each run waits for; `clear` rejects what is pending."""
+    """Show what is in an agent's mailboxes, in order, and what each run waits for; `clear` rejects what is pending."""
     from interlock.core.errors import UsageError
 
     if what not in (None, "clear"):
@@ -76,7 +78,7 @@ def runs(
     mission: InMission = None,
     as_json: Json = False,
 ) -> None:
-    """Runs, newest first: every claimed message of a mailbox."""
+    """List runs, newest first; a run is one message claimed from a mailbox."""
     from interlock.cli import screen
     from interlock.desk import listings
 
@@ -104,7 +106,7 @@ def runs(
 
 
 def requeue(ident: Ident, as_json: Json = False) -> None:
-    """Have a dead letter tried again, at its place in its mailbox."""
+    """Retry a dead letter, at its place in its mailbox."""
     from interlock.cli import screen
     from interlock.desk import queues as desk
 

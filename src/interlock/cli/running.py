@@ -36,31 +36,40 @@ class Approve(StrEnum):
 
 
 def run(
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be reached.")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What the mission is to achieve.")],
     model: Model = None,
-    budget: Annotated[float | None, typer.Option("--budget", metavar="USD", help="All that it may cost.")] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="USD", help="The most that the mission may cost.")
+    ] = None,
     deadline: Annotated[
-        str | None, typer.Option("--deadline", metavar="T", help="Such as 30m, 2h or 2026-12-24T18:00.")
+        str | None,
+        typer.Option("--deadline", metavar="T", help="A time or a duration, such as 30m, 2h or 2026-12-24T18:00."),
     ] = None,
     workflow: Annotated[
-        str | None, typer.Option("--workflow", metavar="W", help="A workflow in place of a plan: `workflow list`.")
+        str | None,
+        typer.Option("--workflow", metavar="W", help="Follow this workflow instead of a plan; see `workflow list`."),
     ] = None,
     inputs: Annotated[
-        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A value that the workflow asks for.")
+        list[str] | None,
+        typer.Option("--input", metavar="NAME=VALUE", help="An input of the workflow; may be repeated."),
     ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch it to its end, or only start it.")] = True,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Follow the mission to its end, or only start it.")
+    ] = True,
     approve: Annotated[
         Approve | None,
         typer.Option(
-            "--approve", metavar="ask|queue", help="Ask about held calls here (usual on a terminal), or queue."
+            "--approve",
+            metavar="ask|queue",
+            help="Ask about held calls here (default on a terminal), or leave them in the queue.",
         ),
     ] = None,
     check: Checks = None,
     checks: ChecksFile = None,
     as_json: Json = False,
 ) -> None:
-    """Start a mission from a goal and watch it: ends 0 done, 3 waits for a person, 4 stopped."""
+    """Start a mission from a goal and follow it; exits with 0 when done, 3 if it waits for a person, 4 if stopped."""
     here = approve or (Approve.ASK if sys.stdin.isatty() and sys.stdout.isatty() and not as_json else Approve.QUEUE)
     ends = None if deadline is None else moment(deadline, SystemClock().now().astimezone())
     opening.load_everything()

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
     from interlock.desk.views import View
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="As `interlock schedule list` shows it.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `interlock schedule list`.")]
 InProject = Annotated[
-    str | None, typer.Option("--project", metavar="P", help="The project it belongs to; else the one of the settings.")
+    str | None,
+    typer.Option("--project", metavar="P", help="The project it belongs to; the one in the settings by default."),
 ]
 NOBODY = "no process fires schedules now: start `interlock up` or `interlock scheduler`"
 
 
 def schedule() -> typer.Typer:
     """The commands under `schedule`."""
-    group = typer.Typer(help="What is started at set times: missions and messages.", no_args_is_help=True)
+    group = typer.Typer(help="Start missions and send messages on a schedule.", no_args_is_help=True)
     commands: tuple[tuple[str, Callable[..., Any]], ...] = (
         ("add", add), ("list", listing), ("remove", remove), ("pause", pause), ("resume", resume),
     )  # fmt: skip
@@ -32,25 +33,35 @@ def schedule() -> typer.Typer:
 
 
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called; once in a project.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that is unique in the project.")],
     message: Annotated[
-        str | None, typer.Argument(metavar='["MESSAGE"]', help="What the persona is told each time.")
+        str | None, typer.Argument(metavar='["MESSAGE"]', help="The message that the persona gets each time.")
     ] = None,
     cron: Annotated[
-        str | None, typer.Option("--cron", metavar='"M H D M W"', help='Such as "0 9 * * 1-5", as cron reads it.')
+        str | None,
+        typer.Option("--cron", metavar='"M H D M W"', help='When, as a cron expression such as "0 9 * * 1-5".'),
     ] = None,
-    every: Annotated[str | None, typer.Option("--every", metavar="T", help="Such as 30m, 2h or 1d.")] = None,
-    goal: Annotated[str | None, typer.Option("--goal", metavar='"GOAL"', help="Start a mission each time.")] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="T", help="The interval, such as 30m, 2h or 1d.")
+    ] = None,
+    goal: Annotated[
+        str | None, typer.Option("--goal", metavar='"GOAL"', help="Start a mission with this goal each time.")
+    ] = None,
     persona: Annotated[str | None, typer.Option("--persona", metavar="P", help="Who gets the message.")] = None,
     zone: Annotated[
-        str | None, typer.Option("--tz", metavar="ZONE", help="Such as Europe/Berlin; else the one of the settings.")
+        str | None,
+        typer.Option(
+            "--tz", metavar="ZONE", help="The time zone, such as Europe/Berlin; the one in the settings by default."
+        ),
     ] = None,
-    budget: Annotated[float | None, typer.Option("--budget", metavar="USD", help="Of each mission.")] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="USD", help="The most that each mission may cost.")
+    ] = None,
     model: Model = None,
     project: InProject = None,
     as_json: Json = False,
 ) -> None:
-    """Start a mission, or tell a persona something, at set times."""
+    """Start a mission, or send a persona a message, at set times."""
     from interlock.cli import screen
 
     opening.load_everything()
@@ -90,7 +101,7 @@ async def _added(
 
 
 def listing(project: InProject = None, as_json: Json = False) -> None:
-    """What is started when, and what came of it the last time."""
+    """List schedules: what each starts, when, and the outcome of the last time."""
     from interlock.cli import screen
     from interlock.desk import duty, schedules
     from interlock.scheduler.timetable import stored
@@ -122,21 +133,21 @@ def listing(project: InProject = None, as_json: Json = False) -> None:
 
 
 def remove(name: Name, project: InProject = None, as_json: Json = False) -> None:
-    """Forget a schedule; what it has started goes on."""
+    """Remove a schedule; what it has started continues."""
     from interlock.desk import schedules
 
     _changed(opening.at_desk(lambda o, p: schedules.remove(o, p, name, project=project)), "removed", as_json)
 
 
 def pause(name: Name, project: InProject = None, as_json: Json = False) -> None:
-    """Have a schedule not fire until it is resumed."""
+    """Pause a schedule until it is resumed."""
     from interlock.desk import schedules
 
     _changed(opening.at_desk(lambda o, p: schedules.pause(o, p, name, project=project)), "paused", as_json)
 
 
 def resume(name: Name, project: InProject = None, as_json: Json = False) -> None:
-    """Have a schedule fire again, from its next time on."""
+    """Resume a schedule, from its next time on."""
     from interlock.desk import schedules
     from interlock.scheduler.timetable import stored
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 def scheduler(
-    as_list: Annotated[bool, typer.Option("--list", help="Print the jobs and who fires them, and end.")] = False,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="Print the jobs and which process fires them, and exit.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Fire the scheduled jobs until Ctrl-C or SIGTERM; of several such processes one leads, the others stand by."""
+    """Fire the scheduled jobs until Ctrl-C or SIGTERM; one of several such processes leads, the others stand by."""
     if as_list or as_json:
         _show(as_json)
         return

@@ -8,7 +8,7 @@ from interlock.cli.options import Json
 
 def secrets() -> typer.Typer:
     """The commands under `secrets`."""
-    group = typer.Typer(help="Show the named secrets: where they are and which tools may be given them.")
+    group = typer.Typer(help="Show the named secrets: where each is stored and which tools may use it.")
     group.callback()(_nothing)
     group.command("list")(listed)
     return group
@@ -19,7 +19,7 @@ def _nothing() -> None:
 
 
 def listed(as_json: Json = False) -> None:
-    """The named secrets: where each is, whether it is there, which tools may be given it and where it may go."""
+    """List the named secrets: where each is, whether it is set, which tools may use it and where it may be sent."""
     from interlock.cli import screen
     from interlock.tools.secrets import Vault
 

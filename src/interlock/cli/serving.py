@@ -24,23 +24,23 @@ Port = Annotated[
 
 
 def up(host: Host = None, port: Port = None) -> None:
-    """Execute this home's missions, and attend its chats and schedules, until Ctrl-C or SIGTERM."""
+    """Execute missions and serve chats, HTTP and schedules, until Ctrl-C or SIGTERM."""
     opening.load_everything()
     raise typer.Exit(opening.run(_up(host, port)))
 
 
 def serve(host: Host = None, port: Port = None) -> None:
-    """Attend the chats and serve HTTP, and execute nothing: beside workers that other machines run."""
+    """Serve chats and HTTP without executing anything, next to workers on other machines."""
     opening.load_everything()
     raise typer.Exit(opening.run(_serve(host, port)))
 
 
 def worker(
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", metavar="N", min=1, max=10_000, help="How many runs at once.")
+        int | None, typer.Option("--concurrency", metavar="N", min=1, max=10_000, help="The most runs at a time.")
     ] = None,
 ) -> None:
-    """Execute missions and what goes with it, without chats or HTTP; on PostgreSQL any number of workers share them."""
+    """Execute missions and all other runs, without chats or HTTP; on PostgreSQL many workers share the work."""
     opening.load_everything()
     raise typer.Exit(opening.run(_worker(concurrency)))
 

@@ -11,19 +11,19 @@ from interlock.cli.files import write_private
 from interlock.cli.options import Json
 from interlock.core.text import amount
 
-Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona with which you talk, or the id of an agent.")]
+Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona that you talk with, or the id of an agent.")]
 
 
 def session() -> typer.Typer:
     """The commands under `session`."""
-    group = typer.Typer(help="Write conversations with agents into files, and take them from files.")
+    group = typer.Typer(help="Export conversations with agents to files, and import them.")
     group.command("export")(export)
     group.command("import")(take)
     return group
 
 
 def reset(agent: Named, as_json: Json = False) -> None:
-    """Begin a conversation with an agent anew: what was said before is left out, and what is pending stays."""
+    """Start a conversation with an agent afresh: earlier messages are left out, and what is pending stays."""
     from interlock.cli import screen
     from interlock.desk import sessions as desk
 
@@ -42,10 +42,11 @@ def reset(agent: Named, as_json: Json = False) -> None:
 def export(
     agent: Named,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; else it is printed.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write; standard output by default."),
     ] = None,
 ) -> None:
-    """Write a conversation as lines of JSON, without what looks like a secret."""
+    """Write a conversation as JSON lines, with secrets masked."""
     from interlock.cli import screen
     from interlock.desk import sessions as desk
 
@@ -59,14 +60,12 @@ def export(
 
 
 def take(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="As `session export` writes it.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of a history that is there.")] = False,
-    mine: Annotated[
-        bool, typer.Option("--mine", help="Go on with it as your own conversation on this machine.")
-    ] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `session export`.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing history.")] = False,
+    mine: Annotated[bool, typer.Option("--mine", help="Continue it as your own conversation on this machine.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a file the conversation of its agent; what the agent may do stays as its persona says here."""
+    """Import a conversation into the agent it belongs to; what the agent may do is still up to its persona here."""
     from interlock.app import config
     from interlock.cli import screen
     from interlock.core.errors import UsageError

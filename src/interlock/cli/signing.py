@@ -17,20 +17,24 @@ if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
 
 View = dict[str, Any]
-Alike = Annotated[bool, typer.Option("--alike", help="Together with all that wait alike, which are shown first.")]
-Yes = Annotated[bool, typer.Option("--yes", help="With --alike: without being asked again.")]
+Alike = Annotated[
+    bool, typer.Option("--alike", help="Answer all waiting questions of the same kind; they are shown first.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="With --alike: do not ask for confirmation.")]
 PAGE = 20
 
 
 def approvals(
-    ident: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this one; an id, or a part of one.")] = None,
+    ident: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Only this one: an id, or a unique beginning or end of one.")
+    ] = None,
     mission: InMission = None,
-    every: Annotated[bool, typer.Option("--all", help="Answered ones too.")] = False,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1_000, help="How many.")] = PAGE,
-    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Those that come after this one.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Include answered ones.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1_000, help="The most to show.")] = PAGE,
+    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only those after this one.")] = None,
     as_json: Json = False,
 ) -> None:
-    """The questions that wait for a person, oldest first."""
+    """List the questions that wait for a person, oldest first."""
     from interlock.cli import details, screen
     from interlock.desk import asking, signing
 
@@ -64,22 +68,27 @@ def approvals(
 
 def approve(
     ident: Ident,
-    note: Annotated[str | None, typer.Option("--note", metavar="T", help="For the record and the agent.")] = None,
+    note: Annotated[
+        str | None, typer.Option("--note", metavar="T", help="A note for the record and for the agent.")
+    ] = None,
     args: Annotated[
-        str | None, typer.Option("--args", metavar="JSON", help="Arguments instead of the agent's.")
+        str | None,
+        typer.Option("--args", metavar="JSON", help="Run the call with these arguments instead of the agent's."),
     ] = None,
     grant: Annotated[
         str | None,
-        typer.Option("--grant", metavar="SCOPE", help="Allow such calls for the hour, the task or the agent."),
+        typer.Option(
+            "--grant", metavar="SCOPE", help="Also allow similar calls: for an `hour`, or for this `task` or `agent`."
+        ),
     ] = None,
     narrow: Annotated[
-        bool, typer.Option("--narrow", help="With --grant: only for the same recipients, paths and other targets.")
+        bool, typer.Option("--narrow", help="With --grant: only with the same recipients, paths and other targets.")
     ] = False,
     alike: Alike = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Sign off a held call or another question."""
+    """Approve a held call or another question."""
     from interlock.desk import signing
 
     edited = None if args is None else arguments(args)
@@ -98,12 +107,12 @@ def approve(
 
 def deny(
     ident: Ident,
-    reason: Annotated[str, typer.Option("--reason", metavar="T", help="What the agent is told.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="T", help="Why; the agent is told.")],
     alike: Alike = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Refuse a held call or another question; the agent is told why."""
+    """Deny a held call or another question; the agent is told why."""
     from interlock.desk import signing
 
     if alike:
@@ -171,10 +180,10 @@ def _answered(card: View, as_json: bool) -> None:
 
 
 def grants(
-    every: Annotated[bool, typer.Option("--all", help="Revoked and expired ones too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include revoked and expired ones.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What people have allowed for a while, and ending it."""
+    """List the grants: what people have allowed for a while."""
     from interlock.cli import screen
     from interlock.desk import grants as leave
 
@@ -200,7 +209,7 @@ def grants(
 
 
 def revoke(ident: Ident, as_json: Json = False) -> None:
-    """End a grant; such calls are asked about again from the next one on."""
+    """Revoke a grant; from the next such call on, people are asked again."""
     from interlock.cli import screen
     from interlock.desk import grants as leave
 

@@ -11,10 +11,10 @@ from interlock.cli.options import Json
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to; the working directory by default.")
+        Path, typer.Argument(metavar="[DIR]", help="The folder to write to; the working directory by default.")
     ] = Path(),
 ) -> None:
-    """Write personas, policy, settings and instructions to edit; what exists is never overwritten."""
+    """Write settings, a policy, personas and instructions for you to edit; never overwrites a file."""
     from interlock.cli import screen
     from interlock.cli.starter import write_starter
 
@@ -34,7 +34,7 @@ def init(
 
 
 def doctor(as_json: Json = False) -> None:
-    """Check that everything is as it should be, and say what to do where it is not."""
+    """Check the installation, and say what to do about each problem."""
     from interlock.cli import screen
     from interlock.cli.checkup import examine
 
@@ -50,10 +50,10 @@ def doctor(as_json: Json = False) -> None:
 
 def demo(
     home: Annotated[
-        Path | None, typer.Option("--home", metavar="DIR", help="Keep it there; else in a new folder.")
+        Path | None, typer.Option("--home", metavar="DIR", help="The home of the demo; a new folder by default.")
     ] = None,
 ) -> None:
-    """One whole mission at no cost: plan, work, a held RED call, its sign-off, the deliverable."""
+    """Run a complete mission at no cost: plan, work, a held RED call and its sign-off, deliverable."""
     from interlock.cli.demonstration import demonstrate
 
     raise typer.Exit(opening.run(demonstrate(home)))

@@ -10,7 +10,7 @@ from interlock.cli.options import Json
 
 def token() -> typer.Typer:
     """The commands under `token`."""
-    group = typer.Typer(help="What programs show to act for people over HTTP.", no_args_is_help=True)
+    group = typer.Typer(help="Manage the tokens with which programs act for people over HTTP.", no_args_is_help=True)
     for name, command in (("create", create), ("list", listing), ("revoke", revoke)):
         group.command(name)(command)
     return group
@@ -19,20 +19,22 @@ def token() -> typer.Typer:
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the token is for.")],
     role: Annotated[
-        str | None, typer.Option("--role", metavar="ROLE", help="viewer, operator or admin; the person's own at most.")
+        str | None,
+        typer.Option("--role", metavar="ROLE", help="viewer, operator or admin; at most the person's own role."),
     ] = None,
     project: Annotated[
-        str | None, typer.Option("--project", metavar="P", help="Good for this project only; for all by default.")
+        str | None, typer.Option("--project", metavar="P", help="Restrict it to this project; all projects by default.")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="Such as 30d or 12h; never by default.")
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="When it expires, such as 30d or 12h; never by default."),
     ] = None,
     who: Annotated[
-        str | None, typer.Option("--for", metavar="PERSON", help="Whom it acts for; you by default.")
+        str | None, typer.Option("--for", metavar="PERSON", help="The person it acts for; you by default.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a token; it is shown this once."""
+    """Create a token; it is shown only this once."""
     from interlock.cli import screen
     from interlock.desk import tokens
 
@@ -52,7 +54,7 @@ def create(
 
 
 def listing(as_json: Json = False) -> None:
-    """The tokens that there are, without what they are."""
+    """List tokens, without their values."""
     from interlock.cli import screen
     from interlock.desk import tokens
 
@@ -74,10 +76,10 @@ def listing(as_json: Json = False) -> None:
 
 
 def revoke(
-    ident: Annotated[str, typer.Argument(metavar="ID", help="Of the token, as `interlock token list` shows it.")],
+    ident: Annotated[str, typer.Argument(metavar="ID", help="The token's id, from `interlock token list`.")],
     as_json: Json = False,
 ) -> None:
-    """Make a token no good, within two seconds everywhere."""
+    """Revoke a token; it stops working everywhere within two seconds."""
     from interlock.cli import screen
     from interlock.desk import tokens
 

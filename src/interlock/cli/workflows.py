@@ -10,20 +10,21 @@ from interlock.cli.options import Json
 from interlock.core.errors import ConfigError, placed
 
 Files = Annotated[
-    list[Path] | None, typer.Argument(metavar="[FILE…]", help="Instead of all that there are.", show_default=False)
+    list[Path] | None,
+    typer.Argument(metavar="[FILE…]", help="The files to check; all of them by default.", show_default=False),
 ]
 
 
 def workflow() -> typer.Typer:
     """The commands under `workflow`."""
-    group = typer.Typer(help="Look at workflows, and check their files.", no_args_is_help=True)
+    group = typer.Typer(help="List workflows, and check their files.", no_args_is_help=True)
     group.command("list")(workflow_list)
     group.command("check")(workflow_check)
     return group
 
 
 def workflow_list(as_json: Json = False) -> None:
-    """The workflows that a mission can go by: `run GOAL --workflow NAME`."""
+    """List the workflows that a mission can follow with `run GOAL --workflow NAME`."""
     from interlock.app import config
     from interlock.cli import screen
     from interlock.desk import workflows
@@ -55,7 +56,7 @@ def _origin(workflow: dict[str, Any]) -> str:
 
 
 def workflow_check(files: Files = None, as_json: Json = False) -> None:
-    """Tell every fault of the workflow files with its line."""
+    """Report every mistake in the workflow files with its line."""
     from interlock.app import config
     from interlock.cli import screen
     from interlock.desk import workflows
