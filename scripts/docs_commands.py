@@ -1,7 +1,11 @@
 """Tables of commands and settings for the documents, made from the command line, the chats and the settings."""
 
+import ast
+import inspect
+import textwrap
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Union, get_args, get_origin
 
 import typer
@@ -65,12 +69,13 @@ def chat_commands() -> str:
 
 
 def settings() -> str:
-    """Every setting with its variable and default."""
-    lines = [[f"`{key}`", f"`{variable}`", default] for key, variable, default in _settings(Settings, ())]
-    return rows_of(lines, ["key in interlock.yaml", "variable", "default"])
+    """Every setting with its variable, default and meaning."""
+    lines = [[f"`{key}`", f"`{variable}`", *rest] for key, variable, *rest in _settings(Settings, ())]
+    return rows_of(lines, ["key in interlock.yaml", "variable", "default", "meaning"])
 
 
-def _settings(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+def _settings(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
+    meanings = _meanings(model)
     for name, field in model.model_fields.items():
         if field.exclude:
             continue
@@ -83,7 +88,22 @@ def _settings(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[s
         else:
             usual = {at: variable for variable, at in OTHER_VARIABLES.items()}.get(here)
             variable = usual or PREFIX + "__".join(here).upper()
-            yield ".".join(here), variable, _default(name, here, field)
+            yield ".".join(here), variable, _default(name, here, field), meanings[name]
+
+
+def _meanings(model: type[BaseModel]) -> dict[str, str]:
+    """What each setting of a group means: the docstring below its field."""
+    (group,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    assert isinstance(group, ast.ClassDef)
+    return {
+        field.target.id: inspect.cleandoc(text.value.value).replace("\n", " ")
+        for field, text in pairwise(group.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:

@@ -1,24 +1,25 @@
-"""What can be set of agents: what they are shown and remember, whom they start, who talks to whom."""
+"""Settings of agents: how much history they see, what they remember, whom they may start, how messages are routed."""
 
 from interlock.settings.part import Part
 from interlock.settings.values import Count, ModelName, Seconds, Share, Tokens
 
 
 class AgentSettings(Part):
-    """How much of what was said agents are shown again.
+    """How much of a conversation's history an agent sees.
 
     Source: numbers, "Session history limits", "Memory".
     """
 
     emergency_context_limit: Tokens = 200_000
-    """Tokens of a prompt at which an agent is reset."""
+    """A prompt of so many tokens resets its agent."""
     compact_at: Share = 0.8
-    """Of the smaller of that limit and the model's window: from there on what was said is summed up."""
+    """The share of the model's context window (or of that limit, if smaller) at which history is summarised."""
     chat_turns: Count = 30
-    """Earlier runs in a chat of a connector, a page or a program."""
+    """How many earlier runs an agent sees in a chat or over HTTP."""
     command_line_turns: Count = 50
+    """How many earlier runs an agent sees on the command line and in Python."""
     background_turns: Count = 10
-    """Of subagents, and of what schedules wake."""
+    """How many earlier runs subagents and scheduled agents see."""
 
 
 class SubagentSettings(Part):
@@ -28,8 +29,11 @@ class SubagentSettings(Part):
     """
 
     most: Count = 30
+    """How many subagents there may be at a time."""
     per_parent: Count = 3
+    """How many subagents one agent may have at a time."""
     life_s: Seconds = 21_600.0
+    """How long a subagent may live, in seconds."""
 
 
 class WorkspaceChat(Part):
@@ -39,9 +43,9 @@ class WorkspaceChat(Part):
     """
 
     context_messages: Count = 20
-    """The last messages of a channel, or of a thread beside its root, that an agent is shown."""
+    """How many of the last messages of a channel or thread an agent sees."""
     chain_depth: Count = 3
-    """How many agents may answer each other before a person has spoken again."""
+    """How many agents may answer each other before a person has to speak."""
 
 
 class Routing(Part):
@@ -51,8 +55,9 @@ class Routing(Part):
     """
 
     confidence: Share = 0.9
+    """How sure a choice must be, 0 to 1; below it, a model is asked, or a mission is not started."""
     model: ModelName | None = None
-    """The one that is asked; the usual one where none is named."""
+    """The model that routes messages; the usual one by default."""
 
 
 class MemorySettings(Part):
@@ -62,10 +67,12 @@ class MemorySettings(Part):
     """
 
     recall: Count = 5
+    """How many memories an agent recalls for a run."""
     daily_decay: Share = 0.9
-    """A memory keeps so much of its weight over each day on which it was not used."""
+    """The share of its weight that a memory keeps for each day on which it is not used."""
     remove_below: Share = 0.05
+    """Memories below this weight are removed."""
     keep_importance: Share = 0.9
     """Facts of at least this importance are kept whatever their weight."""
     save_chats: bool = True
-    """Whether something is kept of each chat when it ends: what it was about, and what people said of themselves."""
+    """Whether a memory of each chat is kept when it ends."""

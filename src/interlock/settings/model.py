@@ -8,6 +8,15 @@ from pydantic import Field, SecretStr, model_validator
 
 from interlock.settings.agency import AgentSettings, MemorySettings, Routing, SubagentSettings, WorkspaceChat
 from interlock.settings.part import Part
+from interlock.settings.services import (
+    BraveSettings,
+    HttpSettings,
+    PostalSettings,
+    SentrySettings,
+    SlackSettings,
+    SmtpSettings,
+    TelegramSettings,
+)
 from interlock.settings.values import (
     Amount,
     Attempts,
@@ -18,12 +27,10 @@ from interlock.settings.values import (
     HeaderName,
     Interval,
     ModelName,
-    Port,
     ProjectName,
     Seconds,
     SecretName,
     Share,
-    SlackChannel,
     Url,
     VariableName,
     Zone,
@@ -34,85 +41,24 @@ class ProviderSettings(Part):
     """A model provider: where it is and the key for it. Any name will do for one that has a base URL."""
 
     base_url: Url | None = None
+    """Where the provider is reached; the usual address by default."""
     protocol: Literal["openai", "anthropic"] | None = None
-    """What it speaks, where it is not the provider's usual one: chat completions, or the Messages API."""
+    """Chat completions or the Messages API; for built-in providers, the usual one by default."""
     headers: Mapping[HeaderName, SecretStr] = {}
-    """Sent with every call."""
+    """Headers that are sent with every call."""
     api_key_env: str | None = None
-    """The variable that holds the key, where it is not the provider's usual one."""
+    """The variable that holds the key, if it is not the provider's usual one."""
     api_key: SecretStr | None = None
+    """The provider's key."""
 
 
 class ProjectSettings(Part):
     """Limits of one project, in place of those of all. Source: rows D1, D6."""
 
     mission_budget_usd: Amount | None = None
+    """What a mission of this project may cost by default, in USD."""
     project_day_usd: Amount | None = None
-
-
-class BraveSettings(Part):
-    """Web search."""
-
-    base_url: Url = "https://api.search.brave.com"
-    api_key: SecretStr | None = None
-
-
-class PostalSettings(Part):
-    """E-mail by a Postal server; used where `base_url` is set."""
-
-    base_url: Url | None = None
-    api_key: SecretStr | None = None
-    sender: str | None = None
-
-
-class SmtpSettings(Part):
-    """E-mail by SMTP; used where `host` is set."""
-
-    host: str | None = None
-    port: Port = 587
-    username: str | None = None
-    password: SecretStr | None = None
-    starttls: bool = True
-    sender: str | None = None
-
-
-class SlackSettings(Part):
-    """Slack: a bot token, and either a signing secret (Slack calls `/slack/events`) or an app token (Socket Mode)."""
-
-    base_url: Url = "https://slack.com/api"
-    bot_token: SecretStr | None = None
-    signing_secret: SecretStr | None = None
-    app_token: SecretStr | None = None
-    channel: SlackChannel | None = None
-    """The id of the channel that gets alerts and the threads of missions that were started elsewhere."""
-
-
-class TelegramSettings(Part):
-    """Telegram: a bot token; long polling, or a webhook where `webhook_url` is set."""
-
-    base_url: Url = "https://api.telegram.org"
-    bot_token: SecretStr | None = None
-    chat: str | None = None
-    """The id of the chat that gets alerts and the threads of missions that were started elsewhere."""
-    webhook_url: Url | None = None
-    """The public address of `/telegram/webhook`."""
-    webhook_secret: SecretStr | None = None
-    """What Telegram sends in its header; 1 to 256 of A-Z, a-z, 0-9, _ and -."""
-
-
-class SentrySettings(Part):
-    """Telemetry; nothing is sent and nothing loaded without `dsn`."""
-
-    dsn: SecretStr | None = None
-    environment: str | None = None
-    traces_sample_rate: Share = 1.0
-
-
-class HttpSettings(Part):
-    """Where `serve` and `up` listen."""
-
-    host: str = "127.0.0.1"
-    port: Port = 8400
+    """What this project may cost in a day, in USD."""
 
 
 class Loops(Part):
@@ -122,19 +68,23 @@ class Loops(Part):
     """
 
     comments: Count = 20
-    """More than these in `comments_s`."""
+    """More comments than this on a task within `loops.comments_s` count as a loop."""
     comments_s: Seconds = 1800.0
+    """The period for `loops.comments`, in seconds."""
     review_cycles: Count = 3
-    """More than these."""
+    """More reviews of one task than this count as a loop."""
     failed_calls: Count = 5
-    """These, within the last `failed_calls_runs` runs of a task."""
+    """So many failed calls within `loops.failed_calls_runs` count as a loop."""
     failed_calls_runs: Count = 10
+    """How many of a task's last runs `loops.failed_calls` looks at."""
     transitions: Count = 6
-    """These in `transitions_s`, of which one pair of states makes up half."""
+    """So many transitions of a task within `loops.transitions_s`, half between the same two states, count as a loop."""
     transitions_s: Seconds = 3600.0
+    """The period for `loops.transitions`, in seconds."""
     messages: Count = 8
-    """These between one pair of agents in `messages_s`."""
+    """So many messages between the same two agents within `loops.messages_s` count as a loop."""
     messages_s: Seconds = 600.0
+    """The period for `loops.messages`, in seconds."""
 
 
 class Breakers(Part):
@@ -144,13 +94,13 @@ class Breakers(Part):
     """
 
     progress: bool = True
-    """Whether runs are stopped that get no further."""
+    """Whether runs that make no progress are stopped."""
     idle_calls: Count = 8
-    """Model calls without a sign of progress."""
+    """A run is stopped after so many model calls without progress."""
     idle_share: Share = 0.25
-    """Of a task's budget, spent without a sign of progress."""
+    """A run is stopped when it has spent this share of its task's budget without progress."""
     estimate_factor: Amount = 3.0
-    """A mission pauses at so many times its estimate."""
+    """A mission pauses when it has cost this many times its estimate."""
 
 
 class ApprovalSettings(Part):
@@ -159,7 +109,7 @@ class ApprovalSettings(Part):
     people_for_red: Count = 1
     """How many different people must approve a RED call, at least."""
     plan: Literal["auto", "ask"] = "auto"
-    """Whether a person approves the plan of each mission before work on it begins."""
+    """`ask`: a person approves each mission's plan before work begins."""
 
 
 class Retention(Part):
@@ -169,14 +119,17 @@ class Retention(Part):
     """
 
     promote_confidence: Share = 0.8
-    """Above it, and applied `promote_applied` times."""
+    """A lesson is promoted above this confidence, once applied `lessons.promote_applied` times."""
     promote_applied: Count = 3
+    """How often a lesson must have been applied to be promoted."""
     prune_confidence: Share = 0.3
-    """Below it, and not applied for `prune_days`."""
+    """A lesson is pruned below this confidence, if not applied for `lessons.prune_days`."""
     prune_days: Count = 90
+    """The period for `lessons.prune_confidence`, in days."""
     archive_confidence: Share = 0.5
-    """Below it, and never applied in `archive_days`."""
+    """A lesson is archived below this confidence, if never applied in `lessons.archive_days`."""
     archive_days: Count = 60
+    """The period for `lessons.archive_confidence`, in days."""
 
 
 class Keep(Part):
@@ -186,11 +139,11 @@ class Keep(Part):
     """
 
     runs_days: Days | None = None
-    """Steps, messages and calls of runs that have ended; what they came to stays."""
+    """How many days to keep steps, messages and calls of ended runs; their results stay."""
     messages_days: Days | None = None
-    """Chats: what was said to people and by them, once it was delivered."""
+    """How many days to keep chat messages after they were delivered."""
     activities_days: Days | None = None
-    """The audit log; what is forgotten leaves a digest of itself."""
+    """How many days to keep the audit log; a digest of what is deleted stays."""
 
 
 class AuditSettings(Part):
@@ -200,30 +153,32 @@ class AuditSettings(Part):
     """
 
     key: SecretStr | None = None
-    """At least 16 characters; or `key_file`, which holds it."""
+    """The key that seals the audit log; at least 16 characters."""
     key_file: Path | None = None
+    """A file with that key."""
     old_key_files: tuple[Path, ...] = ()
-    """Of keys that were used before: what they sealed can still be verified."""
+    """Files with earlier keys, so that what they sealed can still be verified."""
     heads_file: Path | None = None
-    """Gets a line for each head; keep it where who owns the database cannot write."""
+    """A file to which each head is appended; keep it where the database's owner cannot write."""
     announce: bool = False
-    """Whether the head of each day is told as an alert."""
+    """Whether an alert gives the head of each day."""
 
 
 class SecretSettings(Part):
     """Where one named secret is, and which tools may be given it; never the value itself."""
 
     env: VariableName | None = None
+    """The variable that holds the secret."""
     file: Path | None = None
+    """The file that holds the secret."""
     tools: tuple[str, ...] = ()
-    """Names of tools; none may have it where none is named."""
+    """The tools that may use it; none by default."""
     personas: tuple[str, ...] = ()
-    """Whose calls; everybody's where none is named."""
+    """The personas whose calls may use it; all by default."""
     domains: tuple[str, ...] = ()
-    """Hosts to which it may go without asking a person, and no others; `*` for any. None: a person is asked each time.
-    """
+    """The only hosts that it may be sent to, without asking; `*` for any. By default a person is asked each time."""
     value: SecretStr | None = Field(default=None, repr=False, exclude=True)
-    """Of `env`, as it was when the settings were loaded."""
+    """The value of `env` when the settings were loaded."""
 
     @model_validator(mode="before")
     @classmethod
@@ -239,7 +194,7 @@ class ConsensusSettings(Part):
     """Who is asked where models must agree: before a person is, or where author and reviewer do not. Rows A10, C8."""
 
     models: tuple[ModelName, ...] = ()
-    """Three, of which two decide; none: models are never asked. Names may repeat, but that is one opinion twice."""
+    """The three models that vote, of which two decide; a model may be repeated, but that is one opinion twice."""
 
     @model_validator(mode="after")
     def _are_three(self) -> "ConsensusSettings":
@@ -252,10 +207,11 @@ class HeartbeatSettings(Part):
     """What the squad looks at every so often by itself: the file HEARTBEAT.md, and who is asked to act on it."""
 
     file: Path = Path("HEARTBEAT.md")
-    """Read by the process that leads, from its working directory."""
+    """The file to act on; read by the leading process, from its working directory."""
     persona: str = "operations"
+    """The persona that acts on it."""
     every_s: Seconds = 1800.0
-    """60 at least."""
+    """How often, in seconds; 60 at least."""
 
 
 class Times(Part):
@@ -265,22 +221,31 @@ class Times(Part):
     """
 
     heartbeat_s: Interval = 30.0
+    """How often a worker sends a heartbeat."""
     stuck_s: Interval = 60.0
-    """Without a beat: an alert."""
+    """Without a heartbeat for so long, an alert is raised."""
     graceful_stop_s: Interval = 90.0
+    """Without a heartbeat for so long, a worker is asked to give its runs back."""
     drain_s: Seconds = 20.0
     """How long runs may take to end their step when their process is told to stop."""
     reassign_s: Interval = 120.0
-    """Without a beat: forced stop, and another agent takes over."""
+    """Without a heartbeat for so long, a worker counts as gone and its work is given to others."""
     leader_takeover_s: Interval = 45.0
-    """Without a sign of the leader: another process leads."""
+    """Without a sign of the leader for so long, another process leads."""
     loop_sweep_s: Interval = 900.0
+    """How often loops are looked for."""
     approval_reminder_s: Interval = 1800.0
+    """How often people are reminded of an unanswered question."""
     learner_s: Interval = 3600.0
+    """How often the Learner reviews what has ended."""
     blocked_escalation_s: Interval = 3600.0
+    """After so long, a person is asked about a blocked task."""
     model_call_s: Seconds = 300.0
+    """The longest that a model call may take."""
     task_run_s: Seconds = 1800.0
+    """The longest that a run for a task may take."""
     chat_run_s: Seconds = 300.0
+    """The longest that a run in a conversation may take."""
 
 
 class Retry(Part):
@@ -290,33 +255,44 @@ class Retry(Part):
     """
 
     max_attempts: Attempts = 4
+    """How often a model call is tried in all; after that its run waits longer."""
     base_s: Seconds = 1.0
+    """The wait before the first retry, in seconds; it doubles each time."""
     cap_s: Seconds = 30.0
+    """The longest wait between retries, in seconds."""
     open_after: Count = 5
-    """Faults of a provider in a row, over all runs of a process, after which nobody calls it for `probe_s`."""
+    """After so many failures in a row, a provider is not called for `retry.probe_s`."""
     probe_s: Seconds = 15.0
-    """Then one caller tries; the time doubles with each trial that fails, up to five minutes."""
+    """How long a failing provider is not called, in seconds; doubles with each failed trial, up to 5 minutes."""
 
 
 class Settings(Part):
     """Everything that can be set, checked; secrets and the database's password are never printed."""
 
     home: Path
+    """The folder of the embedded database and the workspaces."""
     database_url: DatabaseUrl = Field(repr=False)
+    """The database: `sqlite:///PATH` or `postgresql://…`."""
     model: ModelName | None = None
+    """The model to use, as `provider/model`."""
     fallbacks: tuple[ModelName, ...] = ()
-    """Models that are tried in turn where a persona names none of its own."""
+    """Models to try in turn when one fails, for personas that name none of their own."""
     task_models: Mapping[str, ModelName] = {}
-    """By type of task; a persona's own model goes before."""
+    """Models by type of task; a persona's own model takes precedence."""
     project: ProjectName = "default"
+    """The project of what is started without naming one."""
     timezone: Zone = "UTC"
+    """Where a budget's day begins at midnight, and the default for schedules."""
     policy: Path | None = None
+    """The policy file; `policy.yaml` in the working directory by default, if it is there."""
     personas: tuple[Path, ...] = ()
+    """Folders of persona files; `personas` in the working directory by default, if it is there."""
     workflows: tuple[Path, ...] = ()
-    """Folders of workflow files, beside those that come with Interlock."""
+    """Folders of workflow files, besides those that come with Interlock."""
     bootstrap: Path = Path(".")
-    """The folder of AGENTS.md, SOUL.md, TOOLS.md and so on, which prompts are made of."""
+    """The folder of AGENTS.md, SOUL.md, TOOLS.md and the other files that go into prompts."""
     prices: Path | None = None
+    """A file of model prices that override the built-in ones."""
     providers: Mapping[str, ProviderSettings] = {}
     brave: BraveSettings = BraveSettings()
     postal: PostalSettings = PostalSettings()
@@ -326,20 +302,23 @@ class Settings(Part):
     sentry: SentrySettings = SentrySettings()
     http: HttpSettings = HttpSettings()
     concurrency: Count = 16
-    """How many runs one worker process has in hand at once."""
+    """The most runs that one worker process executes at a time."""
     capabilities: tuple[CapabilityName, ...] = ()
-    """What this machine's workers can do beside what they find out themselves, such as `gpu`."""
+    """What this machine's workers can do besides what they detect, such as `gpu`."""
     crash_limit: Count = 3
-    """How many workers may die in a row with a run in hand that gets no further; with one more it is a dead letter."""
+    """How many workers in a row may die on a run; one more and it is a dead letter."""
     database_direct_url: DatabaseUrl | None = Field(default=None, repr=False)
-    """Past the pooler, to be told of work at once and to migrate; only for PostgreSQL."""
+    """PostgreSQL without the pooler, to hear of new work at once and to migrate."""
     database_pooler: bool = False
-    """Whether `database_url` leads to a transaction pooler, such as pgbouncer."""
+    """Whether `database_url` leads to a transaction pooler such as pgbouncer."""
     mission_budget_usd: Amount = 20.0
+    """What a mission may cost by default, in USD."""
     project_day_usd: Amount = 50.0
+    """What a project may cost in a day, in USD."""
     projects: Mapping[ProjectName, ProjectSettings] = {}
-    """By name: what holds for one project instead."""
+    """Limits of single projects, by name."""
     approval_expires_s: Seconds = 86_400.0
+    """How long a question waits for an answer before it expires, in seconds."""
     approvals: ApprovalSettings = ApprovalSettings()
     consensus: ConsensusSettings = ConsensusSettings()
     agents: AgentSettings = AgentSettings()

@@ -1,4 +1,4 @@
-"""What every group of settings has in common; the groups themselves are in `model` and `agency`."""
+"""What every group of settings has in common; the groups themselves are in `model`, `agency` and `services`."""
 
 from pydantic import BaseModel, ConfigDict
 
