@@ -16,7 +16,7 @@ from interlock.app.box import Interlock
 from interlock.desk import people
 from interlock.desk.reception import Reception
 from interlock.integrations.slack.surface import Slack
-from interlock.settings.model import SlackSettings
+from interlock.settings.services import SlackSettings
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi
 from interlock.web.http import Hook, application, listen, serving

@@ -12,19 +12,21 @@ from interlock.settings.loading import (
 )
 from interlock.settings.model import (
     AuditSettings,
-    HttpSettings,
     Loops,
-    PostalSettings,
     ProjectSettings,
     ProviderSettings,
     Retention,
     SecretSettings,
-    SentrySettings,
     Settings,
+    Times,
+)
+from interlock.settings.services import (
+    HttpSettings,
+    PostalSettings,
+    SentrySettings,
     SlackSettings,
     SmtpSettings,
     TelegramSettings,
-    Times,
 )
 
 __all__ = [

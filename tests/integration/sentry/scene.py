@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from interlock.integrations.sentry.telemetry import Sentry
-from interlock.settings.model import SentrySettings
+from interlock.settings.services import SentrySettings
 from interlock.store import migrate
 from interlock.store.engine import Store
 from interlock.testing.scripted import ScriptedModel

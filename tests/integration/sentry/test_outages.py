@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from interlock.core.errors import ConfigError
 from interlock.core.telemetry import Fact
 from interlock.integrations.sentry.telemetry import CLOSE_S, Sentry
-from interlock.settings.model import SentrySettings
+from interlock.settings.services import SentrySettings
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.integration.sentry.receiver import Receiver, receiving
 from tests.integration.sentry.scene import played, sentry_for

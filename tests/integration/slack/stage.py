@@ -17,7 +17,7 @@ from interlock.desk.views import View
 from interlock.integrations.contract import Answer
 from interlock.integrations.slack.socket import Pace
 from interlock.integrations.slack.surface import KEEP_S, Slack
-from interlock.settings.model import SlackSettings
+from interlock.settings.services import SlackSettings
 from interlock.store import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi

@@ -11,7 +11,7 @@ import pytest
 
 from interlock.core.errors import ConfigError
 from interlock.integrations.slack.surface import Slack
-from interlock.settings.model import SlackSettings
+from interlock.settings.services import SlackSettings
 from interlock.store import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi

@@ -11,7 +11,7 @@ from interlock.desk.requests import Request
 from interlock.integrations.contract import Message
 from interlock.integrations.telegram.polling import Pace
 from interlock.integrations.telegram.surface import Telegram
-from interlock.settings.model import TelegramSettings
+from interlock.settings.services import TelegramSettings
 from interlock.testing.telegram_api import TelegramApi
 
 PACE = Pace(wait_s=1, hold_s=0.02, first_s=0.01, most_s=0.05)

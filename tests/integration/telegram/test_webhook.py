@@ -7,7 +7,7 @@ import pytest
 
 from interlock.core.errors import ConfigError
 from interlock.integrations.telegram.surface import MOST_BYTES, Telegram
-from interlock.settings.model import TelegramSettings
+from interlock.settings.services import TelegramSettings
 from interlock.testing.telegram_api import TelegramApi
 from interlock.testing.telegram_state import Fault, Sent
 from tests.integration.telegram.parts import SECRET, Recording, Turn, at_work, settings

@@ -24,7 +24,7 @@ from interlock.core.errors import ConfigError
 from interlock.core.telemetry import Fact, Value
 from interlock.integrations.sentry import scrubbing
 from interlock.integrations.sentry.vocabulary import COUNTERS, LOGS, SPANS, attributes_of, run_fields
-from interlock.settings.model import SentrySettings
+from interlock.settings.services import SentrySettings
 
 CLOSE_S = 1.0
 """How long closing waits for what has not been sent yet; the rest is dropped."""

@@ -23,7 +23,7 @@ from interlock.integrations.slack.blocks import ASK, DO, EDIT
 from interlock.integrations.slack.home import Home
 from interlock.integrations.slack.sender import SlackSender
 from interlock.integrations.slack.socket import Pace, SocketMode
-from interlock.settings.model import SlackSettings
+from interlock.settings.services import SlackSettings
 
 KEEP_S = 2.0
 """How long an acknowledgement waits for a request to be kept; Slack waits for 3 s."""

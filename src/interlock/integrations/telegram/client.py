@@ -18,7 +18,7 @@ from telegram.request import HTTPXRequest
 from interlock.core.errors import ConfigError
 from interlock.integrations.contract import Later, Undeliverable, Unheard
 from interlock.policy.secrets import scrub
-from interlock.settings.model import TelegramSettings
+from interlock.settings.services import TelegramSettings
 
 WANTED = ("message", "callback_query")
 """The updates that are asked for."""

@@ -16,7 +16,7 @@ from interlock.desk.cards import Card
 from interlock.integrations.contract import Message, Undeliverable
 from interlock.integrations.telegram.client import Client, translated
 from interlock.integrations.telegram.layout import Page, pages, shortened
-from interlock.settings.model import TelegramSettings
+from interlock.settings.services import TelegramSettings
 
 MOST_BEGUN = 1_000
 TOPIC_UNITS = 128

@@ -25,7 +25,7 @@ from interlock.integrations.telegram.client import WANTED, Client, told
 from interlock.integrations.telegram.polling import Pace, Poller, Waits
 from interlock.integrations.telegram.reading import Poison, Question, Tap, number, understood
 from interlock.integrations.telegram.sender import TelegramSender
-from interlock.settings.model import TelegramSettings
+from interlock.settings.services import TelegramSettings
 
 _log = logging.getLogger(__name__)
 SECRET_HEADER = "x-telegram-bot-api-secret-token"
