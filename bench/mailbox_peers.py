@@ -107,7 +107,7 @@ def _work_off(workers: list[Process], jobs: int, seconds: float) -> None:
 def checked(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
     """What a log of (agent, number, begun, ended) says.
 
-    Raises PeerFailed where nothing was done or a job was done twice.
+    Raises PeerFailed if nothing was done or a job was done twice.
     """
     if not rows:
         raise PeerFailed("no job was worked")

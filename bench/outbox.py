@@ -196,7 +196,7 @@ class Fleet:
         self._members = [await asyncio.create_subprocess_exec(*self._argv) for _ in range(2)]
 
     async def kill_leader(self, store: Store) -> bool:
-        """Kills the one that delivers; False where none of them does just now."""
+        """Kills the one that delivers; False if none of them does just now."""
         row = await store.read(leaders.leader, duty(SURFACE))
         for at, member in enumerate(self._members):
             if row is not None and row.holder is not None and row.pid == member.pid:
@@ -230,7 +230,7 @@ async def round_of(
 ) -> dict[str, Any]:
     """Delivers everything, and says how that went.
 
-    Raises TimeoutError where something is stuck.
+    Raises TimeoutError if something is stuck.
     """
     await migrate.upgrade(database_url)
     async with service.listening() as url, Store(database_url) as store, asyncio.timeout(LONGEST_S):

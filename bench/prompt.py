@@ -1,6 +1,6 @@
 """How long a system prompt takes: every layer with eight tools, seven files of instructions and 20 messages.
 
-Each round has another time, other memories, tasks and messages, so that what is said anew is read anew; what stays the
+Each round has another time, other memories, tasks and messages, so that what is said anew is read again; what stays the
 same from run to run is remembered, as it is in a worker.
 """
 

@@ -59,7 +59,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def killed(victim: Victim, made: Databases) -> dict[str, Any]:
-    """What one variant does again. Raises PeerFailed where it does not come to its end."""
+    """What one variant does again. Raises PeerFailed if it does not come to its end."""
     python = python_of(victim.peer) if victim.peer else sys.executable
     command = [python, "-m", victim.module, "--database", made.url(victim.engine), "--once", str(NUMBER)]
     first = Process([*command, "--die-at", str(DIES_AT)])

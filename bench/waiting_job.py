@@ -70,7 +70,7 @@ class Watch:
 def states(tx: Tx) -> dict[str, int]:
     """How many runs are in each status.
 
-    Raises NotTheJob where a run has failed.
+    Raises NotTheJob if a run has failed.
     """
     found = {row.status: row for row in tx.rows(_STATES, {})}
     if "failed" in found:

@@ -27,7 +27,7 @@ QUEUES = {
 
 
 def figures(name: str) -> dict[str, Any] | None:
-    """The record that a benchmark left; None where it was not run."""
+    """The record that a benchmark left; None if it was not run."""
     path = RESULTS / f"{name}.json"
     record: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
     return record

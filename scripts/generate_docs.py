@@ -118,9 +118,9 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
 
 
 def regenerated(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
-    """A document with its generated parts made anew.
+    """A document with its generated parts made again.
 
-    Raises LookupError where the marks of a part are missing.
+    Raises LookupError if the marks of a part are missing.
     """
     for name, make in parts.items():
         begin, end = f"<!-- generated: {name} -->\n", f"<!-- end of generated: {name} -->"

@@ -9,7 +9,7 @@ TRIES = 5
 async def within(limit_s: float, attempt: Callable[[], Awaitable[object]]) -> None:
     """Attempts what takes less than `limit_s` seconds, and once more as long as it took longer.
 
-    Raises AssertionError where every try took longer: then it is not the machine.
+    Raises AssertionError if every try took longer: then it is not the machine.
     """
     took: list[float] = []
     while len(took) < TRIES:

@@ -70,7 +70,7 @@ class Process:
     def told(self, timeout_s: float = ANSWER_S) -> dict[str, Any]:
         """The next line that is JSON; others are passed over.
 
-        Raises PeerFailed where none comes in time.
+        Raises PeerFailed if none comes in time.
         """
         assert self.popen.stdout is not None
         timer = threading.Timer(timeout_s, self.popen.kill)
@@ -101,7 +101,7 @@ class Process:
     def end(self) -> None:
         """Lets the process close what it has open, and sees that it was content.
 
-        Raises PeerFailed where it was not: some scripts check at their end what is on record.
+        Raises PeerFailed if it was not: some scripts check at their end what is on record.
         """
         assert self.popen.stdin is not None
         with contextlib.suppress(OSError):

@@ -27,7 +27,7 @@ PIECE = b"\0" * 4096
 def told(*command: str) -> None:
     """Runs a command of the system.
 
-    Raises AssertionError with what it said where it fails.
+    Raises AssertionError with what it said if it fails.
     """
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr.strip()}"

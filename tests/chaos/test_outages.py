@@ -1,6 +1,6 @@
 """The database restarts, its disk fills, the clock jumps, all in the middle of a mission: it waits and goes on.
 
-How long a process waits for its database at the start is another test's matter.
+How long a process waits for its database at the start is another test's job.
 """
 
 import asyncio

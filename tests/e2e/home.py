@@ -128,7 +128,7 @@ class Home:
 async def until(happened: Callable[[], Any], what: str, within_s: float = LONGEST_S) -> None:
     """Waits until something is true.
 
-    Raises AssertionError with `what` where it does not become true in time.
+    Raises AssertionError with `what` if it does not become true in time.
     """
     try:
         async with asyncio.timeout(within_s):

@@ -62,7 +62,7 @@ def command_lines(text: str) -> Iterator[list[str]]:
 
 
 def fault_of(words: list[str]) -> str | None:
-    """Why a command line cannot be typed; None where it can."""
+    """Why a command line cannot be typed; None if it can."""
     command: Any = typer.main.get_command(build())
     while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]

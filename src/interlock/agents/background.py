@@ -1,7 +1,7 @@
 """What an agent is shown of what it keeps in mind, has in hand and hears, read beside everything else of its run.
 
 INVARIANT: nothing here is a round trip of its own, and a run that is shown none of it asks for none. How it reads in a
-prompt is prompt_knowledge's matter; what is kept, that of `memory`.
+prompt is prompt_knowledge's job; what is kept, that of `memory`.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The tool calls of a step: proposed, held for a person, executed, and brought to an end after the answer.
 
-The door to effects is `tools.execute`; when transactions happen is the runner's matter.
+The door to effects is `tools.execute`; when transactions happen is the runner's job.
 """
 
 import asyncio
@@ -335,7 +335,7 @@ async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
 
 
 async def _asked_again(session: Session, call: CallState, settled: Settled) -> bool:
-    """A call that waits for a question which is not there, or was taken back: it is decided anew, and asked anew."""
+    """A call that waits for a question which is not there, or was taken back: it is decided again, and asked again."""
     tool = session.gate.toolbox.get(call.tool)
     if call.status != CallStatus.UNKNOWN or tool is None:
         return True

@@ -1,6 +1,6 @@
 """Which model works a run: the one that was named first along the line, and those that stand in for it in turn.
 
-What a provider's failure means for a run, and how a change of model is recorded, is `failing`'s matter.
+What a provider's failure means for a run, and how a change of model is recorded, is `failing`'s job.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -79,7 +79,7 @@ async def chosen(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[Cand
     """The model of a run, or the first stand-in where that one cannot be opened.
 
     It is the run's own, which one that was parked or put off keeps, else what was `named_for` it.
-    Raises UsageError where nothing can be used.
+    Raises UsageError if nothing can be used.
     """
     named = brief.run.model or named_for(runtime, brief, persona)
     try:

@@ -1,6 +1,6 @@
 """Making room in a conversation that fills the model's window: its older part is summed up, or all of it let go.
 
-Where it is cut is `cutting`'s matter; how it is put together again, `window`'s.
+Where it is cut is `cutting`'s job; how it is put together again, `window`'s.
 """
 
 from collections import Counter
@@ -151,7 +151,7 @@ async def _take_up(session: Session, found: Cut, outcome: Turn | Failed | None, 
 
 
 def _request(session: Session, found: Cut) -> ModelRequest | None:
-    """The call that asks for a summary; None where what is older is too long to be read at once.
+    """The call that asks for a summary; None if what is older is too long to be read at once.
 
     It begins as the calls before it did, so that the provider has most of it in its cache.
     """
@@ -166,7 +166,7 @@ def _request(session: Session, found: Cut) -> ModelRequest | None:
 
 
 def _summary_in(reply: Reply) -> str | None:
-    """What a reply says for a summary; None where it is none."""
+    """What a reply says for a summary; None if it is none."""
     text = reply.message.text.strip()
     if reply.stop_reason in (StopReason.REFUSAL, StopReason.CONTEXT_WINDOW) or reply.message.tool_uses or not text:
         return None

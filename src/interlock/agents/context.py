@@ -40,7 +40,7 @@ class Runtime:
     toolbox: Toolbox
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
-    """By kind of run: what is done with the answer of a run that completed; None where one of kind `route` failed."""
+    """By kind of run: what is done with the answer of a run that completed; None if one of kind `route` failed."""
     events: Events = field(default_factory=Events)
     """What is told while it happens, to who listens in this process."""
     circuits: Circuits = field(default_factory=Circuits)

@@ -1,6 +1,6 @@
 """Where a conversation can be cut in two: what is older is summed up, what came last stays as it was said.
 
-Whether that is due, and who writes the summary, is `compaction`'s matter. Nothing here reads or writes.
+Whether that is due, and who writes the summary, is `compaction`'s job. Nothing here reads or writes.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Cut:
 def cut(
     history: Sequence[Any], own: Sequence[Any], marker: Any | None, *, seq: int, keep_tokens: int, least_tokens: int
 ) -> Cut | None:
-    """Where to cut a run's conversation so that about `keep_tokens` of it stay; None where that saves too little.
+    """Where to cut a run's conversation so that about `keep_tokens` of it stay; None if that saves too little.
 
     Rows as `window` takes them; `seq` is the run's own place in its mailbox. The last turn stays whatever its length.
     INVARIANT: a call and its result are on the same side, and so is all that an earlier run has said.
@@ -66,7 +66,7 @@ def everything(own: Sequence[Any], seq: int) -> Cut:
 
 
 def fitting(messages: Sequence[Message], room_tokens: int) -> list[Message] | None:
-    """The messages, their long texts shortened as far as it takes to fit; None where they do not fit even so."""
+    """The messages, their long texts shortened as far as it takes to fit; None if they do not fit even so."""
     out = list(messages)
     for limit in (None, *SHORTENINGS):
         out = out if limit is None else [Message(m.role, tuple(_shortened(b, limit) for b in m.blocks)) for m in out]

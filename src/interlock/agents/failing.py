@@ -1,7 +1,7 @@
 """What becomes of a run whose model call has failed: once more, another model, or later.
 
 When one call is tried again is `retries`' rule, whether a provider is called at all `circuits`'; which models stand in
-is `choosing`'s matter.
+is `choosing`'s job.
 """
 
 import random
@@ -59,7 +59,7 @@ class Switch:
 
 
 async def again(session: Session, failed: Failed) -> Ending | bool:
-    """Books a failed attempt. True where the run goes on at once, False where it was put off; or how it is to end.
+    """Books a failed attempt. True if the run goes on at once, False if it was put off; or how it is to end.
 
     It goes on after a short wait while that may help, with room made where the prompt was too long, or with the next
     model. Source: rows E14, F7.
@@ -91,7 +91,7 @@ async def blocked(session: Session, wait_s: float) -> Ending | bool:
 
 
 def _wait_s(session: Session, error: ModelError) -> float | None:
-    """Until the same call may be made again by this run; None where that is not worth waiting for on the spot."""
+    """Until the same call may be made again by this run; None if that is not worth waiting for on the spot."""
     retry, runtime = session.runtime.settings.retry, session.runtime
     policy = RetryPolicy(max_attempts=retry.max_attempts, base_s=retry.base_s, cap_s=retry.cap_s)
     wait_s = delay_s(session.failures, error, jitter=random.random(), policy=policy)
@@ -142,7 +142,7 @@ def _booked_switch(
 async def keyless(runtime: Runtime, claim: Claim, error: NoKey) -> bool:
     """Puts a run off that no model could be opened for, and tells people: what this process lacks is not its fault.
 
-    False where somebody waits for it: that one is told at once.
+    False if somebody waits for it: that one is told at once.
     """
     run, now = claim.run, runtime.clock.now()
     if run.kind == ROUTE or (run.kind == "chat" and run.cause_kind in AWAITED):

@@ -1,7 +1,7 @@
 """What came in a file and is shown to a model again: as somebody's words, whatever the file says that it is.
 
 INVARIANT: nothing that only a provider or Interlock itself could have made is taken from a file: no system messages, no
-signed thoughts, no blocks of a provider's own. How files are read is `session_file`'s matter.
+signed thoughts, no blocks of a provider's own. How files are read is `session_file`'s job.
 """
 
 import re
@@ -50,7 +50,7 @@ def _plain(name: str) -> str:
 
 
 def told(marker: Any) -> str:
-    """What is said in place of what came before a file's records; empty where nothing is."""
+    """What is said in place of what came before a file's records; empty if nothing is."""
     return system_words("system", _TOLD, marker.summary).text if marker.summary else ""
 
 

@@ -1,7 +1,7 @@
 """A look of the Learner at what happened: posting the run, and what the run is shown when it starts.
 
 INVARIANT: such a run has no tools, cannot ask for money, and nothing waits for it. What its answer becomes is
-oversight.learner's matter; what the facts are, memory.facts's.
+oversight.learner's job; what the facts are, memory.facts's.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class LookBack:
 
 
 def post(tx: Tx, learner: Persona, what: LookBack, now: datetime, *, cause: str = "event") -> bool:
-    """Posts the run; False where it was posted before. `cause` is event, schedule or `person:ID`."""
+    """Posts the run; False if it was posted before. `cause` is event, schedule or `person:ID`."""
     parts = {"mission": what.mission_id} if what.mission_id else {"project": what.project_id}
     descriptor = Descriptor(KIND, what.project_id, learner.name, parts)
     agent = squad.ensure_agent(tx, descriptor, learner.to_json(), learner.trust, now)
@@ -62,7 +62,7 @@ class Look:
 
 
 def shown(tx: Tx, run: Any) -> Look | None:
-    """What a run of the Learner is shown; None where its payload has the words itself."""
+    """What a run of the Learner is shown; None if its payload has the words itself."""
     scope, about = run.payload.get("scope"), run.payload.get("about")
     if scope is None:
         return None

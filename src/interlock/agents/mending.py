@@ -1,6 +1,6 @@
 """Histories mended until every provider takes them, and joined to what a run says itself.
 
-How rows become messages is `conversation`'s matter; from where on they count, that of `window`.
+How rows become messages is `conversation`'s job; from where on they count, that of `window`.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Opening a run: what it needs is read, its model and tools found, a fresh one written down, an old one resumed.
 
-What happens in the run is the runner's matter.
+What happens in the run is the runner's job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,9 +62,9 @@ NEEDS_TASK = frozenset({HANDS_IN, "post_progress", "post_comment"})
 
 
 async def open_session(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> Session | None:
-    """The session of a claimed run; None where the run has ended already, its task being closed.
+    """The session of a claimed run; None if the run has ended already, its task being closed.
 
-    Raises UsageError where its model cannot be used, LeaseLost.
+    Raises UsageError if its model cannot be used, LeaseLost.
     """
     brief = await _brief(runtime, claim.run)
     with runtime.telemetry.span("resolve") as span:

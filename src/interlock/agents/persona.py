@@ -78,7 +78,7 @@ class Persona(schema.PersonaFields):
     def from_json(cls, data: Mapping[str, Any]) -> "Persona":
         """The persona that `to_json` stored.
 
-        Raises ConfigError where the data is not a persona.
+        Raises ConfigError if the data is not a persona.
         """
         rest = {key: value for key, value in data.items() if key != "needs"}
         try:
@@ -90,7 +90,7 @@ class Persona(schema.PersonaFields):
 def restored(agent_id: str, stored: Mapping[str, Any]) -> Persona:
     """The persona of an agent as it was stored when the agent was spawned; it is built once while it stays the same.
 
-    Raises ConfigError where the data is not a persona.
+    Raises ConfigError if the data is not a persona.
     """
     known = _restored.get(agent_id)
     if known is not None and known[0] == stored:
@@ -192,7 +192,7 @@ def _read(path: Path, known_tools: frozenset[str]) -> Persona | _Refusal:
 
 
 def version_fault(data: Mapping[str, Any]) -> str | None:
-    """What is wrong with the schema version of a file; None where it is one that this version reads."""
+    """What is wrong with the schema version of a file; None if it is one that this version reads."""
     version = data.get("schema_version")
     if "schema_version" not in data:
         near = [key for key in data if isinstance(key, str) and schema.suggestion(key, ["schema_version"])]

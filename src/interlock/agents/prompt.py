@@ -68,7 +68,7 @@ class Prompt:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """What is kept beside the parts, for who looks at the run later; None where that goes without saying."""
+        """What is kept beside the parts, for who looks at the run later; None if that goes without saying."""
         if self.mode == "full" and not self.left_out and not self.degraded:
             return None
         return {"mode": self.mode, "left_out": dict(self.left_out), "failed": list(self.degraded)}

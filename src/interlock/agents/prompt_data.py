@@ -1,4 +1,4 @@
-"""What the system prompt of a run is built from, gathered from its session; how it reads is `prompt`'s matter."""
+"""What the system prompt of a run is built from, gathered from its session; how it reads is `prompt`'s job."""
 
 import platform
 from collections.abc import Mapping, Sequence

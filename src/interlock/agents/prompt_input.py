@@ -122,7 +122,7 @@ class PromptData:
     codebase: tuple[str, ...] = ()
     """What the folder of the bootstrap files holds, in words: `a Git repository`."""
     heartbeat_s: float | None = None
-    """How often the agent is sent HEARTBEAT.md; None where it is not."""
+    """How often the agent is sent HEARTBEAT.md; None if it is not."""
     files: tuple[FileNote, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     """Of what cannot be shown: what, and why."""

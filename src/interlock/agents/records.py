@@ -1,4 +1,4 @@
-"""A finished model call as the record that its transaction writes; what the call leads to is the runner's matter."""
+"""A finished model call as the record that its transaction writes; what the call leads to is the runner's job."""
 
 from collections.abc import Sequence
 

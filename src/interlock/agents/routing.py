@@ -1,6 +1,6 @@
 """Who should hear what is addressed to nobody: by the words of triggers, else by a model's word. Source: row A13.
 
-Nothing is sent here: what follows from a choice is the desk's matter.
+Nothing is sent here: what follows from a choice is the desk's job.
 """
 
 import json

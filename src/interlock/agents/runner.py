@@ -45,7 +45,7 @@ CUT = frozenset({StopReason.MAX_TOKENS, StopReason.CONTEXT_WINDOW, StopReason.RE
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
     """Works a claimed run until it has ended, is parked, or is handed back. Raises nothing for what the run does.
 
-    Raises StoreError where the database cannot be used; then the run is as it was last on record.
+    Raises StoreError if the database cannot be used; then the run is as it was last on record.
     Source: rows E3, E5, E7.
     """
     with runtime.telemetry.run(claim.run) as span:
@@ -142,7 +142,7 @@ async def _loop(session: Session) -> None:
 
 
 async def _next_step(session: Session) -> bool:
-    """A model call that is paid for and what it asks for; False where the run waits, was handed back or has ended."""
+    """A model call that is paid for and what it asks for; False if the run waits, was handed back or has ended."""
     fill = compaction.filled(session)
     if fill is Fill.FULL:
         await compaction.reset(session)
@@ -203,7 +203,7 @@ async def _nudge(session: Session) -> None:
 
 
 def _ending_of(session: Session, reply: Reply) -> Ending | None:
-    """How a reply without calls ends the run; None where the run goes on."""
+    """How a reply without calls ends the run; None if the run goes on."""
     text = reply.message.text.strip()
     match reply.stop_reason:
         case StopReason.PAUSE_TURN:

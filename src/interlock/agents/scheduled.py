@@ -1,6 +1,6 @@
 """Runs that a schedule woke: how they are posted, what they are told of it, and where their last words go.
 
-When they are posted is the scheduler's matter; otherwise they are chats, with the limits and tools of any chat.
+When they are posted is the scheduler's job; otherwise they are chats, with the limits and tools of any chat.
 """
 
 from collections.abc import Mapping

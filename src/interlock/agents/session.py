@@ -1,6 +1,6 @@
 """What a run holds in memory while it is worked: its conversation, its calls, its money; rebuilt from rows at will.
 
-What happens next is the runner's matter.
+What happens next is the runner's job.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class Session:
     usage: Usage = UNUSED
     labels: frozenset[str] = frozenset()
     kept: frozenset[str] | None = None
-    """The labels as they are on record; None where that is not known."""
+    """The labels as they are on record; None if that is not known."""
     calls: list[CallState] = field(default_factory=list)
     """Of the last step, in order."""
     reservation: Reservation | None = None
@@ -222,7 +222,7 @@ class Session:
     async def record(self, results: Results, reservation: Reservation | None = None) -> None:
         """Transaction B.
 
-        Raises LeaseLost, and so where the results made the task a loop; OverBudget where the reservation does not fit.
+        Raises LeaseLost, and so if the results made the task a loop; OverBudget if the reservation does not fit.
         """
         if not await self.write(commit_results, self.claim, self.spender, results, reservation, self.now()):
             raise LeaseLost(self.claim.run.id)

@@ -1,6 +1,6 @@
 """A session as lines of JSON: what it is of in the first one, then runs, and what was told and said in each.
 
-A file may come from anybody. Whether it is put in, and for whom, is the desk's matter.
+A file may come from anybody. Whether it is put in, and for whom, is the desk's job.
 """
 
 import json

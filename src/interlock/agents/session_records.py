@@ -12,7 +12,7 @@ BLOCKS = {
     "tool_call_message": {"tool_use"},
     "tool_return_message": {"tool_result"},
 }
-"""Which blocks a record may have. There are no records of system prompts: these are made anew with each run."""
+"""Which blocks a record may have. There are no records of system prompts: these are made again with each run."""
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Words = Annotated[str, Field(max_length=2_000_000)]
 Label = Literal["untrusted", "private", "outward"]

@@ -66,7 +66,7 @@ class Quote:
 
 
 def lowered(prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int, room_microusd: int) -> Quote | None:
-    """The longest answer that fits into what is left; None where that is below the least worth asking for."""
+    """The longest answer that fits into what is left; None if that is below the least worth asking for."""
     fits = affordable_tokens(partial(prices.worst_case, ref, prompt_tokens), max_tokens=wanted, left=room_microusd)
     return None if fits is None else Quote(fits, prices.worst_case(ref, prompt_tokens, fits))
 

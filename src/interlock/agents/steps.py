@@ -1,6 +1,6 @@
 """The transactions of a run: its beginning, A (what the model wished), B (what came of it), and its end.
 
-Each is one unit of the store, fenced by the run's lease. When which is written is the runner's matter.
+Each is one unit of the store, fenced by the run's lease. When which is written is the runner's job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -107,7 +107,7 @@ class Results(NamedTuple):
     is_news: bool = True
     """Whether labels or usage are not on record as they are."""
     loops: Limits | None = None
-    """When failures and comments count as a loop; None where nobody looks."""
+    """When failures and comments count as a loop; None if nobody looks."""
 
     @property
     def progress(self) -> Progress:
@@ -239,7 +239,7 @@ def commit_results(
 ) -> bool:
     """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation.
 
-    False where these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
+    False if these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
     """
     mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
     goes_on = write_results(tx, claim, results, now)
@@ -249,7 +249,7 @@ def commit_results(
 
 
 def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
-    """The rows of what came of a step's calls; the caller has shown its lease. False where they are a loop."""
+    """The rows of what came of a step's calls; the caller has shown its lease. False if they are a loop."""
     for done in results.done:
         record(tx, done, now)
     if results.lines:

@@ -48,7 +48,7 @@ class TaskBrief:
     review_standard: str = ""
     feedback: str | None = None
     earlier: tuple[str, ...] | None = None
-    """What an agent had done that was lost over this task; None where none was."""
+    """What an agent had done that was lost over this task; None if none was."""
 
     @property
     def labels(self) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Finding the words of triggers in a text, in any language: where they stand, and whether they are taken back.
 
-What follows from them is routing's and delegation's matter.
+What follows from them is routing's and delegation's job.
 """
 
 import re

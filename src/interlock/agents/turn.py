@@ -1,6 +1,6 @@
 """One attempt of a model call: streamed, its cost known whatever happens.
 
-What the reply leads to is the runner's matter; when to try again, `llm.retries`'.
+What the reply leads to is the runner's job; when to try again, `llm.retries`'.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """What of a run is under way in memory: the tool calls of its last step, and a model call.
 
-What comes of either is the session's matter.
+What comes of either is the session's job.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 INVARIANT: such a run has no tools and asks nobody for money. What is quoted to it stands in one fenced block of JSON
 that nothing inside can close, and its answer counts only as a verdict and a reason. How votes are counted is
-`policy.ballots`'s matter; votes that never come in are `oversight.consensus`'s. Source: rows A10, C8.
+`policy.ballots`'s job; votes that never come in are `oversight.consensus`'s. Source: rows A10, C8.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ class Consultation:
 
 
 def panel(personas: Mapping[str, Persona], models: Sequence[str], rehearsing: str | None) -> Panel | None:
-    """Who is asked; None where nobody is configured. In a rehearsal its own model sits on every seat."""
+    """Who is asked; None if nobody is configured. In a rehearsal its own model sits on every seat."""
     voter = personas.get(VOTER) or personas.get(COORDINATOR)
     if voter is None or len(models) != SEATS:
         return None
@@ -164,7 +164,7 @@ def _repair(tx: Tx, run: Any, vote: Any, fault: str, spent_microusd: int, now: d
 
 
 def conclude(tx: Tx, about: str, now: datetime, *, early: bool = False) -> bool:
-    """Acts on votes once all are in, or (`early`) two agree; False where they are not, or nobody waits for them."""
+    """Acts on votes once all are in, or (`early`) two agree; False if they are not, or nobody waits for them."""
     rows = votes.about(tx, about)
     outcome = ballots.tally([row.verdict for row in rows])
     is_all_in = all(row.verdict is not None for row in rows)

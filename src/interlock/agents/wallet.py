@@ -31,7 +31,7 @@ ESTIMATE_EXCEEDED = "ESTIMATE_EXCEEDED"
 async def secure(session: Session) -> bool:
     """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2.
 
-    False where the run waits instead: for other runs to settle, for midnight, or for a person to raise a limit.
+    False if the run waits instead: for other runs to settle, for midnight, or for a person to raise a limit.
 
     Raises OverBudget for a look of the Learner, a vote and a routing, for which nobody is asked for money.
     """

@@ -23,7 +23,7 @@ from interlock.tools.catalogue import BUILTIN
 def load_policy_of(settings: Settings) -> Policy:
     """The policy of the settings, as decisions may be made by it.
 
-    Raises ConfigError with all faults: of the file, of rules that ask models which are not named, and where the file
+    Raises ConfigError with all faults: of the file, of rules that ask models which are not named, and if the file
     lies in a workspace, in which agents write.
     """
     refuse_workspace(settings, settings.policy)
@@ -80,7 +80,7 @@ def load_all_personas(settings: Settings, tools: Collection[str] = BUILTIN) -> P
 def load_persona_files(path: Path) -> PersonaSet:
     """The personas of one folder alone, or of the folder that one file is in, with the faults of that file only.
 
-    Raises ConfigError where it does not exist.
+    Raises ConfigError if it does not exist.
     """
     if not path.exists():
         raise ConfigError([f"{path}: there is no such file or folder"])
@@ -128,7 +128,7 @@ def shown(path: Path) -> str:
 def read(path: Path) -> bytes:
     """A configuration file.
 
-    Raises ConfigError where it cannot be read.
+    Raises ConfigError if it cannot be read.
     """
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:

@@ -18,7 +18,7 @@ REACH_S = 2.0
 
 
 async def workers(settings: Settings) -> list[View] | None:
-    """The workers of a server's database; None where it is not at this version's schema. Nothing is migrated."""
+    """The workers of a server's database; None if it is not at this version's schema. Nothing is migrated."""
     direct, pooled = settings.database_direct_url, settings.database_pooler
     url, pooled_too = directly(settings)
     if await asyncio.to_thread(migrate.revision, url, pooled=pooled_too) != migrate.HEAD:
@@ -37,7 +37,7 @@ class ToldToStop(Exception):
 async def opened(asked: asyncio.Event, tell: Callable[[str], object], **overrides: Any) -> AsyncIterator[Interlock]:
     """An open box, as soon as its database can be reached; `tell` is given a line when the waiting begins.
 
-    Raises ToldToStop where `asked` is set meanwhile, and what opening a box raises; so where the server can be reached
+    Raises ToldToStop if `asked` is set meanwhile, and what opening a box raises; so if the server can be reached
     and will not have it.
     """
     async with contextlib.AsyncExitStack() as stack:

@@ -1,6 +1,6 @@
 """Handles: what posting a message gives, to be awaited until the message has been handled.
 
-How a run comes to its end is the worker's matter, and how that is noticed `desk.ends`'s.
+How a run comes to its end is the worker's job, and how that is noticed `desk.ends`'s.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -66,7 +66,7 @@ class Handle:
     async def result(self) -> RunResult:
         """The same as awaiting it.
 
-        Raises QueueCleared or RunFailed where the message was not handled, Refused within a run (which would keep
+        Raises QueueCleared or RunFailed if the message was not handled, Refused within a run (which would keep
         from working what it waits for), NotFound for a run that there is not, and what ended the worker of this
         process. Source: row E6.
         """

@@ -27,7 +27,7 @@ from interlock.store.errors import StoreError, StoreTooNew
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """From which revision to which a database was brought; None where there was nothing."""
+    """From which revision to which a database was brought; None if there was nothing."""
 
     found: str | None
     now: str
@@ -56,7 +56,7 @@ async def revisions(settings: Settings) -> Upgraded:
 async def upgrade(settings: Settings) -> Upgraded:
     """Brings a database to this version's revision, or makes it; what executes may go on meanwhile.
 
-    Raises StoreError, and InterlockError where the home cannot be made.
+    Raises StoreError, and InterlockError if the home cannot be made.
     """
     make_home(settings.home)
     planned = await revisions(settings)
@@ -68,7 +68,7 @@ async def upgrade(settings: Settings) -> Upgraded:
 async def back_up(settings: Settings, path: Path, clock: Clock | None = None) -> Manifest:
     """Writes one snapshot of the whole state to a file, while everything goes on. Source: row L5.
 
-    Raises UsageError, Refused for who is no admin here, StoreError, and InterlockError where the disk is full.
+    Raises UsageError, Refused for who is no admin here, StoreError, and InterlockError if the disk is full.
     """
     await asyncio.to_thread(_require_admin, settings, "back the database up")
     await asyncio.to_thread(_refuse_other_files, path)
@@ -84,7 +84,7 @@ async def begin_anew(
     `force` shuts out workers that are at work on PostgreSQL; with `paused` nothing starts until `resume`.
     Source: row L5.
 
-    Raises UsageError, Refused, Conflict where somebody executes, BadArchive, StoreError, and InterlockError where the
+    Raises UsageError, Refused, Conflict if somebody executes, BadArchive, StoreError, and InterlockError if the
     disk is full; the database is then as it was.
     """
     make_home(settings.home)
@@ -117,9 +117,9 @@ def _backed_up(settings: Settings, path: Path, now: datetime) -> Manifest:
 
 
 def _kept(settings: Settings, now: datetime) -> Path | None:
-    """A backup of what is there now; None where nothing is, or it is damaged and kept as a file.
+    """A backup of what is there now; None if nothing is, or it is damaged and kept as a file.
 
-    Raises Conflict where it is of a newer version, which has to make that backup itself.
+    Raises Conflict if it is of a newer version, which has to make that backup itself.
     """
     kept = settings.home / f"replaced-{now:%Y%m%dT%H%M%S}.backup"
     try:

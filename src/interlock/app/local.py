@@ -32,7 +32,7 @@ class Counter:
 
     @property
     def policy(self) -> "Policy":
-        """What calls are decided by, as its file is now; read only where a call is decided anew.
+        """What calls are decided by, as its file is now; read only where a call is decided again.
 
         Raises ConfigError with all faults of the file.
         """
@@ -45,7 +45,7 @@ class Counter:
 async def open_office(settings: Settings, *, surface: str, anew: bool = False) -> AsyncIterator[tuple[Counter, Person]]:
     """The desk over an existing database, or with `anew` over one that is made, and the person at this machine.
 
-    Raises InterlockError where the home has no database yet, and what opening a store raises.
+    Raises InterlockError if the home has no database yet, and what opening a store raises.
     """
     if not anew and not is_there(settings):
         where, variable = settings.home, "INTERLOCK_HOME"
@@ -91,7 +91,7 @@ def directly(settings: Settings) -> tuple[str, bool]:
 async def open_store(settings: Settings) -> AsyncIterator[Store]:
     """The migrated database of the settings, its home made where there is none; watched where telemetry is set up.
 
-    Raises StoreError, ConfigError, and InterlockError where the home cannot be made.
+    Raises StoreError, ConfigError, and InterlockError if the home cannot be made.
     """
     make_home(settings.home)
     url, pooled = directly(settings)
@@ -125,7 +125,7 @@ async def telemetry_of(settings: Settings) -> Telemetry:
 def make_home(home: Path) -> None:
     """Makes the home, readable by its owner alone and ignored by git.
 
-    Raises InterlockError where that cannot be done.
+    Raises InterlockError if that cannot be done.
     """
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What is loaded before anything is opened, made into one whole; how files are read is `config`'s matter."""
+"""What is loaded before anything is opened, made into one whole; how files are read is `config`'s job."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Parts:
 def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]] = ()) -> Parts:
     """Loads what the settings name. A persona with faults is refused and the others are there; see `personas.faults`.
 
-    Raises ConfigError with all faults of the policy and the prices, or where no persona is left; UsageError for tools.
+    Raises ConfigError with all faults of the policy and the prices, or if no persona is left; UsageError for tools.
     """
     faults: list[str] = []
     toolbox = Toolbox([*builtin_tools(), *tools])

@@ -29,7 +29,7 @@ async def served(box: Interlock, host: str, port: int, *, always: bool) -> Async
     The door is opened where a chat needs it, or a program has a token, else where it is wanted `always`. Where the box
     does not execute, what is in the outbox is delivered all the same.
 
-    Raises ConfigError where a chat is half set up, InterlockError where the address cannot be had.
+    Raises ConfigError if a chat is half set up, InterlockError if the address cannot be had.
     """
     async with contextlib.AsyncExitStack() as stack:
         surfaces = await stack.enter_async_context(attended(box.runtime))

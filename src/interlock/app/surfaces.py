@@ -50,7 +50,7 @@ class Chat:
     told: str
     """For the operator: which, and how it is heard."""
     path: str | None
-    """Of the hook that the service calls; None where we connect to it."""
+    """Of the hook that the service calls; None if we connect to it."""
 
 
 def configured(settings: Settings) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Surfaces:
 async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
     """The chats of a home, with their commands worked as long as the context lasts.
 
-    Raises ConfigError where a chat is half set up.
+    Raises ConfigError if a chat is half set up.
     """
     names = configured(runtime.settings)
     if not names:

@@ -14,7 +14,7 @@ from interlock.core.errors import InterlockError, UsageError
 def arguments(text: str) -> dict[str, Any]:
     """The arguments that a person typed.
 
-    Raises UsageError where they are not a JSON object.
+    Raises UsageError if they are not a JSON object.
     """
     try:
         value = json.loads(text, object_pairs_hook=_once)

@@ -1,6 +1,6 @@
 """`chat`: a conversation with a persona on the terminal, its words as they come; one message, or many.
 
-How a message is worked is the box's matter; who is asked about held calls here answers as in `run`.
+How a message is worked is the box's job; who is asked about held calls here answers as in `run`.
 """
 
 import asyncio
@@ -187,7 +187,7 @@ class _Talk:
             screen.note(f"{self.wanted.persona} has nothing to say: `interlock trace {reply.run_id}` shows what it did")
 
     async def _question(self, run_id: str) -> str | None:
-        """A question of this run that nobody has put yet; None where nobody is asked here."""
+        """A question of this run that nobody has put yet; None if nobody is asked here."""
         from interlock.desk import signing
 
         if self.asking is None or self.asking.ended or self.asked.is_set():

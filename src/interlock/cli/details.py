@@ -16,7 +16,7 @@ LONG = 400
 
 
 def estimated(task: View) -> str | None:
-    """What rehearsed work would cost for real, in words; None where nothing was rehearsed."""
+    """What rehearsed work would cost for real, in words; None if nothing was rehearsed."""
     found = task["estimate"]
     return f"about {screen.dollars(found['cost_usd'])} with {found['model']}" if found else None
 

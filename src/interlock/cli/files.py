@@ -7,7 +7,7 @@ from pathlib import Path
 def write_private(path: Path, text: str) -> None:
     """Writes a new file that only its owner can read.
 
-    Raises UsageError where the file is there already or cannot be written.
+    Raises UsageError if the file is there already or cannot be written.
     """
     from interlock.core.errors import UsageError
 

@@ -1,6 +1,6 @@
 """How often a command looks for garbage: hardly, while it loads; as ever, once it is to go on for long.
 
-What processes that execute for days do is `app.garbage`'s matter.
+What processes that execute for days do is `app.garbage`'s job.
 """
 
 import gc

@@ -44,7 +44,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def place() -> "Settings":
     """The same, or where they have faults, what they say of the place of everything; the faults are told.
 
-    Raises ConfigError where even that is not certain.
+    Raises ConfigError if even that is not certain.
     """
     from interlock.cli import screen
     from interlock.core.errors import ConfigError
@@ -63,7 +63,7 @@ async def desk(*, anew: bool = False, anyhow: bool = False) -> AsyncIterator[tup
     """The database of an existing home (`anew`: of one that is made where there is none) and the operator at this
     terminal, for commands that look or answer; `anyhow`: also where the rest of the settings has faults.
 
-    Raises InterlockError where there is no home yet.
+    Raises InterlockError if there is no home yet.
     """
     from interlock.app.local import open_office
 

@@ -143,7 +143,7 @@ def erase(
 
 
 def _confirm(found: dict[str, Any]) -> None:
-    """Raises UsageError where nobody can be asked, Refused where they say no."""
+    """Raises UsageError if nobody can be asked, Refused if they say no."""
     from interlock.core.errors import Refused, UsageError
 
     if not sys.stdin.isatty():

@@ -203,7 +203,7 @@ async def watch_mission(
 
 
 async def until_asked(work: Coroutine[Any, Any, "Progress"], asked: asyncio.Event) -> "Progress | None":
-    """What `work` comes to, or None where the operator wanted to stop first."""
+    """What `work` comes to, or None if the operator wanted to stop first."""
     working, stop = asyncio.create_task(work), asyncio.create_task(asked.wait())
     try:
         await asyncio.wait({working, stop}, return_when=asyncio.FIRST_COMPLETED)

@@ -15,7 +15,7 @@ IGNORED = ".interlock/\n"
 def write_starter(folder: Path) -> list[tuple[Path, bool]]:
     """Writes what is not there yet; returns each path, and whether it was written.
 
-    Raises InterlockError where the folder cannot be written to.
+    Raises InterlockError if the folder cannot be written to.
     """
     wanted = {folder / name: files("interlock.cli").joinpath("starter_files", name).read_bytes() for name in NAMES}
     wanted |= {

@@ -212,7 +212,7 @@ class Asking:
     async def _act(self, ident: str, answer: str | None, mark: str | None) -> None:
         """`mark` is of the card that was shown.
 
-        Raises Changed where the question has to be shown as it is now.
+        Raises Changed if the question has to be shown as it is now.
         """
         from interlock.desk import signing
         from interlock.desk.signing import Changed

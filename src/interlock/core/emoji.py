@@ -8,7 +8,7 @@ _SHORTCODE = re.compile(r":[a-z0-9_+-]{1,30}:")
 
 
 def emoji(given: str) -> str | None:
-    """The one emoji that is given, or its name such as `:tada:`; None where it is neither."""
+    """The one emoji that is given, or its name such as `:tada:`; None if it is neither."""
     found = given.strip()
     if _SHORTCODE.fullmatch(found):
         return found

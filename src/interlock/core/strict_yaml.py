@@ -1,6 +1,6 @@
 """YAML as configuration should be: plain data with the line of every value, and a refusal of all that surprises.
 
-What a file has to contain is its reader's matter; here is only what any file may be made of.
+What a file has to contain is its reader's job; here is only what any file may be made of.
 """
 
 import math

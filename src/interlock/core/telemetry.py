@@ -1,6 +1,6 @@
 """What the parts of a run tell whoever watches them: the contract, and the watcher that ignores it all.
 
-What is made of it, and where it is sent, is an integration's matter.
+What is made of it, and where it is sent, is an integration's job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class Telemetry(Protocol):
 
     @property
     def listens(self) -> bool:
-        """False where nothing comes of what is said here, so that nothing need be gathered for it."""
+        """False if nothing comes of what is said here, so that nothing need be gathered for it."""
 
     def run(self, row: Any, /) -> AbstractContextManager[Span]:
         """The time for which this process works on a claimed run (its row), as part of its mission's trace."""

@@ -21,7 +21,7 @@ def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | Non
     """The id of the account that `given` names: that of a run, a task or a mission, or today's of an agent, a persona
     or a project, or an account's own id.
 
-    Raises Unknown, and UsageError where it fits several, or where nothing was spent from it yet.
+    Raises Unknown, and UsageError if it fits several, or if nothing was spent from it yet.
     """
     wanted = as_id(given)
     if kinds is None:

@@ -18,7 +18,7 @@ class Addressed:
 
 
 def addressed(text: str, personas: Mapping[str, Persona]) -> Addressed | None:
-    """The persona that a text begins with, by name or title in any case; None where it begins with none."""
+    """The persona that a text begins with, by name or title in any case; None if it begins with none."""
     found = _OPENING.match(text)
     if found is None:
         return None

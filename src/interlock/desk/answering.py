@@ -1,6 +1,6 @@
 """Waits for what comes of messages, and tells what happens meanwhile.
 
-How a message is posted is `conversation`'s matter, and how a run is worked the worker's.
+How a message is posted is `conversation`'s job, and how a run is worked the worker's.
 """
 
 import asyncio

@@ -50,7 +50,7 @@ class Asked:
     before: Before | None
     """Of the file that a call would write."""
     deliverable: str | None
-    """Its text; None where there is none, or it is no text."""
+    """Its text; None if there is none, or it is no text."""
     votes: list[Any]
     """What models said of it, where they were asked first."""
     passed: str | None

@@ -1,6 +1,6 @@
 """The audit log at the desk: looking through it, verifying it, exporting it, sealing it.
 
-How the chain is made and judged is oversight's matter. Source: row I4.
+How the chain is made and judged is oversight's job. Source: row I4.
 """
 
 import asyncio
@@ -124,7 +124,7 @@ def since_of(text: str, now: datetime) -> datetime:
 async def verify(office: Office, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
     """What is wrong with the log of this database, or nothing; held against the published heads there are.
 
-    Raises UsageError, and AuditKeyError where no key is here and no head either.
+    Raises UsageError, and AuditKeyError if no key is here and no head either.
     """
     keys, told, remarks = await asyncio.to_thread(_anchors, office.settings, heads, key_file)
     report = await office.store.read(lambda tx: verified(audit_sources.OfDatabase(tx), keys, told))
@@ -178,7 +178,7 @@ def _anchors(
 async def export(office: Office, person: Person, path: Path | None) -> View:
     """Writes the whole log with its links as JSON lines, to a file of mode 0600 or to standard output.
 
-    Raises Refused for who is no operator, UsageError where the file cannot be written.
+    Raises Refused for who is no operator, UsageError if the file cannot be written.
     """
     require_operator(person, "export the audit log")
     now = office.clock.now()
@@ -240,7 +240,7 @@ async def seal(office: Office, person: Person) -> View:
 async def anew(office: Office, person: Person) -> View:
     """Goes on sealing with another key where the one before is lost; what it sealed cannot be verified any more.
 
-    Raises Refused for who is no admin, Conflict where no key is lost, AuditKeyError.
+    Raises Refused for who is no admin, Conflict if no key is lost, AuditKeyError.
     """
     if person.role != "admin":
         raise Refused("only an admin may begin the audit log anew: ask one")

@@ -1,6 +1,6 @@
 """The ledger as people read it: every line behind a balance, and whether the accounts are what their lines add up to.
 
-The arithmetic is the store's; what may be spent is `money`'s matter.
+The arithmetic is the store's; what may be spent is `money`'s job.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ async def explain(
     Without any of them, the last lines of all. `sums` are over all lines, whatever is shown; `agrees` says whether the
     account says the same. `next` is the last line shown where there are more.
 
-    Raises Unknown, and UsageError where several are named at once.
+    Raises Unknown, and UsageError if several are named at once.
     """
     named = {"account": account, "run": run, "task": task, "mission": mission, "agent": agent}
     given = {kind: value for kind, value in named.items() if value is not None}

@@ -1,6 +1,6 @@
 """What people are shown in a chat, before it is anybody's format: a title, facts, texts, and what can be done.
 
-What a card says of an approval or a mission is drawn up in `drawing`; how it looks is each surface's matter.
+What a card says of an approval or a mission is drawn up in `drawing`; how it looks is each surface's job.
 """
 
 from collections.abc import Mapping

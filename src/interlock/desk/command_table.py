@@ -17,7 +17,7 @@ class Command:
 
     name: str
     takes: str
-    """Its arguments: `ID REASON`, `[STATE]`; empty where it takes none."""
+    """Its arguments: `ID REASON`, `[STATE]`; empty if it takes none."""
     help: str
     """One sentence; the command line's help of the same command begins with it."""
     role: str = OPERATOR
@@ -62,7 +62,7 @@ PREFIXES: Mapping[str, str] = {"slack": "/interlock ", "telegram": "/"}
 
 
 def named(text: str) -> Command | None:
-    """The command that somebody wrote, in any case, with or without a slash; None where there is none."""
+    """The command that somebody wrote, in any case, with or without a slash; None if there is none."""
     return COMMANDS.get(_SPELLINGS.get(text.strip().lstrip("/").lower(), ""))
 
 

@@ -61,7 +61,7 @@ class Desk:
     def ident(self) -> tuple[str, str]:
         """The id that was named, and the words after it.
 
-        Raises UsageError where there is none.
+        Raises UsageError if there is none.
         """
         if self.fields is not None:
             found, rest = str(self.fields.get("id") or ""), ""
@@ -76,7 +76,7 @@ class Desk:
 
         A tap or a form names it whole: a part of an id is for those who type.
 
-        Raises UsageError where there is no id, Unknown where a tap names what is not there.
+        Raises UsageError if there is no id, Unknown if a tap names what is not there.
         """
         found, rest = self.ident()
         whole = found.partition(":")[0]
@@ -101,7 +101,7 @@ Handler = Callable[[Desk], Awaitable[Card | None]]
 async def carry_out(
     runtime: Runtime, person: Person, request: Request, *, accepted_at: datetime | None = None
 ) -> Card | None:
-    """Does what a known person asks for; returns what is replied, None where a card elsewhere says it all.
+    """Does what a known person asks for; returns what is replied, None if a card elsewhere says it all.
 
     `accepted_at` is given for a request that may have been carried out before, by a process that is gone.
     Errors that a person can do something about are replies; others are raised.

@@ -131,7 +131,7 @@ class Handed:
 async def deliverable(office: Office, ident: str) -> Handed:
     """The deliverable that an id names: a deliverable's own, or a task's or mission's current one.
 
-    Raises Unknown, and Conflict where nothing has been handed in yet.
+    Raises Unknown, and Conflict if nothing has been handed in yet.
     """
     return await office.store.read(handed, ident)
 

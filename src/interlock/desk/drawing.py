@@ -1,6 +1,6 @@
 """Cards of what people are told unasked, drawn up from the rows as they are now: approvals, missions, ends, alerts.
 
-Answers to commands are in `replies`; how a card looks, each surface's matter.
+Answers to commands are in `replies`; how a card looks, each surface's job.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def mission_card(mission: View) -> Card:
 
 
 async def ended_card(office: Office, ident: str, states: Sequence[str]) -> Card | None:
-    """How a mission ended, with what it handed in, or what keeps it; None where it is in none of `states`."""
+    """How a mission ended, with what it handed in, or what keeps it; None if it is in none of `states`."""
     mission = await task(office, ident)
     status = mission["status"]
     if status not in states:

@@ -1,4 +1,4 @@
-"""Who has which duty, and when each job last fired; changes nothing. What the jobs are is the scheduler's matter."""
+"""Who has which duty, and when each job last fired; changes nothing. What the jobs are is the scheduler's job."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -33,12 +33,12 @@ class JobLike(Protocol):
 
 
 async def duty(office: Office, jobs: Sequence[JobLike]) -> View:
-    """`leader` of the scheduler (None where nobody leads), all `duties` that somebody has, and the `jobs` in order."""
+    """`leader` of the scheduler (None if nobody leads), all `duties` that somebody has, and the `jobs` in order."""
     return await office.store.read(_duty, jobs)
 
 
 async def leader(office: Office) -> View | None:
-    """The process that fires the jobs: holder, host, pid, since when; None where none does, or the last one died."""
+    """The process that fires the jobs: holder, host, pid, since when; None if none does, or the last one died."""
     return await office.store.read(_leader)
 
 

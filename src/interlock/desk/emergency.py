@@ -1,6 +1,6 @@
 """Emergency controls: pausing, draining and stopping the squad, letting it go on, and setting one agent apart.
 
-How the workers heed them is the worker's matter; what they are, `store.controls`' and `store.quarantines`'.
+How the workers heed them is the worker's job; what they are, `store.controls`' and `store.quarantines`'.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ def standing(tx: Tx) -> View:
 
 
 def hindrance(tx: Tx) -> str | None:
-    """Why nothing new starts, in words; None where the squad is running."""
+    """Why nothing new starts, in words; None if the squad is running."""
     found = controls.standing(tx)
     if found.mode is Mode.RUNNING:
         return None
@@ -231,7 +231,7 @@ def _known(tx: Tx, project_id: str, agent: str) -> Any:
 
 
 def _member(tx: Tx, project_id: str, agent: str) -> Any | None:
-    """The member that is meant by its persona, or by the id of one of its agents; None where there is none yet."""
+    """The member that is meant by its persona, or by the id of one of its agents; None if there is none yet."""
     name = as_id(agent)
     if (found := squad.member_of(tx, project_id, name)) is not None:
         return found
@@ -245,7 +245,7 @@ def _member(tx: Tx, project_id: str, agent: str) -> Any | None:
 def _persona(office: Office, agent: str) -> tuple[str, str]:
     """Name and trust of a persona that has not worked here yet.
 
-    Raises UsageError where there is none of that name.
+    Raises UsageError if there is none of that name.
     """
     from interlock.agents.persona import load_personas
     from interlock.tools.builtin import builtin_tools

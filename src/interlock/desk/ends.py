@@ -1,6 +1,6 @@
 """Waits for runs to end or to stand still, with one look at a time for all who wait in this process.
 
-What a run came to is for whoever waits to read; how a run comes to its end is the worker's matter.
+What a run came to is for whoever waits to read; how a run comes to its end is the worker's job.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ FALLBACK = ModelRef("anthropic", DEFAULT_MODELS["anthropic"])
 
 
 def estimate(settings: Settings, runs: Iterable[Any]) -> View | None:
-    """What simulated runs would have cost, and with which model; None where none was simulated. Source: row A17."""
+    """What simulated runs would have cost, and with which model; None if none was simulated. Source: row A17."""
     rehearsed = [run for run in runs if run.simulated and run.model]
     if not rehearsed:
         return None

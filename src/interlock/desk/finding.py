@@ -25,7 +25,7 @@ class Unknown(NotFound):
 def find(tx: Tx, kind: str, given: str) -> str:
     """The whole id of the one row of `kind` that `given` names: its id, or a unique beginning or end of it.
 
-    Raises Unknown, and UsageError where it fits several.
+    Raises Unknown, and UsageError if it fits several.
     """
     return find_any(tx, (kind,), given)[1]
 
@@ -42,7 +42,7 @@ def as_id(given: str) -> str:
 def one_of(kind: str, given: str, ids: Sequence[str]) -> str:
     """As `find`, among ids that are at hand: those that who asks may know of.
 
-    Raises Unknown, and UsageError where it fits several.
+    Raises Unknown, and UsageError if it fits several.
     """
     wanted = as_id(given)
     if wanted in ids:
@@ -57,7 +57,7 @@ def one_of(kind: str, given: str, ids: Sequence[str]) -> str:
 def find_any(tx: Tx, kinds: Sequence[str], given: str) -> tuple[str, str]:
     """The kind and the whole id of the one row, among several kinds, that `given` names.
 
-    Raises Unknown, and UsageError where it fits several.
+    Raises Unknown, and UsageError if it fits several.
     """
     wanted = as_id(given)
     for kind in kinds:
@@ -93,7 +93,7 @@ def _listing(kind: str) -> str:
 
 
 def one_of_states(given: str | None, states: tuple[str, ...]) -> str | None:
-    """The state that was asked for, of those there are; None where none was.
+    """The state that was asked for, of those there are; None if none was.
 
     Raises UsageError.
     """

@@ -58,7 +58,7 @@ class Gate:
     async def caller(self, token: str | None, address: str) -> Caller:
         """Who shows a token at an address.
 
-        Raises NotKnown, TooMany, and StoreUnavailable where nobody can be looked up.
+        Raises NotKnown, TooMany, and StoreUnavailable if nobody can be looked up.
         """
         if token is None:
             raise NotKnown("no token was shown: send `Authorization: Bearer …`, `interlock token create` makes one")

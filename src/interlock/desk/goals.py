@@ -119,7 +119,7 @@ def checks_of(runtime: Runtime, person_id: str, given: Sequence[Mapping[str, Any
 def model_for(runtime: Runtime, named: str | None) -> ModelRef:
     """The model that a person means, the one of the settings without a name.
 
-    Raises UsageError where there is none, or no key for it.
+    Raises UsageError if there is none, or no key for it.
     """
     return runtime.models.resolve(named or runtime.settings.model)
 

@@ -1,6 +1,6 @@
 """Bringing agents of other programs in as personas: files read, drafts made, and written where nothing is lost.
 
-What may be carried over is `agents.imports`'s matter.
+What may be carried over is `agents.imports`'s job.
 """
 
 import os
@@ -34,7 +34,7 @@ class Brought:
 def bring(paths: Sequence[Path], known_tools: frozenset[str]) -> Brought:
     """The personas that files of CrewAI (`.yaml`) and Claude Code (`.md`), or folders of them, come to.
 
-    Nothing is written. Raises UsageError where a folder has too many files.
+    Nothing is written. Raises UsageError if a folder has too many files.
     """
     builtin = frozenset(load_personas(True, [], known_tools=known_tools).personas) | {COORDINATOR, LEARNER}
     drafts: list[Draft] = []
@@ -96,7 +96,7 @@ def write(drafts: Sequence[Draft], folder: Path, *, force: bool) -> tuple[list[t
 
     INVARIANT: without `force` nothing that is there is changed, and no link is followed.
 
-    Raises UsageError where the folder cannot be made.
+    Raises UsageError if the folder cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

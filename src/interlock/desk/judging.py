@@ -1,4 +1,4 @@
-"""Arguments that a person gives in place of an agent's, decided anew at the answer; who may answer is the store's."""
+"""Arguments that a person gives in place of an agent's, decided again at the answer; who may answer is the store's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Judge:
     def edit(self, tx: Tx, row: Any, args: Mapping[str, Any]) -> Edit:
         """The call of a question with a person's arguments, as the policy sees it now. Source: rows C4, C9.
 
-        Raises UsageError where there is no call, or the arguments do not fit its tool; Refused where the policy
+        Raises UsageError if there is no call, or the arguments do not fit its tool; Refused if the policy
         denies them.
         """
         asked, given = row.request, dict(args)

@@ -26,7 +26,7 @@ LISTED = (
 async def learn(office: Office, person: Person) -> View:
     """Has the Learner look now at everything that it has not looked at yet; returns how many looks were posted.
 
-    Raises Refused, and UsageError where the Learner's persona did not load.
+    Raises Refused, and UsageError if the Learner's persona did not load.
     """
     from interlock.oversight import learner
 

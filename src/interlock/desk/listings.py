@@ -50,7 +50,7 @@ def _status(tx: Tx) -> View:
 
 
 async def hindrance(office: Office) -> str | None:
-    """Why nothing new starts, in words; None where the squad is running."""
+    """Why nothing new starts, in words; None if the squad is running."""
     return await office.store.read(emergency.hindrance)
 
 

@@ -1,6 +1,6 @@
 """What happens, for all who read it in this process: rows of the feed and what is told without one, each in its order.
 
-Who may read is asked of the rooms; how events are put into bytes is each surface's matter.
+Who may read is asked of the rooms; how events are put into bytes is each surface's job.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Live:
     async def reading(self, interest: Interest, *, after: int | None = None) -> AsyncIterator[Reader]:
         """A reader of what happens from now on; with `after`, what came after the row of that id is its `backlog`.
 
-        Raises StoreUnavailable where the database cannot be reached, Stopping.
+        Raises StoreUnavailable if the database cannot be reached, Stopping.
         """
         follower = await self._following()
         reader = Reader(interest)

@@ -88,7 +88,7 @@ def _blocks(tx: Tx, project: str, persona: str | None, words: frozenset[str]) ->
 async def show(office: Office, person: Person, ident: str) -> View:
     """One memory or block: `what`, all that is known of it, and of a block `holders` with `can_write`.
 
-    Raises Unknown, UsageError where `ident` fits several.
+    Raises Unknown, UsageError if `ident` fits several.
     """
     return await office.store.read(_one, person, ident)
 

@@ -75,7 +75,7 @@ async def raise_budget(office: Office, person: Person, account: str, usd: float,
 async def set_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
     """Sets a limit to `usd` dollars, lower or higher; a frozen account goes on. Returns the account.
 
-    Raises Unknown, Refused, UsageError for an amount that is none, Conflict where more is spent or set aside.
+    Raises Unknown, Refused, UsageError for an amount that is none, Conflict if more is spent or set aside.
     """
     require_operator(person, "set a budget")
     if not 0 <= usd <= MOST_RAISE_USD:
@@ -147,7 +147,7 @@ def _changed(tx: Tx, person: Person, account_id: str, amount: int, words: str | 
 
 
 def _hindrance(tx: Tx, row: Any) -> str | None:
-    """Why what waited for the money does not go on all the same; None where nothing else is in its way."""
+    """Why what waited for the money does not go on all the same; None if nothing else is in its way."""
     member = squad.member(tx, row.owner_id) if row.kind == "agent_day" else None
     if member is not None and member.state == "QUARANTINED":
         return f"{member.persona} is in quarantine: `interlock release {member.persona}` lets it work again"

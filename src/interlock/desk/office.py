@@ -34,7 +34,7 @@ class Office(Protocol):
     def policy(self) -> "Policy":
         """What calls are decided by.
 
-        Raises ConfigError where its file cannot be used.
+        Raises ConfigError if its file cannot be used.
         """
 
 

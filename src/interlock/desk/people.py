@@ -69,7 +69,7 @@ def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, 
 async def link(office: Office, person: Person, who: str, identity: str) -> View:
     """Lets a surface know somebody by `identity`, from the next command on.
 
-    The person, with `moved_from`: the name of the one whose it was, None where it was nobody's or theirs.
+    The person, with `moved_from`: the name of the one whose it was, None if it was nobody's or theirs.
 
     Raises Refused, LastAdmin, Unknown, and UsageError for an identity that cannot be.
     """
@@ -95,7 +95,7 @@ def _link(tx: Tx, actor: Person, who: str, identity: str, project: str, now: dat
 async def unlink(office: Office, person: Person, identity: str) -> View:
     """Makes a surface know nobody by `identity`; what they say from then on is refused. Returns whose it was.
 
-    Raises Refused, LastAdmin, and UsageError where it is nobody's.
+    Raises Refused, LastAdmin, and UsageError if it is nobody's.
     """
     require_admin(person)
     return await office.store.write(_unlink, person, identity_of(identity), office.settings.project, office.clock.now())
@@ -149,7 +149,7 @@ def keep_an_admin(tx: Tx, row: Any, before: set[str]) -> None:
 def find_person(tx: Tx, who: str) -> Any:
     """The person of an id, a name or an identity.
 
-    Raises Stranger, and UsageError where it could be several.
+    Raises Stranger, and UsageError if it could be several.
     """
     wanted, rows = who.strip(), store.people(tx)
     if (owner := store.owner(tx, wanted)) is not None:
@@ -176,7 +176,7 @@ class Stranger(NotFound):
 def identity_of(text: str) -> str:
     """An identity in its one spelling, such as `slack:U0123ABCD`.
 
-    Raises UsageError where it is none.
+    Raises UsageError if it is none.
     """
     surface, _, rest = text.strip().partition(":")
     surface, rest = surface.strip().lower(), rest.strip()

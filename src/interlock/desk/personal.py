@@ -27,7 +27,7 @@ PAGE = 50
 async def known(office: Office, person: Person, who: str) -> View:
     """Whom `who` names: id, name, role, identities.
 
-    Raises Refused for anybody but an admin, Unknown, UsageError where it could be several.
+    Raises Refused for anybody but an admin, Unknown, UsageError if it could be several.
     """
     require_admin(person)
     return await office.store.read(_known, who)

@@ -27,7 +27,7 @@ def table(settings: Settings) -> PriceTable:
 def listed(prices: PriceTable, today: date, model: str | None = None) -> list[View]:
     """Every price, in USD for a million tokens, with the rate of unknown models last; or those of models like `model`.
 
-    `holds` says whether it is the one that is charged `today`. Raises UsageError where none is alike.
+    `holds` says whether it is the one that is charged `today`. Raises UsageError if none is alike.
     """
     rows = prices.rows()
     if model is not None:

@@ -60,8 +60,8 @@ async def follow(
 ) -> AsyncGenerator[Progress, None]:
     """Where a mission stands, at every look, with what has happened since the one before; ends when the caller leaves.
 
-    `while_waiting` is called before each look and may raise. Raises StoreUnavailable where the database cannot be asked
-    for ten seconds, and at once where waiting would not help.
+    `while_waiting` is called before each look and may raise. Raises StoreUnavailable if the database cannot be asked
+    for ten seconds, and at once if waiting would not help.
     """
     silent_since: float | None = None
     while True:

@@ -1,6 +1,6 @@
 """The prompt of a run as it was sent, layer by layer, with what each costs and what is not in it; changes nothing.
 
-How prompts are made is agents.prompt's matter.
+How prompts are made is agents.prompt's job.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from interlock.llm.tokens import message_tokens, text_tokens
 
 
 def prompt_view(run: Any, messages: Sequence[Any]) -> View:
-    """The system prompt of a run, whose row and messages are given; `mode` is None where it has none yet.
+    """The system prompt of a run, whose row and messages are given; `mode` is None if it has none yet.
 
     `layers` are in the order in which they were sent: name, whether it is stable and so can be read from a cache,
     characters, tokens (estimated, rather too many than too few) and text. `left_out` says of layers and files why they

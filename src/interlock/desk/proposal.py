@@ -25,7 +25,7 @@ _NO_END = "\\ No newline at end of file"
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """A file as it was when a change of it was proposed; `text` is None where it is not text."""
+    """A file as it was when a change of it was proposed; `text` is None if it is not text."""
 
     text: str | None
     version: int
@@ -58,7 +58,7 @@ def _spelled(value: object) -> str:
 
 
 def _change(args: Mapping[str, Any], before: Before | None) -> Passage | None:
-    """The difference that a write makes; None where the whole content has to be shown instead."""
+    """The difference that a write makes; None if the whole content has to be shown instead."""
     old = before.text if before is not None else ""
     if old is None:
         return None
@@ -80,7 +80,7 @@ def _pair(args: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _replacement(args: Mapping[str, Any], pair: tuple[str, str], before: Before | None) -> Passage | None:
-    """The difference that a replacement makes; None where what it replaces is not there, or not once only."""
+    """The difference that a replacement makes; None if what it replaces is not there, or not once only."""
     old, text = args[pair[0]], str(scrub_value(before.text)) if before is not None and before.text else ""
     if not old or text.count(old) != 1:
         return None

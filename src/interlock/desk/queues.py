@@ -39,7 +39,7 @@ async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
 
 
 async def of_run(office: Office, run_id: str) -> View | None:
-    """What `queue` tells of one run; None where it has ended, or is too far behind to be shown."""
+    """What `queue` tells of one run; None if it has ended, or is too far behind to be shown."""
     return await office.store.read(_of_run, run_id, office.clock.now())
 
 
@@ -138,7 +138,7 @@ def _clear(
 async def requeue(office: Office, person: Person, ident: str) -> View:
     """Puts a dead letter back at its place in its mailbox: {id, status, agent_id}.
 
-    Raises Unknown, Refused, and Conflict where the run is none or nobody would want its result any more.
+    Raises Unknown, Refused, and Conflict if the run is none or nobody would want its result any more.
     """
     require_operator(person, "have runs tried again")
     return await office.store.write(_requeue, person, ident, office.clock.now())

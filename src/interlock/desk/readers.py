@@ -1,6 +1,6 @@
 """One who reads what happens: what is wanted, and what waits until it is read; it never holds up who tells.
 
-How the events get to a reader's machine is each surface's matter.
+How the events get to a reader's machine is each surface's job.
 """
 
 import asyncio

@@ -64,7 +64,7 @@ class Reception:
     async def accept(self, request: Request, *, patience_s: float = 0.0) -> bool:
         """Keeps a request; when this returns it will be worked, whatever happens to this process.
 
-        False where its key was accepted before, and where somebody unknown was refused before. A database that cannot
+        False if its key was accepted before, and where somebody unknown was refused before. A database that cannot
         be reached is tried again for `patience_s` seconds.
 
         Raises StoreError.
@@ -92,7 +92,7 @@ class Reception:
         return found is not None and found.role in ROLES_THAT_ANSWER
 
     async def person(self, identity: str, surface: str) -> Person | None:
-        """Who somebody is by now; None where they are not known here, or have no role.
+        """Who somebody is by now; None if they are not known here, or have no role.
 
         Raises StoreError.
         """

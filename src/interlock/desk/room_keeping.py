@@ -45,7 +45,7 @@ async def create(
 ) -> View:
     """A new channel, open to the project or `private`, with its maker and these personas and people in it.
 
-    Raises UsageError for a name, kind or member that cannot be, Conflict where the name is taken, Refused for a viewer.
+    Raises UsageError for a name, kind or member that cannot be, Conflict if the name is taken, Refused for a viewer.
     """
     require_operator(person, "create channels")
     if kind not in KINDS:

@@ -110,7 +110,7 @@ async def route(
     A trigger pattern that is sure enough (`routing.confidence`) decides at no cost. Else a model is asked in a run of
     its own, whose end passes the text on; then the choice is told where the text was said, and `outcome` has it.
 
-    Raises Refused for a viewer, UsageError for an empty or too long text, or where no model can be asked.
+    Raises Refused for a viewer, UsageError for an empty or too long text, or if no model can be asked.
     """
     require_operator(person, "talk to agents")
     conversation.message_of(text)
@@ -147,7 +147,7 @@ async def is_known(office: Office, idempotency_key: str) -> bool:
 async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, place: Place, key: str) -> str | None:
     """Passes on what somebody sets right (`no, finance`): what they say with it, else what they said last here.
 
-    Returns the run's id; None where they have said nothing here that could be meant.
+    Returns the run's id; None if they have said nothing here that could be meant.
 
     Raises Refused, UsageError.
     """
@@ -160,7 +160,7 @@ async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, 
 
 
 def _last_said(tx: Tx, person_id: str, place: Place, since: datetime) -> str:
-    """What somebody said last in a place that was passed on by a choice; empty where they said nothing."""
+    """What somebody said last in a place that was passed on by a choice; empty if they said nothing."""
     for row in routed.said_by(tx, person_id, since):
         told = row.payload.get("routed") or (row.payload if row.kind == KIND else None)
         there = (told or {}).get("place")

@@ -1,6 +1,6 @@
 """Schedules for people: adding, listing, pausing, resuming, removing. When one is due is told by who calls.
 
-What a schedule starts, and that it does so once, is the scheduler's matter.
+What a schedule starts, and that it does so once, is the scheduler's job.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Taking a session from a file: it becomes the history of the agent of its descriptor, and gives nobody anything else.
 
-What a file may look like is `agents.session_file`'s matter; how one is written, that of `sessions`.
+What a file may look like is `agents.session_file`'s job; how one is written, that of `sessions`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ async def take(
     What the agent may do is as its persona says here, whatever the file says; `notes` tell where the two differ.
 
     Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, UsageError for a project or a
-    persona that is not here, and Conflict where the agent has messages to answer, or a history and it is not to be
+    persona that is not here, and Conflict if the agent has messages to answer, or a history and it is not to be
     replaced.
     """
     require_operator(person, "import a conversation")

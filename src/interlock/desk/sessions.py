@@ -1,6 +1,6 @@
 """Sessions of agents for people: beginning one anew, and writing it into a file.
 
-How one is taken from a file is `session_import`'s matter; what an agent is shown of its session, the agents'.
+How one is taken from a file is `session_import`'s job; what an agent is shown of its session, the agents'.
 """
 
 from datetime import datetime

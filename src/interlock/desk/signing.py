@@ -77,7 +77,7 @@ async def waiting(office: Office) -> int:
 async def alike(office: Office, ident: str) -> list[View]:
     """The open questions that may be answered together with one: itself first, then the others, oldest first.
 
-    Raises Unknown, and AlreadyAnswered where that one is no longer open.
+    Raises Unknown, and AlreadyAnswered if that one is no longer open.
     """
     return await office.store.read(_open_alike, ident)
 
@@ -195,7 +195,7 @@ async def deny(office: Office, person: Person, ident: str, *, reason: str) -> Vi
 async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
     """The ids of the questions that a batch with this mark showed, where all of them are still open.
 
-    Raises Unknown, and Conflict where one of them was answered since.
+    Raises Unknown, and Conflict if one of them was answered since.
     """
     found = [card["id"] for card in await office.store.read(_alike, ident)]
     count = int(mark.partition("-")[0]) if mark.partition("-")[0].isdecimal() else 0
@@ -219,7 +219,7 @@ async def approve_alike(
 
     One that cannot be answered any more has `failed` in its card, which says why.
 
-    Raises Unknown, and UsageError where they are not alike.
+    Raises Unknown, and UsageError if they are not alike.
     """
     return await _answer_all(office, person, shown, "approve", _words(note))
 
@@ -227,7 +227,7 @@ async def approve_alike(
 async def deny_alike(office: Office, person: Person, shown: Sequence[str], *, reason: str) -> list[View]:
     """Refuses exactly the questions whose ids were `shown`, each for itself; the cards, as of `approve_alike`.
 
-    Raises Unknown, and UsageError without a reason, or where they are not alike.
+    Raises Unknown, and UsageError without a reason, or if they are not alike.
     """
     return await _answer_all(office, person, shown, "deny", _reason(reason))
 

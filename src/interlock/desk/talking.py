@@ -25,7 +25,7 @@ GOES_ON = timedelta(hours=12)
 
 
 async def talk(runtime: Runtime, person: Person, request: Request) -> Card | None:
-    """Passes a text on to the agent that it is for; None where its answer will be all that there is to say.
+    """Passes a text on to the agent that it is for; None if its answer will be all that there is to say.
 
     One word or two that look like a command are taken for one that was misspelled.
 
@@ -55,7 +55,7 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
 
 
 async def _waiting(runtime: Runtime, place: Place, who: str) -> Card | None:
-    """What keeps the squad from working now; None where nothing does."""
+    """What keeps the squad from working now; None if nothing does."""
     waits = await runtime.store.read(hindrance)
     return replies.said(f"{who} has it and waits", in_chat(place.surface, waits)) if waits else None
 
@@ -70,7 +70,7 @@ async def _corrected(
 
 
 async def here(runtime: Runtime, place: Place) -> str | None:
-    """The persona that a conversation at a place is with; None where there is none, or not lately."""
+    """The persona that a conversation at a place is with; None if there is none, or not lately."""
     return await _latest(runtime, _there(place))
 
 

@@ -1,4 +1,4 @@
-"""Tokens by which programs act for people: making, listing and revoking them. Showing one is `gate`'s matter.
+"""Tokens by which programs act for people: making, listing and revoking them. Showing one is `gate`'s job.
 
 Source: row L4.
 """

@@ -1,6 +1,6 @@
 """What every surface shows: rows as plain dictionaries, money in dollars, times as aware datetimes.
 
-How they look on a screen is each surface's matter.
+How they look on a screen is each surface's job.
 """
 
 from collections.abc import Iterable, Mapping

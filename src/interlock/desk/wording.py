@@ -53,7 +53,7 @@ def moment(at: datetime) -> str:
 
 
 def why_apart(member: Any) -> str | None:
-    """Why a member gets no work, in words; None where nothing was given as the reason."""
+    """Why a member gets no work, in words; None if nothing was given as the reason."""
     found = squad.budget_pause(member)
     if found is None:
         return str(member.state_reason) if member.state_reason else None

@@ -80,7 +80,7 @@ class Applier:
     def apply(self, effects: list[Effect]) -> None:
         """Carries all of them out in order.
 
-        Raises TransitionRefused and Conflict where the mission has changed since the view of it was read.
+        Raises TransitionRefused and Conflict if the mission has changed since the view of it was read.
         """
         for effect in effects:
             _DOERS[effect["do"]](self, effect)
@@ -155,7 +155,7 @@ class Applier:
     def assign(self, e: Effect) -> None:
         """Gives a task to an agent and posts its first run.
 
-        Raises Conflict where the agent's member was paused or set apart since the view of it was read.
+        Raises Conflict if the agent's member was paused or set apart since the view of it was read.
         """
         if not squad.is_active(self.tx, self.view.project_id, e["persona"]):
             raise Conflict(f"`{e['persona']}` may not be given anything now: look again")

@@ -125,7 +125,7 @@ class BufferedSaver(StoreSaver):
         return None if self.anew else await super().aget_tuple(config)
 
     def commit(self, tx: Tx) -> None:
-        """Stores what was put, in the transaction of the caller. Raises Conflict where the thread has gone on."""
+        """Stores what was put, in the transaction of the caller. Raises Conflict if the thread has gone on."""
         if self.saved is not None:
             if self.anew:
                 checkpoints.forget(tx, self.saved.place.thread_id)

@@ -52,7 +52,7 @@ def _route(state: State) -> str:
 
 
 def _entry(state: State, runtime: Step) -> str:
-    """Where a thread begins: at the plan, or, made anew, where the tables say that the mission stands."""
+    """Where a thread begins: at the plan, or, made again, where the tables say that the mission stands."""
     view = runtime.context
     if view.canceled or view.tasks:
         return "resolve"

@@ -20,7 +20,7 @@ class Candidate:
     """A member as delegation sees it. Done and failed count its ended tasks; money is that of its day.
 
     `trust` is the member's, which may differ from its persona's. `obstacle` says why it may not be given anything
-    now (quarantined, paused, no budget); None where it may.
+    now (quarantined, paused, no budget); None if it may.
     """
 
     member_id: str
@@ -77,7 +77,7 @@ class Choice:
     substitute: bool
     """Whether the named persona could not be had."""
     considered: tuple[tuple[Candidate, Score, str], ...]
-    """Each candidate with its score and the reason why it was not eligible (empty where it was)."""
+    """Each candidate with its score and the reason why it was not eligible (empty if it was)."""
 
     def to_json(self) -> dict[str, Any]:
         """For the decision log. Source: row A11."""

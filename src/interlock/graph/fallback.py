@@ -28,7 +28,7 @@ def fallback_plan(goal: str, personas: Mapping[str, Persona]) -> Plan:
     """A plan for the goal built on trigger patterns: who finds out first, then who makes, then who reviews.
 
     A goal that calls for nobody becomes one task for the persona with the most task types, `other` among them.
-    Raises ValueError where no persona takes tasks. Source: row A3.
+    Raises ValueError if no persona takes tasks. Source: row A3.
     """
     takers = {name: persona for name, persona in personas.items() if persona.takes_tasks}
     if not takers:

@@ -162,7 +162,7 @@ def _ballots(tx: Tx, row: Any) -> tuple[Vote, ...]:
 
 
 def _proof(tx: Tx, row: Any) -> Proof | None:
-    """How far a task's checks are; None where none of them counts any more."""
+    """How far a task's checks are; None if none of them counts any more."""
     wanted = [(place, check) for place, check in enumerate(stored(row.checks)) if not check.waived]
     if not wanted or row.deliverable_id is None:
         return None

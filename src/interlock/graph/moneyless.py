@@ -1,6 +1,6 @@
 """A mission whose own budget a person did not raise: one question for all its tasks, instead of one for each.
 
-Whether the money is there is the ledger's matter; how a task's own budget is asked for, resolving's.
+Whether the money is there is the ledger's job; how a task's own budget is asked for, resolving's.
 """
 
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ from interlock.store.tx import Tx
 def poll(tx: Tx, view: MissionView, models: Sequence[str], e: Effect, now: datetime) -> None:
     """Posts the three runs, once for a task's review cycle; they see what was handed in and take on its taint.
 
-    Raises Conflict where nobody is set up to be asked any more.
+    Raises Conflict if nobody is set up to be asked any more.
     """
     who = voting.panel(view.personas, models, view.model if view.simulated else None)
     if who is None:

@@ -28,7 +28,7 @@ class _Question:
 
 
 def outstanding(view: MissionView, task: TaskView, result: Result) -> list[Effect] | None:
-    """What is to be done before anybody looks at a deliverable; None where its checks have passed, or it has none."""
+    """What is to be done before anybody looks at a deliverable; None if its checks have passed, or it has none."""
     proof = task.proof
     if proof is None or proof.settled:
         return None
@@ -57,7 +57,7 @@ def outstanding(view: MissionView, task: TaskView, result: Result) -> list[Effec
 
 
 def unjudged(view: MissionView, task: TaskView) -> list[Effect] | None:
-    """What is to be done where a task must have a reviewer's pass and will not get one; None where it has it."""
+    """What is to be done where a task must have a reviewer's pass and will not get one; None if it has it."""
     if task.proof is None or task.proof.verdict is not False:
         return None
     reviewed = any(each.reviews == task.id for each in view.tasks)

@@ -1,6 +1,6 @@
 """The state of the coordinator's graph: where it stands, and small things that the tables do not hold.
 
-INVARIANT: everything here is JSON; the tables are the truth, and a lost thread can be made anew from them.
+INVARIANT: everything here is JSON; the tables are the truth, and a lost thread can be made again from them.
 """
 
 from typing import Annotated, Any, TypedDict

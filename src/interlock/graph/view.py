@@ -78,7 +78,7 @@ class Proof:
     failed: tuple[tuple[str, str], ...] = ()
     """Those that did not pass, each with the reason."""
     verdict: bool | None = None
-    """Whether a reviewer has passed it; None where that is not asked."""
+    """Whether a reviewer has passed it; None if that is not asked."""
     shown: tuple[str, ...] = ()
     """Each check with how it came out, for people."""
     runs: int = 0
@@ -210,7 +210,7 @@ class MissionView:
         return None if refused or self.thoughts("plan") else self.workflow
 
     def step(self, task: TaskView) -> Step | None:
-        """The step of the workflow that a task is; None where it is none, or no workflow is followed."""
+        """The step of the workflow that a task is; None if it is none, or no workflow is followed."""
         return self.follows.step(task.key) if self.follows is not None and task.reviews is None else None
 
     def task(self, task_id: str) -> TaskView:

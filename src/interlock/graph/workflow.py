@@ -1,6 +1,6 @@
 """A workflow as a mission has it: steps that stand in place of a plan, as they were when the mission began.
 
-How its file is read is in `workflow_file`; which mission gets one is the desk's matter. Source: row A14.
+How its file is read is in `workflow_file`; which mission gets one is the desk's job. Source: row A14.
 """
 
 import re

@@ -1,6 +1,6 @@
 """One attempt to deliver a message: drawn up as things are now, handed to its surface, and what came of it recorded.
 
-Which messages are next, and who may deliver at all, is `delivery`'s matter.
+Which messages are next, and who may deliver at all, is `delivery`'s job.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from interlock.store.tx import Tx
 
 P = ParamSpec("P")
 Draw = Callable[[Office, str], Awaitable[Card | None]]
-"""What a subject looks like now; None where there is nothing to be said of it."""
+"""What a subject looks like now; None if there is nothing to be said of it."""
 MOST_ATTEMPTS = 12
 BASE_S = 1.0
 CAP_S = 300.0

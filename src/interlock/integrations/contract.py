@@ -1,6 +1,6 @@
 """What the outbox asks of a surface: post a message, edit it, look for one whose fate is unknown; what a hook answers.
 
-Order, retries and what became of a message are `delivery`'s matter.
+Order, retries and what became of a message are `delivery`'s job.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ class Sender(Protocol):
         """
 
     async def find(self, message: Message) -> str | None:
-        """What the surface calls a message that an earlier attempt may have posted; None where it is not there.
+        """What the surface calls a message that an earlier attempt may have posted; None if it is not there.
 
         Raises Later.
         """

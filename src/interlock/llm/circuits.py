@@ -86,5 +86,5 @@ class Circuits:
             circuit.trial_until_s = None
 
     def of(self, provider: str) -> Circuit | None:
-        """How it stands with a provider; None where its last call worked, or there was none yet."""
+        """How it stands with a provider; None if its last call worked, or there was none yet."""
         return self._of.get(provider)

@@ -136,7 +136,7 @@ def retry_after_s(headers: Mapping[str, str], body: object = None) -> float | No
 
 
 def error_in(body: object) -> Mapping[str, Any]:
-    """What a body says of an error, in whichever of the usual shapes; empty where it says nothing."""
+    """What a body says of an error, in whichever of the usual shapes; empty if it says nothing."""
     if isinstance(body, list):
         body = body[0] if body else None
     if not isinstance(body, Mapping):

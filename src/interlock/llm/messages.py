@@ -33,7 +33,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The wish to call a tool. `args` is None where the arguments were not a JSON object; then `raw` has them.
+    """The wish to call a tool. `args` is None if the arguments were not a JSON object; then `raw` has them.
 
     `marks` are further fields that a provider sent with it, by the name of that provider, and wants back: a signature.
     """
@@ -244,7 +244,7 @@ RETRYABLE = frozenset(
 class ModelError(InterlockError):
     """A model call that did not end in a reply.
 
-    `usage` is what the provider had reported before it failed; None where the request was turned away
+    `usage` is what the provider had reported before it failed; None if the request was turned away
     or never arrived, so nothing is owed.
     """
 
@@ -297,7 +297,7 @@ class ModelRef(NamedTuple):
     def parse(cls, text: str) -> "ModelRef":
         """From `provider/model`; the model's own name may contain slashes.
 
-        Raises ValueError where there is no provider.
+        Raises ValueError if there is no provider.
         """
         provider, slash, model = text.partition("/")
         if not (provider and slash and model):

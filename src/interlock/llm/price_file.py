@@ -42,7 +42,7 @@ class Rate:
     cache_write_1h_permille: int = 2000
     effective: date | None = None
     source: str = ""
-    """The file and line that it comes from; empty where it came with Interlock."""
+    """The file and line that it comes from; empty if it came with Interlock."""
 
 
 @dataclass(frozen=True, slots=True)

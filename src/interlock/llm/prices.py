@@ -1,6 +1,6 @@
 """What tokens cost: bands by the length of the prompt, caches, dates from which prices hold; integer micro-dollars.
 
-How a file of prices is read is `price_file`'s matter; budgets and reservations belong to the ledger.
+How a file of prices is read is `price_file`'s job; budgets and reservations belong to the ledger.
 """
 
 import re
@@ -27,7 +27,7 @@ _MOST_FOUND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Money for a call. `known` is False where the model has no price and the rate for unknown ones was taken."""
+    """Money for a call. `known` is False if the model has no price and the rate for unknown ones was taken."""
 
     microusd: int
     known: bool
@@ -119,7 +119,7 @@ class PriceTable:
         return sorted(found, key=lambda row: (row.ref.provider, row.ref.model, row.rate.effective or date.min))
 
     def rate(self, ref: ModelRef, day: date | None = None) -> Rate | None:
-        """A model's prices on a day, today's without one; None where it has none."""
+        """A model's prices on a day, today's without one; None if it has none."""
         entries = self._entries(ref)
         if not entries:
             return None

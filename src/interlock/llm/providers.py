@@ -43,8 +43,8 @@ class NoKey(UsageError):
 def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) -> ModelRef:
     """The model to use: the one named, else the default of the one provider that has a key.
 
-    Raises UsageError where the name is malformed or of a provider that there is none of, where no key is set,
-    and where several are.
+    Raises UsageError if the name is malformed or of a provider that there is none of, if no key is set,
+    and if several are.
 
     Source: decisions, "Models".
     """
@@ -62,7 +62,7 @@ def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) 
 def choose_default(keyed: list[str]) -> ModelRef:
     """The default model of the one provider with a key.
 
-    Raises UsageError where there is none or more than one, or where it has no default, saying how to choose.
+    Raises UsageError if there is none or more than one, or if it has no default, saying how to choose.
     """
     if len(keyed) == 1 and keyed[0] in DEFAULT_MODELS:
         return ModelRef(keyed[0], DEFAULT_MODELS[keyed[0]])

@@ -32,7 +32,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def json_object(raw: str) -> dict[str, Any] | None:
-    """The object that a text spells in JSON; None where it spells anything else, or no JSON."""
+    """The object that a text spells in JSON; None if it spells anything else, or no JSON."""
     try:
         value = json.loads(whole(raw), parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """Keeping memories: the same once, each change as a version with author and reason, what was put away to come back.
 
-How they are found again is `recall`'s matter, and when they fade the scheduler's.
+How they are found again is `recall`'s job, and when they fade the scheduler's.
 """
 
 import re
@@ -72,7 +72,7 @@ class Kept(NamedTuple):
 
 
 def secret_in(text: str) -> str | None:
-    """The kind of secret that a text seems to hold; None where there is none. Source: row G8."""
+    """The kind of secret that a text seems to hold; None if there is none. Source: row G8."""
     return first_secret(text) or ("password" if _SAID.search(text) else None)
 
 
@@ -129,7 +129,7 @@ def _again(tx: Tx, row: Any, note: Note, importance: float, author: Actor, reaso
 def forget(tx: Tx, memory_id: str, author: Actor, reason: str, now: datetime) -> None:
     """Puts a memory away: nobody is shown it any more, and any version of it can still be restored.
 
-    Raises NotFound, and Conflict where it is put away already.
+    Raises NotFound, and Conflict if it is put away already.
     """
     row = _held(tx, memory_id)
     if row.archived_at is not None:
@@ -140,7 +140,7 @@ def forget(tx: Tx, memory_id: str, author: Actor, reason: str, now: datetime) ->
 def restore(tx: Tx, memory_id: str, number: int, author: Actor, now: datetime) -> int:
     """Makes an earlier version of a memory the current one, as fresh as on its first day; returns its new version.
 
-    Raises NotFound, and Conflict where another memory says the same. Source: row H7.
+    Raises NotFound, and Conflict if another memory says the same. Source: row H7.
     """
     row, old = _held(tx, memory_id), memory_versions.version(tx, memory_id, number)
     if old is None:

@@ -46,7 +46,7 @@ class Edit:
     old: str | None = None
     new: str | None = None
     seen: int | None = None
-    """The version that its author saw; None where it can only be told from when."""
+    """The version that its author saw; None if it can only be told from when."""
     since: datetime | None = None
     """When its author was shown the block; what others wrote since then it has not seen."""
 
@@ -97,7 +97,7 @@ def shown(tx: Tx, project_id: str, persona: str) -> list[Block]:
 def edit(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: datetime) -> Block:
     """Changes a block of a persona, which it gets where it has none of that name; returns the block as it is then.
 
-    Raises Changed where it says something else than `who` has seen, Refused where it may only read it, UsageError for
+    Raises Changed if it says something else than `who` has seen, Refused if it may only read it, UsageError for
     what cannot be done, Secret.
     """
     held = rows.by_label(tx, who.project_id, who.persona, label)
@@ -126,7 +126,7 @@ def edit(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: dateti
 def share(tx: Tx, block_id: str, persona: str, *, can_write: bool) -> None:
     """Shows a block to another persona too, or changes whether it may write in it.
 
-    Raises NotFound, Conflict where it has another block of that name, UsageError where it has too many.
+    Raises NotFound, Conflict if it has another block of that name, UsageError if it has too many.
     """
     row = _known(tx, block_id)
     rows.lock(tx, row.project_id, persona)

@@ -1,7 +1,7 @@
 """What is kept of a chat when it ends: what was talked about, and what the person said that is worth knowing later.
 
 INVARIANT: it is written in the transaction that ends the run, so that it is kept once or not at all, and no text makes
-that fail. What a sentence must be like to be kept is `remarks`'s matter.
+that fail. What a sentence must be like to be kept is `remarks`'s job.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What memories and blocks say of a person: gathered for an export, and taken out for good.
 
-Who may do that, and what else is on record of somebody, is the desk's and `store.personal`'s matter. Source: row L6.
+Who may do that, and what else is on record of somebody, is the desk's and `store.personal`'s job. Source: row L6.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What happened, as the Learner is shown it: JSON with ids to cite, without secrets, short enough for one prompt.
 
 INVARIANT: everything here is data that others wrote; it is quoted, never said in our own voice. What is learned from it
-is the Learner's matter.
+is the Learner's job.
 """
 
 import difflib
@@ -172,7 +172,7 @@ def _message(row: Any) -> dict[str, Any]:
 
 
 def _file(tx: Tx, row: Any) -> dict[str, Any] | None:
-    """What a new version of a file changed; None where it is the first one or no text."""
+    """What a new version of a file changed; None if it is the first one or no text."""
     before = facts.blob_before(tx, row) if row.version > 1 else None
     if before is None or row.blob is None:
         return None

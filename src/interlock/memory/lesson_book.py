@@ -42,7 +42,7 @@ class Finding:
 def enter(
     tx: Tx, project_id: str, run_id: str, labels: Sequence[str], found: Finding, author: Actor, now: datetime
 ) -> str | None:
-    """Enters a lesson on probation; returns its id, None where it is known, whose evidence then grows.
+    """Enters a lesson on probation; returns its id, None if it is known, whose evidence then grows.
 
     A rule that says the opposite of a known one is entered, and both name each other. What a rehearsal finds changes
     nothing about what was learned for real; what a rehearsal taught begins anew where it is found for real.
@@ -197,7 +197,7 @@ def merge(
 ) -> bool:  # fmt: skip
     """Takes one lesson out of use for another that says the same, which gets its evidence.
 
-    False where they are not two lessons in use of that project for the same work, where the one to go is a rule, or
+    False if they are not two lessons in use of that project for the same work, where the one to go is a rule, or
     where the one to stay is tainted, or of rehearsals, and the other is not.
     """
     rows = {ident: lessons.lesson(tx, ident, to_change=True) for ident in sorted({keep_id, drop_id})}
@@ -217,7 +217,7 @@ def merge(
 
 
 def approve(tx: Tx, lesson_id: str, person: Actor, now: datetime) -> bool:
-    """A person vouches for a lesson with untrusted evidence, which may then prove itself; False where it had none.
+    """A person vouches for a lesson with untrusted evidence, which may then prove itself; False if it had none.
 
     Raises NotFound, Conflict. Source: row C11.
     """

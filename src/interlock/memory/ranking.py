@@ -1,6 +1,6 @@
 """What a memory is worth to a question: how well its words fit, how much it matters, how old and how unused it is.
 
-Pure numbers, the same on both databases; where the memories come from is the store's matter. Source: row H4.
+Pure numbers, the same on both databases; where the memories come from is the store's job. Source: row H4.
 """
 
 from dataclasses import dataclass

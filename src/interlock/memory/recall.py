@@ -1,6 +1,6 @@
 """Recalling: the few memories that are worth showing for a text, and the count of those that were shown.
 
-How memories are kept is `archive`'s matter; which words and which rank, that of `words` and `ranking`.
+How memories are kept is `archive`'s job; which words and which rank, that of `words` and `ranking`.
 """
 
 from collections.abc import Container, Iterable, Sequence

@@ -1,6 +1,6 @@
 """What somebody says of themselves, of what they use, want and decided, found by how it is put: no model is asked.
 
-English only, and only where a sentence is plain; whether it is kept, and for whom, is `chats`'s matter.
+English only, and only where a sentence is plain; whether it is kept, and for whom, is `chats`'s job.
 """
 
 import re

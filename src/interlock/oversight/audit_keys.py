@@ -1,6 +1,6 @@
 """The keys that the audit log is sealed with: from the settings, from files, or made in the home.
 
-What is sealed is `sealing`'s matter. INVARIANT: a key is never written to the database, a log or a message.
+What is sealed is `sealing`'s job. INVARIANT: a key is never written to the database, a log or a message.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ def _key(secret: bytes, where: str) -> Key:
 def make(path: Path) -> Key:
     """A new key in a file of mode 0600, there whole or not at all; the one that is there, where another was faster.
 
-    Raises AuditKeyError where it cannot be written.
+    Raises AuditKeyError if it cannot be written.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:

@@ -1,6 +1,6 @@
 """Work that no worker there is can do: told of once for what it needs, and taken back when one comes that can.
 
-Which worker is alive is `heartbeat`'s matter.
+Which worker is alive is `heartbeat`'s job.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The run in which a task's acceptance checks are run: no model, no money, results pinned to the deliverable's digest.
 
-How one check comes out is `judging`'s, what follows from the results the coordinator's matter. Source: row A20.
+How one check comes out is `judging`'s, what follows from the results the coordinator's job. Source: row A20.
 
 INVARIANT: the copy of the workspace in which checks run is thrown away; nothing that a check does to it lasts.
 """
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
     """Works a claimed run of kind `check` to its end, or hands it back where it is cut off.
 
-    Raises StoreError where the database cannot be used; then the run is as it was.
+    Raises StoreError if the database cannot be used; then the run is as it was.
     """
     with runtime.telemetry.run(claim.run):
         try:

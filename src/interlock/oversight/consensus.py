@@ -1,6 +1,6 @@
 """Votes that do not come in by themselves: runs that were lost, models that take too long, questions nobody waits for.
 
-What is asked and how votes are taken up is `agents.voting`'s matter. Source: rows A10, C8.
+What is asked and how votes are taken up is `agents.voting`'s job. Source: rows A10, C8.
 """
 
 from datetime import datetime, timedelta

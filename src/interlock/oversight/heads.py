@@ -54,7 +54,7 @@ def append(path: Path, link: Any) -> None:
 
 
 def newest(path: Path) -> Head | None:
-    """The last whole line of the file; None where there is none. Blocks.
+    """The last whole line of the file; None if there is none. Blocks.
 
     Raises OSError.
     """
@@ -70,7 +70,7 @@ def newest(path: Path) -> Head | None:
 def read(path: Path) -> tuple[list[Head], int]:
     """All heads of a file, and how many lines are none. Blocks.
 
-    Raises UsageError where it cannot be read.
+    Raises UsageError if it cannot be read.
     """
     try:
         lines = path.read_text("utf-8", "replace").splitlines()

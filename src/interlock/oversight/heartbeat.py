@@ -160,7 +160,7 @@ class Forced:
         return reassigned
 
     def _take_over(self, tx: Tx, run: Any) -> bool:
-        """Ends a task's run and gives the task to a new agent; False where the task is not at work."""
+        """Ends a task's run and gives the task to a new agent; False if the task is not at work."""
         task = tasks.task(tx, run.task_id)
         if task is None or task.status != "IN_PROGRESS":
             return False

@@ -1,6 +1,6 @@
 """How single acceptance checks come out: files, texts, schemas and commands, in a copy of the workspace.
 
-When they are run, and what follows from them, is `checking`'s and the coordinator's matter.
+When they are run, and what follows from them, is `checking`'s and the coordinator's job.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The Learner's part: what its answers become, what it has still to look at, what lessons are kept.
 
-When a task's end is looked at is the coordinator's matter; how lessons reach prompts, `agents.prompt`'s.
+When a task's end is looked at is the coordinator's job; how lessons reach prompts, `agents.prompt`'s.
 """
 
 from dataclasses import dataclass
@@ -138,7 +138,7 @@ def _unseen(tx: Tx, now: datetime) -> list[LookBack]:
 
 
 def next_try(key: str, known: dict[str, str]) -> str | None:
-    """The key under which a look is to be posted; None where it was made, is under way, or has failed too often."""
+    """The key under which a look is to be posted; None if it was made, is under way, or has failed too often."""
     tries = [status for each, status in known.items() if each == key or each.startswith(f"{key}:again")]
     if any(status not in _FAILED for status in tries) or len(tries) >= MOST_TRIES:
         return None

@@ -1,6 +1,6 @@
 """An answer of the Learner, read with distrust: lessons that are well formed, and why others are left out.
 
-What may stand in a prompt is `policy.lesson_fitness`'s matter, whether evidence exists `learner`'s.
+What may stand in a prompt is `policy.lesson_fitness`'s job, whether evidence exists `learner`'s.
 INVARIANT: no text makes this raise.
 """
 

@@ -1,6 +1,6 @@
 """Missions that cost a multiple of what was thought, looked for at intervals; a run that would spend more stops itself.
 
-The line is drawn by the coordinator with the plan; what happens at it is the runs' money's matter.
+The line is drawn by the coordinator with the plan; what happens at it is the runs' money's job.
 """
 
 from datetime import datetime, timedelta

@@ -1,6 +1,6 @@
 """Ledger reconciliation: what the accounts say against what the ledger's lines add up to. People put it right.
 
-How the sums are made is the store's matter.
+How the sums are made is the store's job.
 """
 
 from datetime import datetime

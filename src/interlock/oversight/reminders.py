@@ -1,6 +1,6 @@
 """Reminders of approvals that nobody has answered: once for each period, and never after the answer. Source: row I3.
 
-How they reach people is the outbox's matter; what happens when nobody answers at all, `waiting`'s.
+How they reach people is the outbox's job; what happens when nobody answers at all, `waiting`'s.
 """
 
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ async def sweep(runtime: Runtime) -> str | None:
 
 
 def remind(tx: Tx, approval_id: str, before: datetime, now: datetime) -> bool:
-    """Reminds people of one question; False where it was answered in the meantime."""
+    """Reminds people of one question; False if it was answered in the meantime."""
     row = store_reminders.remind(tx, approval_id, before, now, WHO)
     if row is None:
         return False

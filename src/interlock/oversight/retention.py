@@ -1,6 +1,6 @@
 """The jobs that forget: what has ended, by kind and age as the settings say, and records that nothing needs any more.
 
-What each bite does is the store's matter; when the jobs are done, the scheduler's. Source: row L6.
+What each bite does is the store's job; when the jobs are done, the scheduler's. Source: row L6.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ async def _by_month(
 
 
 def cut_of(runtime: Runtime, now: datetime) -> Cut | None:
-    """Before which moments runs are forgotten; None where none ever is. Of chats the shorter of two times counts."""
+    """Before which moments runs are forgotten; None if none ever is. Of chats the shorter of two times counts."""
     keep = runtime.settings.keep
     never = now - timedelta(days=36_500)
     runs = never if keep.runs_days is None else now - timedelta(days=keep.runs_days)

@@ -91,7 +91,7 @@ async def seal(place: Place, *, late: bool = True) -> Sealed:
 
     Any process may at any time: of two at once, one finds the other's link and looks again.
 
-    Raises AuditKeyError where there is no key to go on with, StoreError.
+    Raises AuditKeyError if there is no key to go on with, StoreError.
     """
     store = place.store
     keys, _ = await _ready(place)
@@ -149,7 +149,7 @@ async def _ready(place: Place) -> tuple[Keyring, Any | None]:
 async def begin_anew(place: Place, note: Any) -> Any:
     """Goes on with a key that the chain does not know, since the one before is lost; `note(tx, link, now)` tells of it.
 
-    Raises AuditKeyError where there is no key, and Conflict where the chain knows it: then nothing is lost.
+    Raises AuditKeyError if there is no key, and Conflict if the chain knows it: then nothing is lost.
     """
     newest = await place.store.read(seals.last)
     keys = await asyncio.to_thread(audit_keys.keyring, place.settings)

@@ -1,6 +1,6 @@
 """What is left lying in the home on this machine: folders of runs that were cut off, drafts, old backups.
 
-What is in the database is `retention`'s matter.
+What is in the database is `retention`'s job.
 """
 
 import asyncio

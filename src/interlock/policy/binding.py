@@ -17,7 +17,7 @@ def subject_hash(run_id: str, call_id: str, tool_digest: str, args: Any, files: 
 
     `files` maps paths to content digests. Two calls that differ in anything differ in this.
 
-    Raises ValueError or TypeError where the arguments are not JSON. Source: row C4, invariant 3.
+    Raises ValueError or TypeError if the arguments are not JSON. Source: row C4, invariant 3.
     """
     return digest([_FORM, run_id, call_id, tool_digest, args, sorted(files.items())])
 

@@ -29,7 +29,7 @@ def task_limit(task_type: str | None) -> int:
 
 
 def affordable_tokens(worst_case: Callable[[int], int], *, max_tokens: int, left: int) -> int | None:
-    """The longest answer, up to `max_tokens`, whose worst case is at most `left`; None where it is not worth asking.
+    """The longest answer, up to `max_tokens`, whose worst case is at most `left`; None if it is not worth asking.
 
     `worst_case` gives the most that a call with an answer of so many tokens can cost, and only grows. Lowered answers
     are at least `LEAST_MAX_TOKENS`; a call that wanted less from the start may have its wish.
@@ -48,7 +48,7 @@ def affordable_tokens(worst_case: Callable[[int], int], *, max_tokens: int, left
 def zone(name: str) -> tzinfo:
     """A time zone by its IANA name.
 
-    Raises UsageError where there is none of that name.
+    Raises UsageError if there is none of that name.
     """
     if name.upper() in ("UTC", "Z", "ETC/UTC"):
         return UTC

@@ -42,7 +42,7 @@ NOWHERE = Surroundings()
 
 
 def run_tests(policy: Policy, trust_of: Mapping[str, str] | None = None, further: Iterable[Case] = ()) -> list[Failure]:
-    """What the policy's own `tests`, and `further` ones, found; empty where all is as expected.
+    """What the policy's own `tests`, and `further` ones, found; empty if all is as expected.
 
     `trust_of` maps personas to trust; a test may name its own, and without either the caller is a specialist.
     """

@@ -55,7 +55,7 @@ def _leads_to_act(value: Any) -> bool:
 
 
 def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, str], ...]) -> Chosen | None:
-    """What remains of a tool's words once it was told to read; None where it was not, or where that is not sure.
+    """What remains of a tool's words once it was told to read; None if it was not, or where that is not sure.
 
     The value must be one that the tool itself names. Taken away are verbs that do what it offers in its place, and what
     it says in any other way still counts, its name above all. Source: row C1.

@@ -63,11 +63,11 @@ class Condition:
     source: str
     program: cel.Program
     reads: Mapping[str, frozenset[str] | None]
-    """The variables that it reads, and of each the fields; None where it may read any."""
+    """The variables that it reads, and of each the fields; None if it may read any."""
     effort: Effort | None = None
-    """What it can take; None where it stays small for any call."""
+    """What it can take; None if it stays small for any call."""
     flat: Flat | None = None
-    """The same over single values; None where it has to be evaluated over mappings."""
+    """The same over single values; None if it has to be evaluated over mappings."""
     flat_program: cel.Program | None = None
 
     def holds(self, context: Context, *, flat: bool = False) -> bool | str:
@@ -137,7 +137,7 @@ def blanked(source: str) -> str:
 def constant(source: str) -> Any:
     """The value of an expression that reads nothing.
 
-    Raises ValueError where it reads something or has no value.
+    Raises ValueError if it reads something or has no value.
     """
     try:
         program = cel.compile(source)

@@ -239,7 +239,7 @@ def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule
 
 
 def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """The single values that conditions see, as far as they are there; None where they cannot be converted."""
+    """The single values that conditions see, as far as they are there; None if they cannot be converted."""
     args = call.args
     values = {variable: args[name] for variable, name in applicable.flat_args if name in args}
     for variable, owner, name in applicable.flat_fields:
@@ -248,7 +248,7 @@ def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | 
 
 
 def _context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """What conditions see, and no more of it than they read; None where it cannot be converted."""
+    """What conditions see, and no more of it than they read; None if it cannot be converted."""
     values: dict[str, Any] = {}
     for name, fields in applicable.reads.items():
         if name == "args":

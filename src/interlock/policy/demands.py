@@ -110,7 +110,7 @@ def _plain(key: str) -> str:
 
 
 def asks(name: str, args: Any) -> str | None:
-    """The argument that says what a thing shall be, by which the tool is called; None where none does."""
+    """The argument that says what a thing shall be, by which the tool is called; None if none does."""
     if type(args) is not dict or not args or not (thing := _called(name)):
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}

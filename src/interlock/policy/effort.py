@@ -50,9 +50,9 @@ class Effort:
 
 
 def effort_of(plain: str, fields: frozenset[str] | None) -> Effort | None:
-    """The effort of a condition without its literals (see `conditions`); None where it stays small for any call.
+    """The effort of a condition without its literals (see `conditions`); None if it stays small for any call.
 
-    Raises ValueError where it would be too much for every call.
+    Raises ValueError if it would be too much for every call.
     """
     loops, sums, commas = len(_MACRO.findall(plain)), plain.count("+"), plain.count(",")
     degree = _degree(plain)
@@ -97,7 +97,7 @@ def closing(text: str, start: int) -> int:
 
 
 def patterns(source: str, plain: str) -> list[str | None]:
-    """What is given to `matches` as its pattern, as it is written; None where it is not a text of its own."""
+    """What is given to `matches` as its pattern, as it is written; None if it is not a text of its own."""
     found: list[str | None] = []
     for call in _MATCHES.finditer(plain):
         end = closing(plain, call.end())

@@ -41,7 +41,7 @@ class Reader:
             self.faults.append(self.document.fault(path, told))
 
     def mapping(self, path: Path, data: Any, known: Collection[str], otherwise: str) -> Mapping[str, Any]:
-        """A mapping with no other keys than the `known`; empty where it is none."""
+        """A mapping with no other keys than the `known`; empty if it is none."""
         if not isinstance(data, dict):
             self.fault(path, otherwise)
             return {}

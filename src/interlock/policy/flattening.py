@@ -27,7 +27,7 @@ def flattened(
 ) -> Flat | None:
     """The condition with a variable for each field; `plain` is it without texts, `bound` what its loops name.
 
-    None where it asks for the presence of fields, reads a mapping as a whole, or has names that could be mistaken.
+    None if it asks for the presence of fields, reads a mapping as a whole, or has names that could be mistaken.
     """
     if re.search(r"\bhas\s*\(|\b__", plain) or any(owner in bound for owner in (*OWNERS, "tool", "project")):
         return None

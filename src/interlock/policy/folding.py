@@ -141,7 +141,7 @@ def decoded(text: str) -> Iterator[str]:
 
 
 def in_numbers(values: Sequence[Any]) -> str | None:
-    """What a list of numbers spells, each of them a letter: `[114, 109]`; None where they are no letters."""
+    """What a list of numbers spells, each of them a letter: `[114, 109]`; None if they are no letters."""
     if not _FEWEST <= len(values) <= _LONGEST or type(values[0]) is not int or type(values[-1]) is not int:
         return None
     if any(type(value) is not int or not (32 <= value < 127 or value in (9, 10, 13)) for value in values):
@@ -185,7 +185,7 @@ def looks_latin(word: str) -> bool:
 
 
 def nested(text: str) -> Any:
-    """The JSON object or list that a text holds; None where it holds none."""
+    """The JSON object or list that a text holds; None if it holds none."""
     if len(text) <= _LONGEST and _opens_as_json(text):
         try:
             value = json.loads(text.strip("\ufeff \t\r\n"), parse_constant=lambda _: None)

@@ -27,7 +27,7 @@ _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})(?P<rest>.*)$")
 
 
 def of_file(path: str) -> str | None:
-    """The format that a file's name declares; None where it declares none that is known here."""
+    """The format that a file's name declares; None if it declares none that is known here."""
     name = path.rpartition("/")[2].lower()
     return _BY_SUFFIX.get("." + name.rpartition(".")[2]) if "." in name else None
 
@@ -50,7 +50,7 @@ def declared(spec: str) -> str | None:
 
 
 def problem(form: str, text: str) -> str | None:
-    """Why a text is not in a format, fit to be told to its author; None where it is."""
+    """Why a text is not in a format, fit to be told to its author; None if it is."""
     try:
         match form:
             case "JSON":

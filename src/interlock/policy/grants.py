@@ -54,7 +54,7 @@ def covering(grants: Iterable[Grant], call: Call, who: Caller) -> Grant | None:
 
 
 def outgrown(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Why a persona is not the one any more that somebody gave leave to, by its file then and now; None where it is.
+    """Why a persona is not the one any more that somebody gave leave to, by its file then and now; None if it is.
 
     More tools or capabilities, riskier work, less trust, or another text: more than a tenth of its words. Fewer tools
     and more trust are no reason, and neither is a slip of the pen that was mended.

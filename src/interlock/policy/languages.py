@@ -51,7 +51,7 @@ def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
 
 
 def language_of(args: Mapping[str, Any]) -> str:
-    """The language that arguments name; empty where they name none."""
+    """The language that arguments name; empty if they name none."""
     for key in ("language", "lang", "runtime", "interpreter", "type", "kind"):
         value = args.get(key)
         if isinstance(value, str):

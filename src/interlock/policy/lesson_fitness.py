@@ -1,6 +1,6 @@
 """What may stand in a prompt as a lesson: no secrets, no particulars of one case, nothing that frees anybody.
 
-How an answer of the Learner is read is oversight's matter; what a lesson is worth, `lesson_rules`'.
+How an answer of the Learner is read is oversight's job; what a lesson is worth, `lesson_rules`'.
 """
 
 import re
@@ -67,7 +67,7 @@ def without_particulars(text: str) -> str:
 
 
 def unfit(rule: str, labels: Set[str], *, is_scoped: bool) -> str | None:
-    """Why a rule may not stand in a prompt; None where it may.
+    """Why a rule may not stand in a prompt; None if it may.
 
     No lesson can free an agent from a rule or an approval; where strangers' words are in the evidence it names no
     address and is for one kind of work. Source: rows C11, H9.

@@ -1,6 +1,6 @@
 """What a lesson is worth: its confidence, its standing, its end, and which of several are shown.
 
-How lessons are written and counted is the memory layer's matter.
+How lessons are written and counted is the memory layer's job.
 """
 
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ def standing(
 def retained(
     earned: float, applied: int, created_at: datetime, last_applied_at: datetime | None, now: datetime, t: Thresholds
 ) -> Standing | None:
-    """PRUNED or ARCHIVED where a lesson's time is up; None where it stays. Source: numbers, "Memory"."""
+    """PRUNED or ARCHIVED where a lesson's time is up; None if it stays. Source: numbers, "Memory"."""
     if earned < t.prune_confidence and now - (last_applied_at or created_at) >= timedelta(days=t.prune_days):
         return Standing.PRUNED
     if earned < t.archive_confidence and applied == 0 and now - created_at >= timedelta(days=t.archive_days):

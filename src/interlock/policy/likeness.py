@@ -1,6 +1,6 @@
 """What one lesson is to another by its words alone: the same, the opposite, or something else.
 
-Where this cannot be told, they are two. What follows from it is the lesson book's matter.
+Where this cannot be told, they are two. What follows from it is the lesson book's job.
 """
 
 import re

@@ -193,7 +193,7 @@ def _without_effect(rule: Rule, policy: Policy, declared: Mapping[str, str | Non
 
 
 def _own_risk(tool: str, policy: Policy, declared: Mapping[str, str | None]) -> Risk | None:
-    """What a tool risks whatever its arguments are; None where it cannot be told from here."""
+    """What a tool risks whatever its arguments are; None if it cannot be told from here."""
     if (risk := policy.base.get(tool, BASE.get(tool))) is not None:
         return risk
     said = declared.get(tool)

@@ -1,6 +1,6 @@
 """When work counts as going round in circles: rules over counts that somebody else has read. Pure.
 
-What follows from a loop is oversight's matter. Source: row I1, numbers, "Loops".
+What follows from a loop is oversight's job. Source: row I1, numbers, "Loops".
 """
 
 from collections import Counter
@@ -94,7 +94,7 @@ def is_progress(before: str, after: str) -> bool:
 
 
 def loops(facts: Facts, limits: Limits) -> tuple[Loop, ...]:
-    """Every rule that the facts break, in the order of the rules; empty where work gets on."""
+    """Every rule that the facts break, in the order of the rules; empty if work gets on."""
     found = (
         _comments(facts, limits),
         _review_cycles(facts, limits),

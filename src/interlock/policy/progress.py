@@ -2,7 +2,7 @@
 
 A sign is something that was not there before: a file or a deliverable with new content, an effect with new arguments,
 a person's answer, something read that was never read before. Words of the agent are none, whomever they are for.
-What follows when there is none for too long is the runner's matter. Source: row I7.
+What follows when there is none for too long is the runner's job. Source: row I7.
 """
 
 import re
@@ -113,7 +113,7 @@ class Watch:
         self._did.extend(map(_shown, calls))
 
     def stuck(self, limits: Limits, budget_microusd: int | None) -> Stuck | None:
-        """Why the run is to be stopped; None where it may go on. Only a task has a budget.
+        """Why the run is to be stopped; None if it may go on. Only a task has a budget.
 
         Source: numbers, "Other defaults".
         """

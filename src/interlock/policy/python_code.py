@@ -30,7 +30,7 @@ def judge(code: str) -> tuple[Raised, ...]:
 
 
 def parsed(code: str) -> ast.AST | None:
-    """The syntax tree; None where it is not Python, or too large to judge."""
+    """The syntax tree; None if it is not Python, or too large to judge."""
     if len(code) > LONGEST or "\x00" in code or t.MAGIC.search(code):
         return None
     try:

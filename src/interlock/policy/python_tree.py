@@ -7,7 +7,7 @@ import ast
 
 
 def nodes_of(tree: ast.AST, most: int) -> list[ast.AST] | None:
-    """The nodes that have parts of their own, so no mere signs; None where a tree has more than `most` nodes."""
+    """The nodes that have parts of their own, so no mere signs; None if a tree has more than `most` nodes."""
     found: list[ast.AST] = []
     rest = [tree]
     seen = 0

@@ -15,7 +15,7 @@ MOST = 12
 
 
 def in_order(source: bytes, root: "Node") -> bytes | None:
-    """The script with the first words that stand behind a redirection before it; None where none do.
+    """The script with the first words that stand behind a redirection before it; None if none do.
 
     The parser takes such words for further targets, a shell for words of the command: `git > log push` is
     `git push > log`.
@@ -48,7 +48,7 @@ def document(source: bytes, node: "Node") -> str:
 
 
 def filled_in(source: bytes, node: "Node") -> str | None:
-    """What a shell would fill in of a here-document, as a script of its own; None where there is nothing to fill in."""
+    """What a shell would fill in of a here-document, as a script of its own; None if there is nothing to fill in."""
     start = next((child for child in node.named_children if child.type == "heredoc_start"), None)
     if start is None or not source[start.start_byte : start.end_byte].decode("utf-8", "replace").isidentifier():
         return None

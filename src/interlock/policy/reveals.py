@@ -29,7 +29,7 @@ _ABOUT = re.compile(
 
 
 def named(words: Sequence[str]) -> str | None:
-    """The word by which a name says that its tool shows credentials; None where it does not."""
+    """The word by which a name says that its tool shows credentials; None if it does not."""
     if len(words) < 2:
         return None
     if words[-1] in v.REVEALS and words[-2] in v.CREDENTIALS:

@@ -130,7 +130,7 @@ def hints_at_secret(low: str) -> bool:
 
 
 def first_secret(text: str) -> str | None:
-    """The kind of some secret in a text; None where there is none."""
+    """The kind of some secret in a text; None if there is none."""
     span = next(_found(text), None)
     return span.kind if span else None
 

@@ -70,7 +70,7 @@ def plain(word: str) -> str:
 
 
 def undisguised(name: str) -> str | None:
-    """A name with digits read as the letters they stand for, `s3nd_ema1l`; None where it has none such."""
+    """A name with digits read as the letters they stand for, `s3nd_ema1l`; None if it has none such."""
     if not _LEET.search(name):
         return None
     return _LEET.sub(lambda found: found.group().translate(_DIGITS), name)

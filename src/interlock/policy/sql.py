@@ -84,7 +84,7 @@ _ENTITY = re.compile(r"<!(?:ENTITY|DOCTYPE)\b[^;]{0,300}?\b(?:SYSTEM|PUBLIC)\b",
 
 
 def judge(text: str) -> tuple[Raised, ...]:
-    """What raises an SQL text; empty where it certainly only reads. Total."""
+    """What raises an SQL text; empty if it certainly only reads. Total."""
     found: dict[str, Raised] = {}
     plain = fold(text)
     for reading in (text, plain) if plain != text else (text,):
@@ -130,7 +130,7 @@ def _statements(reading: Reading) -> list[list[str]]:
 
 
 def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
-    """What a statement does; None where only a parser can tell, and what its functions reach is told by `_beside`."""
+    """What a statement does; None if only a parser can tell, and what its functions reach is told by `_beside`."""
     first = capitals[0]
     if first in _QUERIES:
         return acts(capitals)

@@ -68,7 +68,7 @@ _FINE: list[Raised] = []
 
 
 def acts(words: Sequence[str]) -> list[Raised] | None:
-    """What a statement that begins as a read does beside; None where only a parser can tell."""
+    """What a statement that begins as a read does beside; None if only a parser can tell."""
     if _SUSPECT.isdisjoint(words):
         return _FINE
     found: list[Raised] = []
@@ -103,7 +103,7 @@ def _surely(kind: Raised) -> Raised:
 
 
 def _act(words: Sequence[str], at: int) -> list[Raised] | None:
-    """What one suspect word does where it stands; None where that cannot be told."""
+    """What one suspect word does where it stands; None if that cannot be told."""
     word, before, after = words[at], words[at - 1], _after(words, at)
     if before in (".", "AS") or (before == "[" and after == "]"):
         return []
@@ -129,7 +129,7 @@ def _act(words: Sequence[str], at: int) -> list[Raised] | None:
 
 
 def _lock(words: Sequence[str], at: int) -> list[Raised] | None:
-    """What a word does that may say how rows are locked; None where it says something else."""
+    """What a word does that may say how rows are locked; None if it says something else."""
     word, before = words[at], words[at - 1]
     if word == "UPDATE":
         if before == "SHARE" and _after(words, at) == "EXCLUSIVE":

@@ -81,7 +81,7 @@ def findings(call: Call, who: Caller, base: Risk | None = None) -> Iterable[Rais
 
 
 def way_out(call: Call) -> Way | None:
-    """How a call would carry something out; None where it stays inside, or has no room for words.
+    """How a call would carry something out; None if it stays inside, or has no room for words.
 
     Our own tools and the labels of their authors say so themselves. Any other tool is judged by its words and by its
     arguments, and goes out where either speaks of an address, of somebody to get it, or of words to be composed.

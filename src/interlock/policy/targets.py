@@ -71,7 +71,7 @@ def names_production(text: str, *, prose: bool = False) -> bool:
 
 @lru_cache(maxsize=256)
 def _said_by_code(text: str) -> tuple[str, ...] | None:
-    """The texts in Python code, where a variable `prod` is a product; None where it is not such code."""
+    """The texts in Python code, where a variable `prod` is a product; None if it is not such code."""
     if len(text) > LONGEST_CODE or _CODE.search(text) is None:
         return None
     try:

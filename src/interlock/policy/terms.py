@@ -30,7 +30,7 @@ class Term:
     value: Any = None
 
     def admits(self, value: Any) -> bool | None:
-        """Whether a value of the path can satisfy it; None where that cannot be told."""
+        """Whether a value of the path can satisfy it; None if that cannot be told."""
         if self.sign in ("in", "not in"):
             return any(_equal(value, each) for each in self.value) is (self.sign == "in")
         if self.sign in ("==", "!="):
@@ -108,7 +108,7 @@ def _excluded(terms: Sequence[Term], known: Sequence[Any] | None) -> bool:
 
 
 def _values(terms: Sequence[Term], known: Sequence[Any] | None) -> list[Any] | None:
-    """All values that equality leaves to a path; None where there may be any."""
+    """All values that equality leaves to a path; None if there may be any."""
     found: list[Any] | None = list(known) if known is not None else None
     for term in terms:
         if term.sign in ("==", "in"):

@@ -113,7 +113,7 @@ _GOES_ON = re.compile(r"\s*(?:し(?!た[^あ後ら]|ます|ました[^。]|な�
 
 
 def wide(text: str) -> tuple[str, str] | None:
-    """What Chinese, Japanese or Korean words say that a tool does, and the word; None where they say nothing."""
+    """What Chinese, Japanese or Korean words say that a tool does, and the word; None if they say nothing."""
     if not _WIDE.search(text) and not _KANA.search(text):
         return None
     if _KANA.search(text) or _JAPANESE.search(text) or _HANGUL.search(text):

@@ -28,7 +28,7 @@ _seen: dict[tuple[str, str, int, int, tuple[tuple[str, str], ...]], tuple[Any, A
 def looks_red(
     name: str, description: str = "", schema: Any = None, hints: Mapping[str, Any] | None = None, args: Any = None
 ) -> str | None:
-    """Why a tool looks RED by its own words, such as "its name says that it sends (`send`)"; None where it does not.
+    """Why a tool looks RED by its own words, such as "its name says that it sends (`send`)"; None if it does not.
 
     A name that leads with a verb of reading makes what follows a noun; a description that acts is heard all the same.
     Annotations only raise. Of a tool that does many things, what `args` do not choose does not count. What was said of

@@ -1,6 +1,6 @@
 """What a cron expression says: five fields read as cron reads them, every fault with its place.
 
-When such an expression is due in a time zone is the timetable's matter.
+When such an expression is due in a time zone is the timetable's job.
 """
 
 import re

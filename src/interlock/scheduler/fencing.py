@@ -1,6 +1,6 @@
 """A store in whose every write a duty's fence is shown, so that who lost the duty can no longer write for it.
 
-How a duty is held is leadership's matter.
+How a duty is held is leadership's job.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class FencedStore(Store):
     async def write(self, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """A unit under the fence.
 
-        Raises LeadershipLost where another process has the duty, whatever the unit raises, and StoreUnavailable.
+        Raises LeadershipLost if another process has the duty, whatever the unit raises, and StoreUnavailable.
         """
 
         def fenced(tx: Tx) -> T:

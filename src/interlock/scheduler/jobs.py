@@ -1,4 +1,4 @@
-"""The jobs as data: what is done how often while a process leads. When they fire is the runner's matter."""
+"""The jobs as data: what is done how often while a process leads. When they fire is the runner's job."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The lease of a duty that one process at a time has: taken, renewed, taken over from who is gone.
 
-What is done under it is the owner's matter; each of its writes shows the fence to `store.leaders.check`.
+What is done under it is the owner's job; each of its writes shows the fence to `store.leaders.check`.
 """
 
 import os
@@ -45,7 +45,7 @@ class Leadership:
     async def hold(self) -> bool:
         """Takes the duty where it is free, or shows that it is still held; says whether this one has it.
 
-        Raises StoreError where the database cannot be asked: then `leads` ends by itself in time.
+        Raises StoreError if the database cannot be asked: then `leads` ends by itself in time.
         """
         began = self.clock.monotonic()
         if self.fence and await self.store.write(leaders.renew, self.name, self._me.who, self.fence):

@@ -1,6 +1,6 @@
 """The scheduler: holds its duty, and while it does, fires jobs, each on record before it is done.
 
-What the jobs do is oversight's matter; the clockwork is `timer`'s.
+What the jobs do is oversight's job; the clockwork is `timer`'s.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Scheduler:
 
         `told` is called with whether this process leads, at first and whenever that changes.
 
-        Raises StoreGone where the database is taken away.
+        Raises StoreGone if the database is taken away.
         """
         led: bool | None = None
         try:
@@ -131,7 +131,7 @@ class Scheduler:
         return True
 
     async def _slot(self, job: Job) -> datetime | None:
-        """The time for which a job is to be fired now; None where it was fired for it.
+        """The time for which a job is to be fired now; None if it was fired for it.
 
         Where the wall clock was set back, times go on from the last one, a period of this process's monotonic clock
         apart, so that nothing stands still until the clock has caught up.

@@ -1,6 +1,6 @@
 """Users' schedules: what is due is fired once, on record in the transaction of what it starts; the rest waits.
 
-When a time comes is the timetable's matter; what is started, `starting`'s.
+When a time comes is the timetable's job; what is started, `starting`'s.
 """
 
 import logging
@@ -99,7 +99,7 @@ async def fire(runtime: Runtime, row: Any) -> None:
 
 
 def _missed(times: Timetable, due_at: datetime, now: datetime) -> str:
-    """How many later times have passed, in words; empty where none has."""
+    """How many later times have passed, in words; empty if none has."""
     count, at = 0, times.after(due_at)
     while at <= now and count < MOST_MISSED:
         count, at = count + 1, times.after(at)

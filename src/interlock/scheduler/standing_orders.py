@@ -15,11 +15,11 @@ _NO_WORDS = re.compile(r"\s*(?:#.*|[-*+]?\s*(?:\[[ xX]?\])?|-{3,}|={3,}|\*{3,}|_
 
 
 def read(path: Path) -> str:
-    """What is asked in the file, cut visibly where it is too long; empty where there is no file, or nothing in it.
+    """What is asked in the file, cut visibly where it is too long; empty if there is no file, or nothing in it.
 
     Headings, comments, blank lines and empty points ask nothing.
 
-    Raises InterlockError where it cannot be read.
+    Raises InterlockError if it cannot be read.
     """
     try:
         if not path.exists():

@@ -39,7 +39,7 @@ class Start:
 async def prepare(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
     """What a schedule starts at a time of its own.
 
-    Raises InterlockError where that cannot be started.
+    Raises InterlockError if that cannot be started.
     """
     match row.kind:
         case "goal":

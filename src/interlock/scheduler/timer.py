@@ -1,4 +1,4 @@
-"""APScheduler, which calls at each job's times; what a call leads to is the runner's matter."""
+"""APScheduler, which calls at each job's times; what a call leads to is the runner's job."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable

@@ -77,7 +77,7 @@ def timetable(
 def stored(row: Any) -> Timetable:
     """The timetable of a row of `schedules`.
 
-    Raises UsageError where somebody has written into the row what cannot be.
+    Raises UsageError if somebody has written into the row what cannot be.
     """
     if row.cron is not None:
         parse(row.cron)
@@ -90,7 +90,7 @@ def stored(row: Any) -> Timetable:
 def interval(text: str) -> float:
     """Seconds, from text such as `30m`, `1h30m` or `2d`.
 
-    Raises UsageError where it is none, or shorter than a minute.
+    Raises UsageError if it is none, or shorter than a minute.
     """
     words = text.strip().lower()
     if not _SPAN.fullmatch(words):

@@ -87,7 +87,7 @@ def load_place(cwd: Path, env: Mapping[str, str]) -> Settings:
     """Where the home and the database are, with everything else as if nothing were set: for who must be able to stop
     a squad whatever is wrong with the rest of its settings.
 
-    Raises ConfigError where that cannot be told for certain.
+    Raises ConfigError if that cannot be told for certain.
     """
     data: dict[str, Any] = {}
     origin: dict[tuple[str, ...], str] = {}

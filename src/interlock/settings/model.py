@@ -1,4 +1,4 @@
-"""What a user can set, as one frozen model; where it is read from is `loading`'s matter."""
+"""What a user can set, as one frozen model; where it is read from is `loading`'s job."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -363,6 +363,6 @@ class Settings(Part):
         return self.providers.get(name, ProviderSettings())
 
     def key(self, provider: str) -> str | None:
-        """The key of a provider in clear, for the adapter that sends it; None where there is none."""
+        """The key of a provider in clear, for the adapter that sends it; None if there is none."""
         found = self.provider(provider).api_key
         return found.get_secret_value() if found is not None else None

@@ -169,4 +169,4 @@ GUARDS: Mapping[Guard, Callable[[Attempt], str | None]] = {
     "mission_canceled": _mission_canceled,
     "agent_lost": _agent_lost,
 }
-"""Each gives None where it holds, else what is missing. `goes_back` needs the transition, so the machine has it."""
+"""Each gives None if it holds, else what is missing. `goes_back` needs the transition, so the machine has it."""

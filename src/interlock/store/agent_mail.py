@@ -106,7 +106,7 @@ class Letter:
 
 
 def send(tx: Tx, letter: Letter, now: datetime) -> bool:
-    """Puts a letter into its mailbox; False where nobody is there any more who would read it, or it is one's own.
+    """Puts a letter into its mailbox; False if nobody is there any more who would read it, or it is one's own.
 
     What a subagent is told while it works is work of its own, the end of which its parent is told too. What was said
     in a rehearsal is heard in one.

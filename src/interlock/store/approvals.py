@@ -84,7 +84,7 @@ ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Arguments that a person gave in place of the agent's, as they were decided anew. Source: row C4."""
+    """Arguments that a person gave in place of the agent's, as they were decided again. Source: row C4."""
 
     args: dict[str, Any]
     subject: str
@@ -229,7 +229,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
 
 
 def mark_of(row: Any) -> str | None:
-    """What tells the arguments that a person put into a question from every other; None where nobody has."""
+    """What tells the arguments that a person put into a question from every other; None if nobody has."""
     return f"{EDITED}{digest(row.subject)[:10]}" if row.edited else None
 
 
@@ -364,7 +364,7 @@ def void_of_run(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
 
 
 def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
-    """Ends a question whose time is over; returns it, or None where it was answered or is not due."""
+    """Ends a question whose time is over; returns it, or None if it was answered or is not due."""
     row = tx.one(_APPROVAL, {"approval": approval_id})
     if row is not None and row.run_id is not None:
         mailbox.lock(tx, row.run_id)

@@ -109,7 +109,7 @@ def back_up(url: str, path: Path, version: str, now: datetime, *, pooled: bool =
     not at all.
 
     Blocks; nothing is migrated. Raises UsageError for a path that cannot be written, StoreError, and InterlockError
-    where the disk is full.
+    if the disk is full.
     """
     if path.is_dir():
         raise UsageError(f"`{path}` is a folder: name the file that the backup is to be")

@@ -84,7 +84,7 @@ def alert(
 
 
 def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
-    """Marks an alert as seen; False where it does not exist or was seen before."""
+    """Marks an alert as seen; False if it does not exist or was seen before."""
     outbox.touch(tx, f"alert:{alert_id}")
     return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
 

@@ -71,7 +71,7 @@ def manifest(tx: Tx, project_id: str) -> list[Any]:
 
 
 def latest(tx: Tx, project_id: str, path: str) -> Any | None:
-    """The newest version of one file; its blob is None where it was removed."""
+    """The newest version of one file; its blob is None if it was removed."""
     return tx.one(_LATEST, {"project": project_id, "name": path})
 
 

@@ -1,6 +1,6 @@
 """Blocks of core memory as rows: those that a persona holds, a new one, a change fenced by its version.
 
-What may be written into them, and by whom, is `memory.blocks`'s matter.
+What may be written into them, and by whom, is `memory.blocks`'s job.
 """
 
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ def hold(tx: Tx, row: Any, persona: str, *, can_write: bool) -> None:
 
 
 def let_go(tx: Tx, block_id: str, persona: str) -> bool:
-    """Takes a block out of a persona's prompts; False where it was not in them."""
+    """Takes a block out of a persona's prompts; False if it was not in them."""
     return tx.count(_REVOKE, {"block": block_id, "name": persona}) == 1
 
 

@@ -20,7 +20,7 @@ _SEND = "SELECT pg_notify(%s, note) FROM unnest(%s::text[]) AS note"
 
 
 class Broadcast:
-    """The notes of one database. Lost connections are made anew; what was said meanwhile is lost."""
+    """The notes of one database. Lost connections are made again; what was said meanwhile is lost."""
 
     def __init__(self, store: Store) -> None:
         assert isinstance(store.driver, PostgresDriver)
@@ -36,7 +36,7 @@ class Broadcast:
         return isinstance(store.driver, PostgresDriver) and store.driver.listen_url is not None
 
     async def send(self, notes: Sequence[str], *, wakes: bool = False) -> bool:
-        """Sends notes, or with `wakes` has them come where all processes listen; False where they are lost."""
+        """Sends notes, or with `wakes` has them come where all processes listen; False if they are lost."""
         import psycopg
 
         async with self._turn:

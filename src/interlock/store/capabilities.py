@@ -36,7 +36,7 @@ def known(tx: Tx) -> dict[str, int]:
 def bits(tx: Tx, names: Collection[str]) -> int:
     """The bits of capabilities; one that is named for the first time is given the next.
 
-    Raises InterlockError where there are none left.
+    Raises InterlockError if there are none left.
     """
     if not names:
         return 0

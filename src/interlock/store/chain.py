@@ -101,7 +101,7 @@ def json_of(text: Any) -> Any:
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time, of which a text without a zone is UTC; None where it is none."""
+    """A time, of which a text without a zone is UTC; None if it is none."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

@@ -1,6 +1,6 @@
 """Claiming: the lanes that waited longest, each with the head of its queue, taken by one worker in one transaction.
 
-What becomes of what was claimed is `mailbox`'s matter.
+What becomes of what was claimed is `mailbox`'s job.
 """
 
 from collections.abc import Mapping

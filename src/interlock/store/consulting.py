@@ -49,7 +49,7 @@ def consulted(tx: Tx) -> list[Any]:
 def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()) -> Any | None:
     """Puts the question to people, with what the models said among its reasons; its task waits for them from here.
 
-    Returns its row; None where it is not being consulted about (any more).
+    Returns its row; None if it is not being consulted about (any more).
     """
     row = _locked(tx, approval_id)
     if row is None:
@@ -82,7 +82,7 @@ def keep_votes(tx: Tx, approval_id: str, given: Sequence[Mapping[str, Any]]) -> 
 def refuse_by_consensus(tx: Tx, approval_id: str, reasons: str, now: datetime) -> bool:
     """Denies a question for the models, `reasons` being what the agent is told; wakes its run.
 
-    False where it is not being consulted about (any more).
+    False if it is not being consulted about (any more).
     """
     row = _locked(tx, approval_id)
     if row is None or tx.count(_REFUSE, {"approval": approval_id, "words": reasons, "now": now}) != 1:

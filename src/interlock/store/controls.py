@@ -1,6 +1,6 @@
 """What the whole squad may do: running, draining, paused or stopped; one row that every claim looks at.
 
-What follows for runs that are at work is the worker's matter; who may say so, the desk's.
+What follows for runs that are at work is the worker's job; who may say so, the desk's.
 """
 
 from dataclasses import dataclass

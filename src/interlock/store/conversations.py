@@ -1,6 +1,6 @@
 """Where people are spoken to: the rooms they have named, the thread of each mission in them, places of replies.
 
-What is said there is in `outbox`; what a channel or a thread is, each surface's matter.
+What is said there is in `outbox`; what a channel or a thread is, each surface's job.
 """
 
 from dataclasses import dataclass

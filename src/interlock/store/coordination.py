@@ -125,7 +125,7 @@ def block_keys(tx: Tx, mission_id: str) -> list[str]:
 
 
 def count_failure(tx: Tx, task_id: str, seen_attempt: int, feedback: str | None, now: datetime) -> None:
-    """Counts a try of a task that failed and notes what the next one is told. Raises Conflict where it was counted."""
+    """Counts a try of a task that failed and notes what the next one is told. Raises Conflict if it was counted."""
     params = {"task": task_id, "seen": seen_attempt, "words": feedback, "now": now}
     tx.must(_FAILED, params, 1, Conflict(f"task `{task_id}` was changed by somebody else: look again"))
 

@@ -1,6 +1,6 @@
 """Accounts of a day: whether that day is over, and which account has taken its place.
 
-What may be spent on a day is `ledger`'s matter, what people are asked about it `shortfalls`'.
+What may be spent on a day is `ledger`'s job, what people are asked about it `shortfalls`'.
 """
 
 from datetime import datetime

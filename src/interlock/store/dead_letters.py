@@ -95,7 +95,7 @@ def bury(tx: Tx, run: Any, why: str, now: datetime, *, crashes: int) -> None:
 
 
 def revive(tx: Tx, run_id: str, now: datetime) -> bool:
-    """Puts a dead letter back at its place in its mailbox; False where the run is none. Its alert is over.
+    """Puts a dead letter back at its place in its mailbox; False if the run is none. Its alert is over.
 
     Its calls are as they were when the last worker died: what had begun is repeated, or asked about.
     """

@@ -1,6 +1,6 @@
 """Taking messages out of the outbox: which are next, attempts on record before they are made, what came of them.
 
-How a message is sent, and how long is waited after a failure, is the delivery's matter.
+How a message is sent, and how long is waited after a failure, is the delivery's job.
 """
 
 from collections.abc import Container

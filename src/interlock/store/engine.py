@@ -92,7 +92,7 @@ class Store:
     async def open(self) -> "Store":
         """Connects.
 
-        Raises StoreUnavailable where the database cannot be reached or used.
+        Raises StoreUnavailable if the database cannot be reached or used.
         """
         self._loop = asyncio.get_running_loop()
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
@@ -195,7 +195,7 @@ class Store:
                 self._writer.taker = None
 
     def check(self) -> None:
-        """Raises StoreGone where the open database is no longer the one that its URL leads to."""
+        """Raises StoreGone if the open database is no longer the one that its URL leads to."""
         if isinstance(self.driver, SqliteDriver):
             self.driver.check()
 

@@ -57,7 +57,7 @@ def locked(path: str) -> str:
 
 
 def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
-    """The clear form of an operational SQLite error, or None where it is a fault of ours."""
+    """The clear form of an operational SQLite error, or None if it is a fault of ours."""
     text = str(error).lower()
     if "locked" in text or "busy" in text:
         return StoreUnavailable(locked(path))

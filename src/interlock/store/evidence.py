@@ -1,6 +1,6 @@
 """What a task must show before it counts as done: its checks, their results by digest, and whether all have passed.
 
-How checks are run is not known here; that nothing goes around them is `tasks.advance()`'s matter. Rows A15, A20.
+How checks are run is not known here; that nothing goes around them is `tasks.advance()`'s job. Rows A15, A20.
 """
 
 from collections.abc import Iterable, Sequence

@@ -57,7 +57,7 @@ def _patience(path: Path) -> Iterator[Callable[[int, int, int], None]]:
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether there is a database of ours in the file; False where it is damaged, empty or not there.
+    """Whether there is a database of ours in the file; False if it is damaged, empty or not there.
 
     Raises StoreError for one of something else, and sqlite3.OperationalError where it cannot be read now.
     """
@@ -119,7 +119,7 @@ def into_postgres(
 
     It gives way to those who use a table and begins anew, so that nobody waits behind it for long.
 
-    Raises StoreUnavailable where somebody still uses one after `patience_s`.
+    Raises StoreUnavailable if somebody still uses one after `patience_s`.
     """
     there = migrate.revision(driver.url, pooled=driver.pooled)
     if there is not None and there not in migrate.KNOWN:

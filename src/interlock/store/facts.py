@@ -1,6 +1,6 @@
 """What really happened in a task, a mission or a project, as rows with ids that can be cited; nothing is judged here.
 
-How they are put before the Learner is `memory.facts`'s matter.
+How they are put before the Learner is `memory.facts`'s job.
 """
 
 from datetime import datetime

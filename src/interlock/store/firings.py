@@ -1,6 +1,6 @@
 """Firings of jobs: each a row that is written before the work, so that none happens twice.
 
-Which jobs there are and when they are due is the scheduler's matter.
+Which jobs there are and when they are due is the scheduler's job.
 """
 
 from datetime import datetime
@@ -37,11 +37,11 @@ LONGEST_OUTCOME = 500
 
 
 def begin(tx: Tx, duty: str, fence: int, job: str, fire_at: datetime, now: datetime) -> bool:
-    """Puts a firing on record before its work; False where this one was on record already.
+    """Puts a firing on record before its work; False if this one was on record already.
 
     What an earlier process has left half done is marked as cut off.
 
-    Raises LeadershipLost where the duty is no longer held with this fence.
+    Raises LeadershipLost if the duty is no longer held with this fence.
     """
     leaders.check(tx, duty, fence)
     if tx.one(_SLOT, {"name": job, "at": fire_at}) is not None:
@@ -63,7 +63,7 @@ def end(
 def record(
     tx: Tx, job: str, fire_at: datetime, fence: int, status: str, outcome: str, now: datetime
 ) -> bool:  # fmt: skip
-    """Puts a firing on record together with what it does, in one transaction; False where it was on record already."""
+    """Puts a firing on record together with what it does, in one transaction; False if it was on record already."""
     if is_known(tx, job, fire_at):
         return False
     tx.add(

@@ -102,7 +102,7 @@ def used(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> No
 
 
 def revoke(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> bool:
-    """Ends a grant for every decision from here on; False where it was revoked before."""
+    """Ends a grant for every decision from here on; False if it was revoked before."""
     row: Any = tx.one(_ONE, {"grant_": grant_id})
     if row is None or tx.count(_REVOKE, {"grant_": grant_id, "who": actor.id, "now": now}) != 1:
         return False

@@ -1,6 +1,6 @@
 """Commands and taps that surfaces have verified: taken in once by their key, claimed, done.
 
-What they ask for, and who may, is the desk's matter.
+What they ask for, and who may, is the desk's job.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ SEEN = "refusal:"
 
 
 def take_in(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: datetime) -> bool:
-    """Keeps a request until it is done; False where its key is known. `payload` names the `identity`."""
+    """Keeps a request until it is done; False if its key is known. `payload` names the `identity`."""
     if known(tx, key):
         return False
     tx.add(
@@ -53,13 +53,13 @@ def known(tx: Tx, key: str) -> bool:
 
 
 def payload(tx: Tx, key: str) -> dict[str, Any] | None:
-    """What was taken in under a key; None where nothing was, or it has been forgotten."""
+    """What was taken in under a key; None if nothing was, or it has been forgotten."""
     row = tx.one(_ONE, {"key_": key})
     return None if row is None else dict(row.payload)
 
 
 def turn_away(tx: Tx, identity: str, surface: str, now: datetime) -> bool:
-    """Notes that an unknown identity was refused; False where it has been before, as long as that is remembered."""
+    """Notes that an unknown identity was refused; False if it has been before, as long as that is remembered."""
     if turned_away(tx, identity):
         return False
     tx.add(
@@ -85,12 +85,12 @@ def head(tx: Tx, identity: str) -> Any | None:
 
 
 def claim(tx: Tx, key: str, seen: str | None, mine: str, now: datetime) -> bool:
-    """Takes a request that `seen` (None: nobody) holds; False where somebody else was faster, or it is done."""
+    """Takes a request that `seen` (None: nobody) holds; False if somebody else was faster, or it is done."""
     return tx.count(_CLAIM, {"key_": key, "seen": seen or "", "mine": mine, "now": now}) == 1
 
 
 def done(tx: Tx, key: str, mine: str, now: datetime) -> bool:
-    """Closes a request that the caller holds; False where it does no longer."""
+    """Closes a request that the caller holds; False if it does no longer."""
     return tx.count(_DONE, {"key_": key, "mine": mine, "now": now}) == 1
 
 

@@ -1,4 +1,4 @@
-"""Incidents: what went wrong and should be learned from; what is learned is the Learner's matter."""
+"""Incidents: what went wrong and should be learned from; what is learned is the Learner's job."""
 
 from datetime import datetime
 from typing import Any

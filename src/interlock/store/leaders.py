@@ -65,7 +65,7 @@ class Candidate:
 
 
 def leader(tx: Tx, name: str) -> Any | None:
-    """Who has a duty, as its row; None where nobody ever had it."""
+    """Who has a duty, as its row; None if nobody ever had it."""
     return tx.one(_ONE, {"duty": name})
 
 
@@ -75,7 +75,7 @@ def leaders(tx: Tx) -> list[Any]:
 
 
 def take(tx: Tx, name: str, seen: tuple[int, int] | None, candidate: Candidate, now: datetime) -> int | None:
-    """Gives a duty to a candidate; returns its fence, or None where the holder stirred or another one was faster.
+    """Gives a duty to a candidate; returns its fence, or None if the holder stirred or another one was faster.
 
     `seen` is the fence and the beat of the row that the candidate judged by.
     """
@@ -90,7 +90,7 @@ def take(tx: Tx, name: str, seen: tuple[int, int] | None, candidate: Candidate, 
 
 @relaxed
 def renew(tx: Tx, name: str, who: str, fence: int) -> bool:
-    """Shows that the holder lives; False where it is the holder no longer."""
+    """Shows that the holder lives; False if it is the holder no longer."""
     return tx.count(_RENEW, {"duty": name, "who": who, "lease": fence}) == 1
 
 

@@ -129,7 +129,7 @@ class LiveWorker(Protocol):
 
 @relaxed
 def beat(tx: Tx, worker_id: str, now: datetime) -> bool:
-    """The worker is alive; False where it was declared dead in the meantime."""
+    """The worker is alive; False if it was declared dead in the meantime."""
     return tx.count(_BEAT, {"worker": worker_id, "now": now}) == 1
 
 
@@ -217,7 +217,7 @@ def left(tx: Tx, worker_id: str) -> list[Any]:
 def put_back(tx: Tx, worker_id: str, run: Any, now: datetime) -> bool:
     """Puts one run (as `held` gives it) of a worker that does not have it in hand back to its place.
 
-    False where it has changed hands since. Its open reservations are charged in full and marked estimated.
+    False if it has changed hands since. Its open reservations are charged in full and marked estimated.
     """
     params = {"agent": run.agent_id, "worker": worker_id, "lease": run.fence, "now": now}
     if tx.count(_FREE_ONE, params) != 1:
@@ -231,7 +231,7 @@ def put_back(tx: Tx, worker_id: str, run: Any, now: datetime) -> bool:
 def set_aside(tx: Tx, claim: mailbox.Claim, why: str, now: datetime) -> None:
     """Ends a run that its own worker gets nowhere with as a dead letter; its lane goes on.
 
-    Raises LeaseLost where it has changed hands.
+    Raises LeaseLost if it has changed hands.
     """
     params = {"agent": claim.run.agent_id, "worker": claim.worker_id, "lease": claim.lease, "now": now}
     tx.must(_FREE_ONE, params, 1, LeaseLost(claim.run.id))

@@ -180,7 +180,7 @@ def reserve(
 ) -> str:
     """Sets the worst case of one attempt of a model call aside under every account; returns the reservation's id.
 
-    Raises OverBudget where it does not fit; then nothing has changed.
+    Raises OverBudget if it does not fit; then nothing has changed.
     """
     reservation = f"{spender.run_id}:{step}:{attempt}"
     named = _named(spender.accounts)

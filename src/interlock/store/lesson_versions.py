@@ -1,4 +1,4 @@
-"""Every version of every lesson, with author and reason; never changed. What they say is the lesson's matter."""
+"""Every version of every lesson, with author and reason; never changed. What they say is the lesson's job."""
 
 from collections.abc import Mapping
 from datetime import datetime

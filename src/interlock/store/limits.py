@@ -1,6 +1,6 @@
 """Changing limits: raised or set by people, with a line in the ledger that says who and why; and lines at which to ask.
 
-Spending under a limit is the ledger's matter, who may change one the desk's.
+Spending under a limit is the ledger's job, who may change one the desk's.
 """
 
 from datetime import datetime
@@ -47,7 +47,7 @@ _WATCH = sa.update(ACCOUNTS).where(_acc.id == b("account")).values(pause_at_micr
 def raise_limit(
     tx: Tx, account_id: str, amount_microusd: int, person_id: str, now: datetime, words: str | None = None
 ) -> Any | None:
-    """Raises a limit by an amount, on a person's word; returns the account afterwards, None where there is none.
+    """Raises a limit by an amount, on a person's word; returns the account afterwards, None if there is none.
 
     A frozen account stays so until its limit covers what was billed; one that waits at its line goes on by as much.
     """
@@ -62,7 +62,7 @@ def set_limit(
 ) -> Any | None:
     """Sets a limit, lower or higher, on a person's word; frees an account that was frozen or waited at its line.
 
-    Returns the account afterwards, None where there is none. Raises Conflict where more is spent or set aside.
+    Returns the account afterwards, None if there is none. Raises Conflict if more is spent or set aside.
     """
     row = ledger.lock(tx, account_id)
     if row is None:

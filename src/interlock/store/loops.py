@@ -74,7 +74,7 @@ def check(
     rules: Collection[str] = RULES,
     states: Collection[str] = WATCHED,
 ) -> Loop | None:
-    """Blocks a task that goes round in circles, in the transaction of what made it so; None where it gets on.
+    """Blocks a task that goes round in circles, in the transaction of what made it so; None if it gets on.
 
     Its run is cancelled, a person is asked and alerted, and an incident written; once for each loop, since what came
     before a person's release does not count. Source: row I1.

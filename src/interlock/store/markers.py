@@ -82,7 +82,7 @@ def add(
 
 
 def latest(tx: Tx, agent_id: str) -> Any | None:
-    """The marker from which on an agent's history counts now; None where all of it does."""
+    """The marker from which on an agent's history counts now; None if all of it does."""
     return tx.one(LATEST, {"agent": agent_id})
 
 

@@ -1,6 +1,6 @@
 """Memories as rows: those that fit a question by their words, those that matter most, one of them.
 
-Which words a text has is `memory.words`'s matter, the last word on rank `memory.ranking`'s; they are written in
+Which words a text has is `memory.words`'s job, the last word on rank `memory.ranking`'s; they are written in
 `memory_writes`.
 """
 

@@ -1,6 +1,6 @@
 """Changes of memories as rows: a new one with its words, uses, what has faded, what is put away.
 
-Each change of what a memory says has its version in `memory_versions`; when it is made is `memory.archive`'s matter.
+Each change of what a memory says has its version in `memory_versions`; when it is made is `memory.archive`'s job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,5 +101,5 @@ def fading(tx: Tx, after: str, most: int) -> list[Any]:
 
 
 def fade(tx: Tx, memory_id: str, left: float, upto: datetime, seen: datetime) -> bool:
-    """Writes what is left of a memory; False where it was used, or has faded, since it was `seen`."""
+    """Writes what is left of a memory; False if it was used, or has faded, since it was `seen`."""
     return tx.count(_FADED, {"memory": memory_id, "left": left, "upto": upto, "seen": seen}) == 1

@@ -44,7 +44,7 @@ async def upgrade(url: str, *, pooled: bool = False) -> str | None:
     A database that a newer version has migrated is left as it is where that version says that this one may use it.
     `pooled` where the URL leads to a transaction pooler.
 
-    Raises StoreTooNew for one that it may not, StoreUnavailable where it cannot be reached.
+    Raises StoreTooNew for one that it may not, StoreUnavailable if it cannot be reached.
     """
     found = await asyncio.to_thread(revision, url, pooled=pooled)
     if found is None or (found in KNOWN and found != HEAD):
@@ -53,7 +53,7 @@ async def upgrade(url: str, *, pooled: bool = False) -> str | None:
 
 
 def revision(url: str, *, pooled: bool = False) -> str | None:
-    """The revision of a database, None where it is empty or does not exist yet.
+    """The revision of a database, None if it is empty or does not exist yet.
 
     Raises StoreTooNew, StoreUnavailable.
     """

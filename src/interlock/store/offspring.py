@@ -49,7 +49,7 @@ _IS_OVER = sa.select(_t.id).where(_t.id == b("mission"), _t.status.in_(("DONE", 
 
 
 def one(tx: Tx, agent_id: str) -> Any | None:
-    """The subagent that an agent is, live or not; None where it is none."""
+    """The subagent that an agent is, live or not; None if it is none."""
     return tx.one(_ONE, {"agent": agent_id})
 
 
@@ -80,7 +80,7 @@ def open_runs(tx: Tx, agent_id: str) -> list[str]:
 
 
 def end(tx: Tx, agent_id: str, outcome: str, now: datetime) -> bool:
-    """Marks one as ended; False where it was before."""
+    """Marks one as ended; False if it was before."""
     return tx.count(_END, {"agent": agent_id, "came_to": outcome, "now": now}) == 1
 
 
@@ -99,7 +99,7 @@ def place(tx: Tx, agent_id: str) -> tuple[str | None, dict[str, Any]]:
 
 
 def run_ended(tx: Tx, run: Any, now: datetime) -> dict[str, Any] | None:
-    """What its parent is told of one whose run has ended; None where nobody is left who would want to know.
+    """What its parent is told of one whose run has ended; None if nobody is left who would want to know.
 
     A subagent ends with a run after which nothing waits in its mailbox. Source: row E11.
     """

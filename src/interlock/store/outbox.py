@@ -144,7 +144,7 @@ def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mis
 
 
 def place_of_asker(tx: Tx, run_id: str) -> str | None:
-    """The conversation in a connector in which somebody talks with a run's agent; None where that is nowhere."""
+    """The conversation in a connector in which somebody talks with a run's agent; None if that is nowhere."""
     row = tx.one(_ASKER, {"run": run_id})
     return None if row is None else str(row.id)
 
@@ -218,7 +218,7 @@ def dead(tx: Tx) -> list[Any]:
 
 
 def revive(tx: Tx, ident: int) -> bool:
-    """Has a dead letter tried again; False where there is none with that id."""
+    """Has a dead letter tried again; False if there is none with that id."""
     is_revived = tx.count(_REVIVE, {"outgoing": ident}) == 1
     tx.wake = tx.wake or is_revived
     return is_revived

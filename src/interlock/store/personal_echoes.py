@@ -1,7 +1,7 @@
 """What records of work repeat of a person's words: in errors, questions, moves, alerts and what runs were told.
 
 INVARIANT: only words change, and only where their decision was, or beside their name. Who may do that is the desk's to
-judge. Their own notes and reasons are `personal`'s matter, and are erased last: they say what is looked for here.
+judge. Their own notes and reasons are `personal`'s job, and are erased last: they say what is looked for here.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The rows of memories and blocks that are of a person or name one: found, changed in place, deleted.
 
-INVARIANT: only an erasure changes versions; what they are to say then is `memory.erasure`'s matter.
+INVARIANT: only an erasure changes versions; what they are to say then is `memory.erasure`'s job.
 """
 
 from collections.abc import Iterable, Mapping

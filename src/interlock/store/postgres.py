@@ -75,14 +75,14 @@ class PostgresDriver:
         self.url, self.pooled = url, pooled
         """A transaction pooler gives each transaction another session: nothing is prepared, and nothing set to stay."""
         self.listen_url = direct_url if pooled else direct_url or url
-        """Where news of commits is to be had; None where only looking helps."""
+        """Where news of commits is to be had; None if only looking helps."""
         self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
         self._wire: Wire | None = None
         self._writing_since: float | None = None
         self._reading: dict[PipelinedTx, float] = {}
         self.is_closing = self.is_given_up = False
-        """Given up, no connection is made anew where one is lost: the store is being closed."""
+        """Given up, no connection is made again where one is lost: the store is being closed."""
 
     def waiting(self) -> list[tuple[Any, float]]:
         """Connections on which an answer is awaited, each with the monotonic time since when."""
@@ -92,7 +92,7 @@ class PostgresDriver:
     def connect(self, *, autocommit: bool = True) -> Any:
         """A connection. One that leads nowhere any more is noticed by the kernel, not waited for.
 
-        Raises Unreachable, without the password, where there is none to be had.
+        Raises Unreachable, without the password, if there is none to be had.
         """
         import psycopg
         from psycopg.types.json import set_json_dumps

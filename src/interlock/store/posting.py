@@ -1,6 +1,6 @@
 """Posting: the door through which all work starts, and the one way in which the end of a run reaches who waits for it.
 
-How runs are claimed and ended is `mailbox`'s matter; what a run does is not known here.
+How runs are claimed and ended is `mailbox`'s job; what a run does is not known here.
 """
 
 import contextlib
@@ -152,7 +152,7 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
 
 
 def _placed(tx: Tx, wanted: Mapping[str, Any]) -> Any | None:
-    """The place at the end of a lane, taken; None where there is no such lane."""
+    """The place at the end of a lane, taken; None if there is no such lane."""
     if tx.dialect == "postgresql":
         return tx.one(_PLACE_BACK, wanted)
     tx.run(_PLACE, wanted)

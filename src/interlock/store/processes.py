@@ -20,7 +20,7 @@ def host() -> str:
 
 
 def started(pid: int) -> str | None:
-    """What tells a process from a later one with its pid; None where there is no such process.
+    """What tells a process from a later one with its pid; None if there is no such process.
 
     Where the system does not say when a process started, only its existence counts.
     """

@@ -1,6 +1,6 @@
 """Records of the machinery that nothing needs any more: found beside the writer, deleted by id in small bites.
 
-What people and agents said is `retention`'s matter; how long each kind is kept, `oversight.retention`'s.
+What people and agents said is `retention`'s job; how long each kind is kept, `oversight.retention`'s.
 """
 
 from collections.abc import Sequence

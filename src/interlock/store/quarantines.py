@@ -55,12 +55,12 @@ class Shut:
 def shut(
     tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, escalate_at: datetime, now: datetime
 ) -> Shut | None:  # fmt: skip
-    """Shuts a member's mailboxes, asks its runs back at once and blocks its open tasks; None where that was so before.
+    """Shuts a member's mailboxes, asks its runs back at once and blocks its open tasks; None if that was so before.
 
     `stamp` makes this quarantine one. The mailboxes are shut first, so that a claim either is seen here or finds them
     shut. Source: decisions, "Controls".
 
-    Raises Conflict where somebody changed a task at the same moment: try again.
+    Raises Conflict if somebody changed a task at the same moment: try again.
     """
     squad.lock_member(tx, member.id)
     row: Any = squad.member(tx, member.id)
@@ -97,9 +97,9 @@ def _block(
 
 
 def lift(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: datetime) -> list[str] | None:
-    """Opens a member's mailboxes and puts the tasks that its quarantine blocked back; None where it was in none.
+    """Opens a member's mailboxes and puts the tasks that its quarantine blocked back; None if it was in none.
 
-    Raises Conflict where somebody changed a task at the same moment: try again.
+    Raises Conflict if somebody changed a task at the same moment: try again.
     """
     squad.lock_member(tx, member.id)
     if not squad.set_state(tx, member.id, "ACTIVE", None, seen=QUARANTINED):

@@ -1,6 +1,6 @@
 """What is in a mailbox: its runs in their order, how they stand and what they wait for; changes nothing.
 
-How they are claimed is `mailbox`'s matter.
+How they are claimed is `mailbox`'s job.
 """
 
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ def due(tx: Tx, before: datetime) -> list[str]:
 def remind(tx: Tx, approval_id: str, before: datetime, now: datetime, who: str) -> Any | None:
     """Notes that people are reminded of a question now, in place of the last time.
 
-    Returns the question; None where it was answered, or people were reminded, in the meantime.
+    Returns the question; None if it was answered, or people were reminded, in the meantime.
     """
     row = tx.one(_REMIND, {"approval": approval_id, "before": before, "now": now})
     if row is not None:

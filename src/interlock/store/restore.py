@@ -43,7 +43,7 @@ def restore(
     are in the way; with None they are shut out instead. Who uses its tables otherwise is waited for, `patience_s` at
     most. `folder` has room for a copy. `pooled` where the URL leads to a transaction pooler.
 
-    Blocks. Raises UsageError, BadArchive, StoreTooNew, Conflict, StoreError, and InterlockError where the disk is full.
+    Blocks. Raises UsageError, BadArchive, StoreTooNew, Conflict, StoreError, and InterlockError if the disk is full.
     """
     driver = driver_for(url, pooled=pooled)
     with Archive(path) as archive, _scratch(folder) as scratch, _translated(scratch, url):
@@ -147,7 +147,7 @@ def _translated(scratch: Path, url: str) -> Iterator[None]:
 
 
 def _refuse_while_at_work(driver: PostgresDriver, now: datetime, silent_s: float | None) -> None:
-    """Raises Conflict where a worker was heard of lately."""
+    """Raises Conflict if a worker was heard of lately."""
     if silent_s is None or migrate.revision(driver.url, pooled=driver.pooled) is None:
         return
     with driver.connect() as connection:

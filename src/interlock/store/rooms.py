@@ -102,7 +102,7 @@ def create(
 ) -> Any:
     """The row of a new channel.
 
-    Raises Conflict where there is one of that key.
+    Raises Conflict if there is one of that key.
     """
     tx.add_new(
         Channel, id=ident, project_id=project_id, kind=kind, key=key, name=name, topic=topic,
@@ -150,14 +150,14 @@ def archive(tx: Tx, channel_id: str, at: datetime | None) -> None:
 
 
 def join(tx: Tx, channel_id: str, who: Who, now: datetime) -> bool:
-    """Makes somebody a member; False where they are one already."""
+    """Makes somebody a member; False if they are one already."""
     is_new = not is_member(tx, channel_id, who)
     tx.add_new(ChannelMember, channel_id=channel_id, kind=who.kind, who=who.name, joined_at=now)
     return is_new
 
 
 def leave(tx: Tx, channel_id: str, who: Who) -> bool:
-    """Takes somebody out of a channel; False where they are not in it."""
+    """Takes somebody out of a channel; False if they are not in it."""
     return tx.count(_LEAVE, {"channel": channel_id, "sort": who.kind, "name": who.name}) == 1
 
 
@@ -182,7 +182,7 @@ def members_by_channel(tx: Tx, channel_ids: Sequence[str]) -> dict[str, list[Who
 def add(tx: Tx, words: Words, now: datetime) -> tuple[Any, bool]:
     """Says something: its row, with the author's `name`, and whether it is new. The channel is locked from then on.
 
-    Those who watch are told. Raises NotFound where there is no such channel.
+    Those who watch are told. Raises NotFound if there is no such channel.
     """
     tx.run(_NEXT, {"channel": words.channel_id})
     place = channel(tx, words.channel_id)

@@ -143,7 +143,7 @@ def key_of(message_id: str, persona: str) -> str:
 def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -> Spoken:
     """Says something, tells whoever is named, and gives the agents that hear it their turns.
 
-    Raises NotFound where there is no such channel.
+    Raises NotFound if there is no such channel.
     """
     row, is_new = rooms.add(tx, words, now)
     if not is_new:
@@ -260,7 +260,7 @@ def _go_on(tx: Tx, channel_id: str, thread: str, now: datetime) -> tuple[str, ..
 
 
 def _turn(tx: Tx, channel: Any, message: Any, persona: str, now: datetime) -> str | None:
-    """Posts the run of a turn; None where the next one's begins at once.
+    """Posts the run of a turn; None if the next one's begins at once.
 
     An agent that may not work now finds the message in its mailbox when it may, unless an earlier one of the same place
     is there already: what was said since, it is shown with that one.

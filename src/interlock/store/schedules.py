@@ -1,6 +1,6 @@
 """Schedules of users: entering, listing, changing them, and moving one on when it has fired.
 
-When one is due, and what it starts, is the scheduler's matter; who may change one, the desk's.
+When one is due, and what it starts, is the scheduler's job; who may change one, the desk's.
 """
 
 from datetime import datetime
@@ -65,7 +65,7 @@ _REMOVE = sa.delete(SCHEDULES).where(_s.id == b("schedule"))
 
 
 def add(tx: Tx, **values: Any) -> bool:
-    """Enters a schedule, active; False where its project has one of that name already."""
+    """Enters a schedule, active; False if its project has one of that name already."""
     given = {"state": "active", "version": 0, "persona": None, "cron": None, "every_s": None, "options": {}, **values}
     return tx.count(_ADD_NEW, {f"new_{name}": given[name] for name in _COLUMNS}) == 1
 
@@ -101,7 +101,7 @@ def due(tx: Tx, now: datetime, most: int) -> list[Any]:
 
 
 def fired(tx: Tx, ident: str, seen: int, *, fire_at: datetime, outcome: str, next_at: datetime, now: datetime) -> bool:
-    """Moves a schedule on from a firing; False where it is no longer as it was seen (its version)."""
+    """Moves a schedule on from a firing; False if it is no longer as it was seen (its version)."""
     return tx.count(
         _FIRED,
         {"schedule": ident, "seen": seen, "fired": fire_at, "came_of_it": outcome, "upcoming": next_at, "now": now},
@@ -109,7 +109,7 @@ def fired(tx: Tx, ident: str, seen: int, *, fire_at: datetime, outcome: str, nex
 
 
 def move(tx: Tx, ident: str, seen: int, *, next_at: datetime, anchor_at: datetime, now: datetime) -> bool:
-    """Says anew when a schedule is due next; False where it is no longer as it was seen."""
+    """Says anew when a schedule is due next; False if it is no longer as it was seen."""
     params = {"schedule": ident, "seen": seen, "upcoming": next_at, "origin": anchor_at, "now": now}
     return tx.count(_MOVE, params) == 1
 

@@ -2,7 +2,7 @@
 
 INVARIANT: whoever changes or deletes activities puts a link in the same transaction. Links are numbered without gaps
 and the number is the key, so that of two that write at once one finds the other's and looks again: nothing else is
-locked, and no other commit waits. The arithmetic is in `chain`; when it is done, oversight's matter.
+locked, and no other commit waits. The arithmetic is in `chain`; when it is done, oversight's job.
 """
 
 from collections.abc import Iterator, Sequence
@@ -87,7 +87,7 @@ class Unsealed:
 
 
 def last(tx: Tx) -> Any | None:
-    """The newest link, without its leaves; None where nothing was ever sealed."""
+    """The newest link, without its leaves; None if nothing was ever sealed."""
     return tx.one(_LAST)
 
 
@@ -193,7 +193,7 @@ def _late(tx: Tx, floor: int, top: int) -> list[Entry]:
 def put(tx: Tx, number: int, values: dict[str, Any]) -> None:
     """Puts a link that was made to follow link `number`.
 
-    Raises Conflict where another one follows it by now.
+    Raises Conflict if another one follows it by now.
     """
     found = last(tx)
     if (found.number if found is not None else 0) != number:

@@ -1,6 +1,6 @@
 """What an agent was told and said: beginning it anew, reading what counts of it, and putting in what another had.
 
-What a session looks like in a file is not known here; what is read of it for a model, `around`'s matter.
+What a session looks like in a file is not known here; what is read of it for a model, `around`'s job.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Connections to a server that answers no more while the network says nothing: broken off, so that no wait is endless.
 
-What is done once one is broken off is the driver's matter, as after any loss of a connection.
+What is done once one is broken off is the driver's job, as after any loss of a connection.
 """
 
 import asyncio

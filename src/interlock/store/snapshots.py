@@ -55,7 +55,7 @@ class Snapshot(Protocol):
 def of(url: str, *, pooled: bool = False) -> Iterator[Snapshot]:
     """A snapshot of a database that others go on writing to; `pooled` where the URL leads to a transaction pooler.
 
-    Raises StoreError where there is none, or it cannot be reached or read.
+    Raises StoreError if there is none, or it cannot be reached or read.
     """
     driver = driver_for(url, pooled=pooled)
     found = revision(url, pooled=pooled)

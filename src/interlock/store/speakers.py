@@ -46,7 +46,7 @@ def alone_with(tx: Tx, run_id: str) -> str | None:
 
 
 def speaker(tx: Tx, run_id: str) -> Any | None:
-    """Of a run: `person_id` and `name` of whom it answers, None where that is nobody; `room` (channel, private, dm)
+    """Of a run: `person_id` and `name` of whom it answers, None if that is nobody; `room` (channel, private, dm)
     where it answers in one; `persona`, `started_at`, `labels`, `simulated`.
     """
     return tx.one(_SPEAKER, {"run_": run_id})

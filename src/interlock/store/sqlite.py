@@ -97,7 +97,7 @@ class SqliteDriver:
         self._file = self._identity()
 
     def check(self) -> None:
-        """Raises StoreGone where the path leads to another file than the one that is open, or to none."""
+        """Raises StoreGone if the path leads to another file than the one that is open, or to none."""
         if self._identity() != self._file:
             raise StoreGone(str(self.path))
 
@@ -150,7 +150,7 @@ class SqliteDriver:
         return self._is_long or self._is_short
 
     def commit_at_once(self, batch: Sequence[Work], then: Then | None = None) -> Committed | None:
-        """As `commit`, but without waiting: None where another process writes to the database.
+        """As `commit`, but without waiting: None if another process writes to the database.
 
         It gives the outcomes of the first units where all of them would take long. Where they made work ready, `then`
         is called before they are committed; what it wrote is undone where it fails.
@@ -200,7 +200,7 @@ class SqliteDriver:
             return [(None, told) for _ in batch], False
 
     def _begin(self, writer: sqlite3.Connection, patience_s: float) -> bool:
-        """Begins a transaction; False where another process writes for longer than `patience_s`."""
+        """Begins a transaction; False if another process writes for longer than `patience_s`."""
         wait_s, give_up_at = FIRST_WAIT_S, monotonic() + patience_s
         while True:
             try:
@@ -334,7 +334,7 @@ class SqliteDriver:
 def _lengthened(log: Path) -> bool:
     """Writes zeros behind what a log holds, which end it for its readers as the end of the file does.
 
-    False where the disk has too little room for it, or is at fault; then the log is as it was.
+    False if the disk has too little room for it, or is at fault; then the log is as it was.
     INVARIANT: nobody appends to the log meanwhile: whoever calls has the lock of the database's one writer.
     """
     try:

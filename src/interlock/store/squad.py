@@ -276,7 +276,7 @@ def pause_for_budget(tx: Tx, member_id: str, account_id: str, need_microusd: int
 
 
 def budget_pause(member: Any) -> tuple[str, int] | None:
-    """The account that a paused member waits for, and how much it needs; None where it is not paused for money."""
+    """The account that a paused member waits for, and how much it needs; None if it is not paused for money."""
     kind, _, rest = (member.state_reason or "").partition(":")
     if member.state != "PAUSED" or kind != "budget":
         return None

@@ -68,7 +68,7 @@ class Started:
 def start(tx: Tx, order: Order, now: datetime) -> Started:
     """Starts an agent with a session of its own, and puts its first message into its mailbox.
 
-    Raises Refused where the run is being ended, is a subagent's itself, or a limit is reached; nothing is changed then.
+    Raises Refused if the run is being ended, is a subagent's itself, or a limit is reached; nothing is changed then.
     Source: row E11; numbers, "Subagents".
     """
     found = mailbox.lock(tx, order.run_id)
@@ -134,7 +134,7 @@ def overdue(tx: Tx, now: datetime) -> list[str]:
 
 
 def expire(tx: Tx, agent_id: str, now: datetime) -> bool:
-    """Ends one whose time is over: what it does is cancelled, who started it is told once. False where it had ended.
+    """Ends one whose time is over: what it does is cancelled, who started it is told once. False if it had ended.
 
     Source: numbers, "Subagents".
     """

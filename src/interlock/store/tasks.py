@@ -1,6 +1,6 @@
 """Tasks: their rows, threads and deliverables, and `advance()`, the only way to change a task's state.
 
-Which changes are allowed is the state machine's matter.
+Which changes are allowed is the state machine's job.
 """
 
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ def advance(tx: Tx, move: Move, now: datetime) -> str:
 
     Writes the transition, the activity and the event for the mission's coordinator in the same transaction.
 
-    Raises NotFound, TransitionRefused, and Conflict where somebody else changed the task first.
+    Raises NotFound, TransitionRefused, and Conflict if somebody else changed the task first.
     """
     row = tx.one(_TO_CHANGE, {"task": move.task_id})
     if done := tx.one(_TRANSITION, {"key": move.key}):

@@ -65,7 +65,7 @@ def has_any(tx: Tx) -> bool:
 
 
 def revoke(tx: Tx, token_id: str, now: datetime) -> bool:
-    """Makes a token no good; False where it was none already."""
+    """Makes a token no good; False if it was none already."""
     return tx.count(_REVOKE, {"token": token_id, "now": now}) == 1
 
 

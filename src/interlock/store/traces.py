@@ -1,6 +1,6 @@
 """The record of runs: steps, messages and tool calls (the effect journal).
 
-Who writes them when is the runner's and `tools.execute`'s matter.
+Who writes them when is the runner's and `tools.execute`'s job.
 """
 
 from collections.abc import Sequence

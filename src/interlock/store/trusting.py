@@ -1,7 +1,7 @@
 """Trust of members, kept as the personas' files say it: a lower one holds from the next run on, and ends grants; and so
 does whatever makes a persona another one.
 
-What trust means for a call is the policy's matter, who is trusted how far the files'.
+What trust means for a call is the policy's job, who is trusted how far the files'.
 """
 
 from collections.abc import Mapping, Sequence

@@ -76,7 +76,7 @@ class Tx(Protocol):
     wake: bool
     """Set by a unit that made work ready: waiting workers are told after the commit."""
     facts: list[Fact] | None
-    """What telemetry is told of after the commit; None where nobody listens."""
+    """What telemetry is told of after the commit; None if nobody listens."""
     place: str | None
     """The traceparent of the run in which this happens, for runs that are posted here."""
 

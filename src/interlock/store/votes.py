@@ -77,13 +77,13 @@ def by_run(tx: Tx, run_id: str) -> Any | None:
 
 
 def give(tx: Tx, vote_id: str, verdict: str, reason: str, spent_microusd: int, now: datetime) -> bool:
-    """Keeps a verdict; False where there is one already."""
+    """Keeps a verdict; False if there is one already."""
     params = {"vote": vote_id, "said": verdict, "why": reason, "spent": spent_microusd, "now": now}
     return tx.count(_GIVE, params) == 1
 
 
 def ask_again(tx: Tx, vote_id: str, run_id: str, spent_microusd: int) -> bool:
-    """Has another run give the vote; False where it was given."""
+    """Has another run give the vote; False if it was given."""
     return tx.count(_AGAIN, {"vote": vote_id, "run": run_id, "spent": spent_microusd}) == 1
 
 

@@ -77,7 +77,7 @@ class Wire:
                 self._libpq.exit_pipeline_mode()
 
     def roll_back(self) -> bool:
-        """Ends the transaction with nothing changed; False where the connection is of no more use."""
+        """Ends the transaction with nothing changed; False if the connection is of no more use."""
         if self._libpq.status != self._pq.ConnStatus.OK or self._libpq.pipeline_status != self._pq.PipelineStatus.OFF:
             return False
         if self._libpq.transaction_status == self._pq.TransactionStatus.IDLE:

@@ -57,7 +57,7 @@ class Writer:
     async def open(self) -> None:
         """Connects.
 
-        Raises StoreUnavailable where the database cannot be reached or used.
+        Raises StoreUnavailable if the database cannot be reached or used.
         """
         self._loop = asyncio.get_running_loop()
         ready: asyncio.Future[Any] = self._loop.create_future()
@@ -91,7 +91,7 @@ class Writer:
     def at_once(self, work: Work) -> Outcome | None:
         """What came of a unit that is committed here and now, where no other task writes in this round of the loop.
 
-        None where others may come, or somebody else has the connection: then it is to be submitted.
+        None if others may come, or somebody else has the connection: then it is to be submitted.
         """
         if self._alone < ALONE or self._gathered or self._in_hand:
             return None

@@ -1,7 +1,7 @@
 """A model of a provider's prompt cache, for measuring how much of a prompt is read from it.
 
 It is that of the Messages API: prefixes of tools, system and messages are kept where a request marks them, and looked
-for a few blocks back from each mark. What is answered is a script's matter.
+for a few blocks back from each mark. What is answered is a script's job.
 """
 
 import hashlib

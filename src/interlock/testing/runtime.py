@@ -1,6 +1,6 @@
 """A runtime over a temporary home with a model of the test's own, to run real agents without a provider.
 
-How the product opens a home is `interlock.app`'s matter.
+How the product opens a home is `interlock.app`'s job.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable

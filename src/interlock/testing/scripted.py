@@ -1,6 +1,6 @@
 """A model that says what it was told to say, for tests of agents, tools and policies.
 
-What a run makes of a reply is the runner's matter; a server that speaks a provider's protocol is `messages_api`.
+What a run makes of a reply is the runner's job; a server that speaks a provider's protocol is `messages_api`.
 """
 
 import asyncio

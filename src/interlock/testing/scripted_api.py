@@ -201,7 +201,7 @@ class _Connection:
         return answered
 
     async def _reply(self, request: Request, scripted: Any) -> bool:
-        """True where all was sent and the connection can go on."""
+        """True if all was sent and the connection can go on."""
         match scripted:
             case Refusal():
                 await self._whole(self._api.refused(scripted))

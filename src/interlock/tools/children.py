@@ -64,7 +64,7 @@ async def run(home: Path, order: Order, cut_off: Callable[[Record], Awaitable[No
     It is on record in the home before it starts. However the wait ends, nothing that it started goes on: what is left
     gets SIGTERM, and SIGKILL `TERM_S` later. `cut_off` is told where it was ended before its time. Source: row I8.
 
-    Raises ToolError where it cannot be started, OutcomeUnknown where its time was up.
+    Raises ToolError if it cannot be started, OutcomeUnknown if its time was up.
     """
     program, pid = _program(order), os.getpid()
     record = Record(

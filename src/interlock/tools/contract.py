@@ -1,6 +1,6 @@
 """What a tool is, what it is given, and what it hands back.
 
-Which tools there are is the registry's matter; how one is executed, that of `execute`.
+Which tools there are is the registry's job; how one is executed, that of `execute`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class ToolContext(NamedTuple):
     def secret(self, name: str) -> str:
         """A named secret in clear, where the settings let this tool have it; what is said of it is masked everywhere.
 
-        Blocks where it is in a file. Raises ToolError where there is none for this tool. Source: row G8.
+        Blocks where it is in a file. Raises ToolError if there is none for this tool. Source: row G8.
         """
         if self.secrets is None:
             raise ToolError(f"there is no secret `{name}` here")
@@ -151,7 +151,7 @@ class ToolContext(NamedTuple):
         This is the only way for a tool to start a process: it and all it starts are ended with the call, also by the
         next worker where this one dies. It gets no variables of this process but PATH, the language and `env`.
 
-        Raises ToolError where it cannot be started, OutcomeUnknown where it takes longer than `timeout_s`.
+        Raises ToolError if it cannot be started, OutcomeUnknown if it takes longer than `timeout_s`.
         """
         from interlock.tools import children
 
@@ -182,7 +182,7 @@ ToolFunction = Callable[..., Awaitable[object]]
 class Tool:
     """A tool with all that is known of it before it is called.
 
-    Raises UsageError where the name, the schema, the risk or a label is not valid.
+    Raises UsageError if the name, the schema, the risk or a label is not valid.
     """
 
     name: str
@@ -191,7 +191,7 @@ class Tool:
     """JSON Schema 2020-12 of type object, without references to anything outside itself."""
     fn: ToolFunction
     risk: str | None = None
-    """What its author declares: GREEN, YELLOW or RED; None where policy is to judge by its looks."""
+    """What its author declares: GREEN, YELLOW or RED; None if policy is to judge by its looks."""
     idempotent: bool = False
     """Whether a call whose outcome is unknown may simply be made again."""
     read_only: bool = False

@@ -1,6 +1,6 @@
 """A tool's definition as it is kept with a question, and calls made from it: decided where the tool itself is not.
 
-What is decided is the policy's matter.
+What is decided is the policy's job.
 """
 
 from collections.abc import Mapping

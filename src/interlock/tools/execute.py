@@ -1,7 +1,7 @@
 """The door to effects: what a model wished for is decided, written down, executed once, and its outcome recorded.
 
 `propose` decides a wish when it is made; `execute` decides again at the moment of the effect. Which run it belongs
-to, and when the transactions happen, is the runner's matter.
+to, and when the transactions happen, is the runner's job.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     before it starts. Never raises for what the tool does. The model is told where the arguments are not those that it
     `wished`.
 
-    Raises LeaseLost where the run is no longer this worker's, and StoreUnavailable where a tool that may be called
+    Raises LeaseLost if the run is no longer this worker's, and StoreUnavailable if a tool that may be called
     again needs a database that is out of reach: then the run waits for it, and its model hears nothing of it.
     """
     tool = gate.toolbox.get(call.tool)
@@ -150,7 +150,7 @@ def start(
 ) -> None:  # fmt: skip
     """Writes that a call is about to have its effect, and spends its approval. Source: row E9.
 
-    Raises LeaseLost, and Conflict where it was started before.
+    Raises LeaseLost, and Conflict if it was started before.
     """
     mailbox.own(tx, claim)
     if approval_id is not None:

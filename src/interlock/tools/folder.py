@@ -42,7 +42,7 @@ class Found:
 class Folder:
     """An open folder; its methods block, and exclude one another. Close it after use.
 
-    Raises ToolError where it cannot be made.
+    Raises ToolError if it cannot be made.
     """
 
     def __init__(self, root: Path) -> None:
@@ -71,7 +71,7 @@ class Folder:
     def write(self, path: str, data: bytes) -> Stamp:
         """Puts a whole file in place, or leaves what was there; folders on the way are made.
 
-        Raises ToolError for links and folders, and where there is no space.
+        Raises ToolError for links and folders, and if there is no space.
         """
         names = parse(path)
         with self._guard, told(path), self._parent(names, make=True) as parent:

@@ -1,6 +1,6 @@
 """What calls are judged by during a run: wishes become proposals, decided when they are made; nothing happens here.
 
-How a call that may run is executed, after it was decided once more, is `execute`'s matter.
+How a call that may run is executed, after it was decided once more, is `execute`'s job.
 """
 
 from collections.abc import Mapping, Sequence

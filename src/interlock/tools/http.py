@@ -1,6 +1,6 @@
 """One request to an outside service, with every way it can fail told apart.
 
-What an answer means is the tool's matter.
+What an answer means is the tool's job.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Answer:
     def refuse(self, key_name: str) -> None:
         """Does nothing for a success.
 
-        Raises ToolError with a line for people and models for any other status, NotNow where there were too many
+        Raises ToolError with a line for people and models for any other status, NotNow if there were too many
         requests; NoAnswer for those of a server's fault.
         """
         if 200 <= self.status < 300:
@@ -90,7 +90,7 @@ async def exchange(
 ) -> Answer:
     """One request and its answer; never repeated, redirects not followed. `body` is sent as JSON.
 
-    Raises ToolError where the request did not arrive, NotNow where it may later, NoAnswer where it may have. No message
+    Raises ToolError if the request did not arrive, NotNow if it may later, NoAnswer if it may have. No message
     holds a header.
     """
     limits = httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))

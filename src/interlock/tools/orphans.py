@@ -1,6 +1,6 @@
 """Which child processes are alive, on record in the home: so that those of a dead worker are found and ended.
 
-How one is started is `children`'s matter.
+How one is started is `children`'s job.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A workspace in which the files that an approval binds to are exactly those that were approved.
 
-Which files those are, and what they were approved for, is `execute`'s matter.
+Which files those are, and what they were approved for, is `execute`'s job.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class Pinned(Workspace):
     async def lay_down(self) -> None:
         """The same, and the fixed files are on disk as they were judged.
 
-        Raises Changed where one is not.
+        Raises Changed if one is not.
         """
         await self._inner.lay_down()
         for path, data in self._fixed.items():

@@ -17,7 +17,7 @@ _REFUSED = ("error", "parameter-error")
 async def send_by_postal(settings: PostalSettings, letter: Letter) -> str:
     """Hands the letter to the server; returns its id of the message.
 
-    Raises ToolError where nothing was sent, OutcomeUnknown where no clear answer came back.
+    Raises ToolError if nothing was sent, OutcomeUnknown if no clear answer came back.
     """
     key = settings.api_key.get_secret_value().strip() if settings.api_key is not None else ""
     if not key:

@@ -30,7 +30,7 @@ __all__ = [
 class Toolbox:
     """Tools, and functions that carry the mark of `@tool`.
 
-    Raises UsageError where two have one name, or a schema is not valid.
+    Raises UsageError if two have one name, or a schema is not valid.
     """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
@@ -68,7 +68,7 @@ class Toolbox:
         return frozenset().union(*(self._tools[name].needs for name in names if name in self._tools))
 
     def validate(self, tool: Tool, args: object) -> list[str]:
-        """What is wrong with the arguments of a call, each as "`path`: problem"; empty where nothing is.
+        """What is wrong with the arguments of a call, each as "`path`: problem"; empty if nothing is.
 
         Source: row G6.
         """

@@ -46,7 +46,7 @@ class ArgumentCheck:
         self._validator, self._plain, self._required = compiled.validator, compiled.plain, compiled.required
 
     def errors(self, args: object) -> list[str]:
-        """What is wrong with the arguments, each as "`path`: problem"; empty where nothing is."""
+        """What is wrong with the arguments, each as "`path`: problem"; empty if nothing is."""
         if not isinstance(args, dict):
             return ["the arguments are not a JSON object"]
         if self._plainly_fit(args):
@@ -104,7 +104,7 @@ def _compile(schema: Mapping[str, Any]) -> _Compiled:
 
 
 def _plain_fields(schema: Mapping[str, Any]) -> dict[str, type] | None:
-    """The type of each field of which a schema asks nothing else; None where it asks more of them together."""
+    """The type of each field of which a schema asks nothing else; None if it asks more of them together."""
     if not schema.keys() <= {"type", "properties", "required", "additionalProperties", "$defs", *_SILENT}:
         return None
     fields: Mapping[str, Any] = schema.get("properties", {})

@@ -83,7 +83,7 @@ class Vault:
         return value
 
     def standing(self) -> list[dict[str, Any]]:
-        """Each secret without its value: name, source, problem (None where it is there), tools, personas, domains."""
+        """Each secret without its value: name, source, problem (None if it is there), tools, personas, domains."""
         out = []
         for name, given in sorted(self.secrets.items()):
             problem = None
@@ -114,7 +114,7 @@ class Vault:
         )
 
     def refusal(self, who: Who, args: Any) -> str | None:
-        """Why a call cannot be given the secrets that it names; None where it can, or names none."""
+        """Why a call cannot be given the secrets that it names; None if it can, or names none."""
         named = names(args)
         if not named:
             return None

@@ -32,7 +32,7 @@ _HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 async def send_by_smtp(settings: SmtpSettings, letter: Letter) -> str:
     """Hands the letter to the mail server, for all its recipients or for none; returns the server's receipt.
 
-    Raises ToolError where nothing was sent, NotNow where that may be otherwise later, OutcomeUnknown where the
+    Raises ToolError if nothing was sent, NotNow if that may be otherwise later, OutcomeUnknown if the
     connection was lost while it was handed over.
     """
     client, message = _client(settings), letter.mime()

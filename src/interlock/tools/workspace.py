@@ -53,7 +53,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A change of a file on its way into the store; `data` is None where the file was removed."""
+    """A change of a file on its way into the store; `data` is None if the file was removed."""
 
     project_id: str
     path: str
@@ -286,7 +286,7 @@ class Workspaces:
     async def materialise(self, project_id: str, run_id: str) -> Workspace:
         """The workspace of a run with its files on disk.
 
-        Raises ToolError where they cannot be put there.
+        Raises ToolError if they cannot be put there.
         """
         workspace = self.of(project_id, run_id)
         await workspace.lay_down()

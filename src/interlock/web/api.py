@@ -16,7 +16,7 @@ from interlock.web.problems import tell_problems
 __all__ = ["Answers", "Gate", "Live", "Premises", "api"]
 
 _SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""What is told to the outside is `core.telemetry`'s matter alone."""
+"""What is told to the outside is `core.telemetry`'s job alone."""
 
 
 def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> ASGIApp:

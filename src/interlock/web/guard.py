@@ -38,7 +38,7 @@ class Guard:
             await self.app(scope, _given(body, receive), send)
 
     async def _body(self, headers: dict[bytes, str], receive: Receive) -> bytes | None:
-        """The whole body; None where the client is gone."""
+        """The whole body; None if the client is gone."""
         told = headers.get(b"content-length", "")
         if told.isdecimal() and int(told[:20]) > self.most_bytes:
             raise _Refused(413, f"the body is larger than {self.most_bytes:,} bytes")

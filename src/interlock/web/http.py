@@ -103,7 +103,7 @@ def _taking(hook: Hook, body_s: float) -> Callable[[Request], Awaitable[Response
 
 
 async def _body(request: Request, body_s: float) -> bytes | None:
-    """The whole body, None where it is too large; no more of it than that is kept, and none of it for long.
+    """The whole body, None if it is too large; no more of it than that is kept, and none of it for long.
 
     Raises TimeoutError.
     """
@@ -133,7 +133,7 @@ class _Server(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 lets the system choose.
 
-    Raises InterlockError where the address cannot be had.
+    Raises InterlockError if the address cannot be had.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

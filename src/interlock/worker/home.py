@@ -36,7 +36,7 @@ class HomeLock:
         return False
 
     def holder(self) -> int | None:
-        """The pid of the process that executes now, None where none does, or where this account may not look."""
+        """The pid of the process that executes now, None if none does, or where this account may not look."""
         return next((pid for lock in self._locks if (pid := lock.holder()) is not None), None)
 
     def release(self) -> None:

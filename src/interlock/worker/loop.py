@@ -91,7 +91,7 @@ class Worker:
     async def run(self) -> None:
         """Works until `stop` is called; then hands running runs back, to go on at the next start.
 
-        Raises StoreError where the database cannot be used at the start, StoreGone where it is taken away.
+        Raises StoreError if the database cannot be used at the start, StoreGone if it is taken away.
         """
         self._keeper = await self._enter()
         beside = (

@@ -56,7 +56,7 @@ class Front:
         return await self.say(verb, who, fields={"id": target, **fields})
 
     async def told(self, key: str) -> Card | None:
-        """The reply to a request; None where there is none."""
+        """The reply to a request; None if there is none."""
         row = await self.box.runtime.store.read(outbox.by_key, f"reply:{key}")
         return Card.from_json(row.payload["card"]) if row is not None else None
 

@@ -19,7 +19,7 @@ WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
 
 
 async def act(mission: Driver, dice: random.Random) -> bool:
-    """Ends a run or answers a question at random; False where there is nothing to end, to answer or to wait for."""
+    """Ends a run or answers a question at random; False if there is nothing to end, to answer or to wait for."""
     keys = {row.id: row.key for row in await mission.rows()}
     work = sorted((keys[c.run.task_id], c.run.id) for c in mission.held.values() if c.run.task_id)
     thoughts = sorted(key for key in mission.held if key.startswith("think:"))

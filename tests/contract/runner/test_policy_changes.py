@@ -1,4 +1,4 @@
-"""The policy file while runs go on: taken over whole, refused where it is broken, told once; and calls decided anew."""
+"""The policy file while runs go on: taken over whole, refused if it is broken, told once; calls are decided again."""
 
 import os
 from dataclasses import replace

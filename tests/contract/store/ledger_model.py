@@ -102,7 +102,7 @@ class Model:
                 book.frozen = True
 
     def settle_and_reserve(self, held: Held, actual: int, following: Held) -> str | None:
-        """Both, or neither: None where the second does not fit after the first."""
+        """Both, or neither: None if the second does not fit after the first."""
         before = {name: replace(self.books[name]) for name in held.spender.accounts}, self.frozen
         self.settle(held, actual)
         if self.fits(following.spender.accounts, following.worst):

@@ -157,7 +157,7 @@ async def test_who_is_kept_waiting_by_a_process_that_stands_still_ends_its_trans
 
 
 def test_reads_keep_their_prepared_statements(migrated_postgres_url: str) -> None:
-    """What is looked at many times a second costs several times as much where it is planned anew each time."""
+    """What is looked at many times a second costs several times as much where it is planned again each time."""
     driver = PostgresDriver(migrated_postgres_url)
     reader = driver.open_reader()
 

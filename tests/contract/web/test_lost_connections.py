@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that break are made anew: what is in rows is told all the same, live telling goes on."""
+"""Connections to PostgreSQL that break are made again: what is in rows is told all the same, live telling goes on."""
 
 import asyncio
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Real `interlock worker` processes on one PostgreSQL through the pooler: told to pause, to stop, and to end.
 
-What a worker does then is `contract/worker`'s matter; here, that it does so in every process, and how soon.
+What a worker does then is `contract/worker`'s job; here, that it does so in every process, and how soon.
 """
 
 import asyncio

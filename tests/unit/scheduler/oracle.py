@@ -63,7 +63,7 @@ class Oracle:
         self.due = sorted(set(self.elapsed(zone) if by_elapsed_time else self.by_the_wall(zone)))
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first one after a moment; None where the two years end before it."""
+        """The first one after a moment; None if the two years end before it."""
         at = bisect_right(self.due, (moment - SINCE) // timedelta(minutes=1))
         return SINCE + timedelta(minutes=self.due[at]) if at < len(self.due) else None
 

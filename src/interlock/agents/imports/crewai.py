@@ -60,7 +60,7 @@ _PLACE = re.compile(r"(?<!\{)\{([A-Za-z_]\w{0,40})\}(?!\})")
 def read(raw: bytes, source: str) -> tuple[list[Foreign], list[str]]:
     """The agents of a file, and the faults of those that cannot be read.
 
-    Raises ConfigError where the file has none, or is no plain YAML.
+    Raises ConfigError if the file has none, or is no plain YAML.
     """
     document = strict_yaml.parse(raw, source=source)
     faults: list[str] = []

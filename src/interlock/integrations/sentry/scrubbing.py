@@ -1,6 +1,6 @@
 """The last look at what leaves for Sentry: only listed attributes, no secrets, no text of an exception, no variables.
 
-What the attributes mean is `vocabulary`'s matter.
+What the attributes mean is `vocabulary`'s job.
 """
 
 from collections.abc import Mapping

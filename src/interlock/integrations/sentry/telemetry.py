@@ -1,6 +1,6 @@
 """Sentry as who is told: spans that leave as they end, logs of decisions, counters, and unexpected errors.
 
-What things are called is `vocabulary`'s matter, what is kept back `scrubbing`'s. The library's global state is left
+What things are called is `vocabulary`'s job, what is kept back `scrubbing`'s. The library's global state is left
 alone: an application that uses Sentry for itself keeps its own client.
 """
 

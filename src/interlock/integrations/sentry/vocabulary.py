@@ -1,6 +1,6 @@
 """Our words in Sentry's: which span, log, counter and attribute each thing is; nothing is sent that is not named here.
 
-How it is sent is `telemetry`'s matter, what is cut from it `scrubbing`'s.
+How it is sent is `telemetry`'s job, what is cut from it `scrubbing`'s.
 """
 
 from collections.abc import Mapping

@@ -111,7 +111,7 @@ def vendor_log() -> logging.Logger:
 async def heard(call: Awaitable[Any], token: str = BOT_TOKEN) -> Any:
     """What Slack answered; `token` is what is told where it does not take the call's.
 
-    Raises Later where it was not done and may be soon; Failure where it never will be; Unheard where nobody knows.
+    Raises Later if it was not done and may be soon; Failure if it never will be; Unheard if nobody knows.
     """
     try:
         return await call
@@ -150,7 +150,7 @@ def _detail(data: Mapping[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:
-    """The seconds that Slack wants to be left alone for; None where it does not say."""
+    """The seconds that Slack wants to be left alone for; None if it does not say."""
     given = headers.get("Retry-After")
     try:
         return max(0.0, float(str(given)))

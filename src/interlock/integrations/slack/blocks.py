@@ -1,4 +1,4 @@
-"""A card as Slack's blocks, in as many messages as it takes; how they are sent is `sender`'s matter.
+"""A card as Slack's blocks, in as many messages as it takes; how they are sent is `sender`'s job.
 
 Source: https://docs.slack.dev/reference/block-kit/blocks for the limits.
 """

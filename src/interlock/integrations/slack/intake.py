@@ -99,7 +99,7 @@ def of_event(body: Payload) -> Request | None:
 
 
 def at_home(body: Payload) -> str | None:
-    """Who has opened the Home tab of the app; None where this tells of something else."""
+    """Who has opened the Home tab of the app; None if this tells of something else."""
     event: Payload = body.get("event") or {}
     if event.get("type") != "app_home_opened" or event.get("tab") != "home":
         return None

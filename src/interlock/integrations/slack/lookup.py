@@ -20,7 +20,7 @@ async def parts_there(client: AsyncWebClient, channel: str, key: str, thread: st
 
     A public channel can be written to from outside, and not read: it is joined for that.
 
-    Raises Later where nobody can look now.
+    Raises Later if nobody can look now.
     """
     try:
         try:

@@ -1,6 +1,6 @@
 """The forms that ask for more than a tap can say: words for an answer, other arguments for a call.
 
-That they are opened, and what becomes of what is sent, is `surface`'s matter.
+That they are opened, and what becomes of what is sent, is `surface`'s job.
 """
 
 import json
@@ -40,7 +40,7 @@ def words_form(verb: str, target: str, place: Place) -> dict[str, Any]:
 
 
 def arguments_form(target: str, tool: str, args: Mapping[str, Any], place: Place) -> dict[str, Any] | None:
-    """Asks for the arguments that a call is to have instead; None where they are too long for a form."""
+    """Asks for the arguments that a call is to have instead; None if they are too long for a form."""
     text = json.dumps(args, indent=2, ensure_ascii=False)
     if size(text) > MOST_INPUT:
         return None
@@ -80,7 +80,7 @@ def _kept(verb: str, target: str, place: Place) -> dict[str, Any]:
 def filled(body: Payload) -> Filled:
     """What a form says.
 
-    Raises Unfit where it says nothing, or no arguments.
+    Raises Unfit if it says nothing, or no arguments.
     """
     view = body["view"]
     kept = json.loads(view["private_metadata"])

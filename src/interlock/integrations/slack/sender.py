@@ -1,4 +1,4 @@
-"""Messages of the outbox in Slack: posted once, edited, found again; order and retries are `delivery`'s matter."""
+"""Messages of the outbox in Slack: posted once, edited, found again; order and retries are `delivery`'s job."""
 
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Socket Mode: a connection that Slack sends requests by, kept up; what is done with a request is `surface`'s matter.
+"""Socket Mode: a connection that Slack sends requests by, kept up; what is done with a request is `surface`'s job.
 
 Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
 """

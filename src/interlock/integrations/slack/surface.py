@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class Slack:
     """One Slack app: its hook at `/slack/events`, its Socket Mode connection, and its sender.
 
-    Raises ConfigError where there is a token for nothing, or nothing to verify requests by.
+    Raises ConfigError if there is a token for nothing, or nothing to verify requests by.
     """
 
     def __init__(

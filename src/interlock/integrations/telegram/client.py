@@ -95,7 +95,7 @@ class _Hidden(logging.Filter):
 class Client(Bot):
     """The bot. Whoever makes one closes it.
 
-    Raises ConfigError where settings are missing or do not fit.
+    Raises ConfigError if settings are missing or do not fit.
     """
 
     __slots__ = ("_calls", "_hidden", "_polls")

@@ -1,6 +1,6 @@
 """How a card looks in Telegram: one message where it fits, else a head and as many as its texts need, buttons last.
 
-Sending is `sender`'s matter; counting and escaping, `text`'s.
+Sending is `sender`'s job; counting and escaping, `text`'s.
 """
 
 from collections.abc import Iterator

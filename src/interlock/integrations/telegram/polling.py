@@ -1,6 +1,6 @@
 """Long polling of our own: one update spoils no other, and none is confirmed before it has been taken in.
 
-What is made of an update is `surface`'s matter.
+What is made of an update is `surface`'s job.
 """
 
 import asyncio

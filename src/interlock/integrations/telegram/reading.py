@@ -74,7 +74,7 @@ class Heard:
 
 
 def number(raw: Any) -> int | None:
-    """The number of an update as it came; None where it has none that can be confirmed."""
+    """The number of an update as it came; None if it has none that can be confirmed."""
     found = raw.get("update_id") if isinstance(raw, Mapping) else None
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= LARGEST_ID else None
 

@@ -1,6 +1,6 @@
 """The way out to Telegram: posts and edits the messages of the outbox, in topics where a chat has them.
 
-Order, retries and the fate of messages are `delivery`'s matter; how a card looks, `layout`'s.
+Order, retries and the fate of messages are `delivery`'s job; how a card looks, `layout`'s.
 """
 
 import contextlib

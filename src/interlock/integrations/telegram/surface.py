@@ -42,7 +42,7 @@ class Reception(Protocol):
     """What the surface hands requests to: `interlock.desk.reception.Reception`."""
 
     async def accept(self, request: Request) -> bool:
-        """Keeps a request for good; False where it was known already."""
+        """Keeps a request for good; False if it was known already."""
 
     async def may_act(self, identity: str) -> bool:
         """Whether somebody is known and more than a viewer."""
@@ -61,7 +61,7 @@ class Duty(Protocol):
 class Telegram:
     """The surface. `run` until it is cancelled, `handle` for the webhook, `sender` for the way out, `close` at the end.
 
-    Raises ConfigError where settings are missing or do not fit.
+    Raises ConfigError if settings are missing or do not fit.
     """
 
     def __init__(

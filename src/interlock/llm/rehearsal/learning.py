@@ -91,7 +91,7 @@ def _recoveries(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
 
 
 def _difference(before: Any, after: Any) -> str:
-    """What was changed in the arguments, in words; empty where that cannot be said."""
+    """What was changed in the arguments, in words; empty if that cannot be said."""
     if not isinstance(after, Mapping):
         return ""
     old = before if isinstance(before, Mapping) else {}
@@ -131,7 +131,7 @@ def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:
 
 
 def _about_failure(tool: str, said: str, status: str, times: int) -> str | None:
-    """What to do about a tool that fails so; None where it may have been bad luck."""
+    """What to do about a tool that fails so; None if it may have been bad luck."""
     if said.startswith("there is no tool"):
         return f"Do not call `{tool}`: it is not among the tools for this work."
     if said.startswith("there is no file"):

@@ -69,7 +69,7 @@ class Brief:
     persona: str = ""
 
     def section(self, name: str) -> str:
-        """Its text as its author wrote it; empty where there is none."""
+        """Its text as its author wrote it; empty if there is none."""
         return _ESCAPED.sub(r"\1\2", self.sections.get(name, ""))
 
     def parts(self, name: str) -> tuple[Part, ...]:

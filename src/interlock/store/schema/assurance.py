@@ -126,7 +126,7 @@ class AuditSeal(Row, table=True):
     digest: str
     """Of `leaves`."""
     leaves: bytes | None = None
-    """SHA-256 of each of its activities, in the order of ids; None where it is about none, or all of them are gone."""
+    """SHA-256 of each of its activities, in the order of ids; None if it is about none, or all of them are gone."""
     previous: str
     """The head of the link before."""
     head: str

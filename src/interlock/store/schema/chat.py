@@ -60,7 +60,7 @@ class Outgoing(Row, table=True):
     kind: str
     """mission (the root of its thread), approval, ended, alert, text or letter."""
     subject: str | None = Field(default=None, index=True)
-    """`approval:ID`, `mission:ID`, `alert:ID`; None where `payload` says it all."""
+    """`approval:ID`, `mission:ID`, `alert:ID`; None if `payload` says it all."""
     payload: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
     revision: int = 1
     delivered: int = 0
@@ -94,7 +94,7 @@ class Incoming(Row, table=True):
     payload: dict[str, Any] = Field(sa_type=Json)
     status: str = "new"
     holder: str | None = None
-    """The process that works it; empty where one gave it back, None where nobody had it yet."""
+    """The process that works it; empty if one gave it back, None if nobody had it yet."""
     taken_at: datetime | None = None
     created_at: datetime
     done_at: datetime | None = None

@@ -94,7 +94,7 @@ def _told(letter: Letter, row: Any) -> dict[str, Any]:
 def _sender(settings: Settings) -> str:
     """For the From header.
 
-    Raises ToolError where nothing is set up.
+    Raises ToolError if nothing is set up.
     """
     if settings.postal.base_url is not None:
         configured, name = settings.postal.sender, "INTERLOCK_POSTAL__SENDER"
