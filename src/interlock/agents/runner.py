@@ -1,6 +1,7 @@
-"""The loop of a run: ask the model, judge what it wishes, do what is allowed, answer, until it has ended.
+"""The loop of a run: call the model, decide its tool calls, execute those that are allowed, answer, until it ends.
 
-What each transaction writes is in `steps`; what a call may do, in `tools.execute`; what a model is told, in `prompt`.
+What each transaction writes is in `steps`, how calls are decided and executed in `tools.execute`, and what the model
+is told in `prompt`.
 """
 
 import asyncio
@@ -34,18 +35,18 @@ from interlock.store.tx import Tx
 from interlock.tools.execute import Proposal
 
 MISTAKES_ALLOWED = 3
-"""Turns in a row in which no call was valid."""
+"""Turns in a row without a single valid call, after which the run fails."""
 CONFLICTS_ALLOWED = 5
-"""Times that a run steps aside for somebody who changed its task first."""
+"""How often a run starts again from the current rows because somebody else changed its task first."""
 ASIDE_S = 1.0
 CUT = frozenset({StopReason.MAX_TOKENS, StopReason.CONTEXT_WINDOW, StopReason.REFUSAL})
-"""Why a reply stopped whose calls are not made: they may not be whole."""
+"""Stop reasons after which a reply's calls are not made, since they may be incomplete."""
 
 
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
-    """Works a claimed run until it has ended, is parked, or is handed back. Raises nothing for what the run does.
+    """Executes a claimed run until it has ended, is parked, or is handed back. Failures of the run are not raised.
 
-    Raises StoreError if the database cannot be used; then the run is as it was last on record.
+    Raises StoreError if the database cannot be used; the run is then as its last transaction left it.
     Source: rows E3, E5, E7.
     """
     with runtime.telemetry.run(claim.run) as span:
@@ -53,7 +54,7 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
 
 
 async def _handled(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Span) -> None:
-    """INVARIANT: an interruption is heeded whenever it comes, also while the run is being ended for another reason."""
+    """INVARIANT: an interruption takes effect whenever it comes, even while the run is ending for another reason."""
     held: list[Session] = []
     try:
         if interrupt.reason is not None:
@@ -109,7 +110,7 @@ async def _until_deadline(session: Session) -> None:
 
 
 async def _is_controlled(runtime: Runtime, claim: Claim) -> bool:
-    """Whether a write was refused because somebody wants the run stopped, and not because it is another worker's."""
+    """Whether a write was refused because somebody stopped the run, not because another worker has it."""
     row = await runtime.store.read(traces.run, claim.run.id)
     if row is None or row.status != "running" or row.fence != claim.lease:
         return False
@@ -142,7 +143,7 @@ async def _loop(session: Session) -> None:
 
 
 async def _next_step(session: Session) -> bool:
-    """A model call that is paid for and what it asks for; False if the run waits, was handed back or has ended."""
+    """Makes one model call and carries out what it asks for; False if the run waits, was handed back or has ended."""
     fill = compaction.filled(session)
     if fill is Fill.FULL:
         await compaction.reset(session)
@@ -161,7 +162,7 @@ async def _next_step(session: Session) -> bool:
 
 
 async def _gone_on(session: Session, outcome: Ending | bool) -> bool:
-    """Whether a run goes on whose model could not be called; one that is to end is ended."""
+    """Whether the run continues after its model could not be called; ends it if it is to end."""
     if isinstance(outcome, Ending):
         await _end(session, outcome)
         return False
@@ -169,7 +170,7 @@ async def _gone_on(session: Session, outcome: Ending | bool) -> bool:
 
 
 async def _follow(session: Session, turn: Turn) -> bool:
-    """Does what a reply asks for; False when the run has ended or waits."""
+    """Carries out what a reply asks for; False if the run has ended or waits."""
     reply, wishes = turn.reply, turn.reply.message.tool_uses
     if wishes and reply.stop_reason not in CUT:
         proposals = await calls.propose(session, wishes)
@@ -203,7 +204,7 @@ async def _nudge(session: Session) -> None:
 
 
 def _ending_of(session: Session, reply: Reply) -> Ending | None:
-    """How a reply without calls ends the run; None if the run goes on."""
+    """How a reply without tool calls ends the run; None if the run continues."""
     text = reply.message.text.strip()
     match reply.stop_reason:
         case StopReason.PAUSE_TURN:
@@ -232,9 +233,9 @@ async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -
 
 
 async def _finish_step(session: Session) -> bool:
-    """Executes what may run, waits for people where it may not, and answers the model once every call has ended.
+    """Executes the calls that may run, parks the run for held ones, and answers the model once every call has ended.
 
-    False when the run is parked or has ended.
+    False if the run is parked or has ended.
     """
     while True:
         settled = await calls.settle(session)
@@ -257,7 +258,7 @@ async def _finish_step(session: Session) -> bool:
 
 
 def _last_word(session: Session, text: str) -> Ending:
-    """How a run ends whose agent has nothing more to do."""
+    """How a run ends whose agent has finished."""
     if session.needs_deliverable and not session.handed_in:
         why = "the agent ended without handing in a deliverable"
         return Ending(status="failed", stop_reason="no_tool_call", error=why, result=text)
@@ -265,7 +266,7 @@ def _last_word(session: Session, text: str) -> Ending:
 
 
 async def _tell(session: Session, message: Message, told: Results) -> None:
-    """Transaction B: outcomes, what the model is told of them, and the next reservation where the money is there."""
+    """Transaction B: the outcomes, the answers to the model, and the next reservation if there is money for it."""
     session.said(message, told)
     reservation, wanted = session.quote()
     try:
@@ -301,7 +302,7 @@ async def _fail(runtime: Runtime, claim: Claim, held: list[Session], stop_reason
 
 
 async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: Interruption | None) -> None:
-    """Books what a cut call has cost, and hands the run back or ends it."""
+    """Books the cost of an interrupted model call, and hands the run back or ends it."""
     cost, canceled = held[0].open_microusd if held else 0, reason is Interruption.CONTROL
     with contextlib.suppress(LeaseLost):
         await runtime.store.write(_step_back, claim, cost, runtime.clock.now(), canceled=canceled)
@@ -309,9 +310,9 @@ async def _cut_off(runtime: Runtime, claim: Claim, held: list[Session], reason: 
 
 
 def _step_back(tx: Tx, claim: Claim, cost: int, now: datetime, *, canceled: bool = False) -> None:
-    """Gives a run back to its place, or ends it where it was cancelled; what is open is booked at `cost`.
+    """Puts a run back into its place in the queue, or ends it if it was cancelled; books `cost` for what is open.
 
-    The lane is locked first, as by who cancels, so that no cancel waits in the queue of a squad that is stopped.
+    Locks the lane first, as a cancellation does, so that no cancelled run is left in the queue of a stopped squad.
     """
     found = mailbox.lock(tx, claim.run.id)
     if found is None or not (canceled or found.control == "cancel"):
@@ -324,7 +325,7 @@ def _step_back(tx: Tx, claim: Claim, cost: int, now: datetime, *, canceled: bool
 
 
 async def _step_aside(runtime: Runtime, claim: Claim, held: list[Session], error: Conflict) -> None:
-    """Somebody changed what the run was about to change: it goes on from the rows as they are now, a moment later."""
+    """Somebody else changed what the run was about to change: it continues a moment later, from the current rows."""
     if claim.run.attempt >= CONFLICTS_ALLOWED:
         await _fail(runtime, claim, held, "error", str(error))
         return

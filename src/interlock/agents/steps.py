@@ -1,6 +1,6 @@
-"""The transactions of a run: its beginning, A (what the model wished), B (what came of it), and its end.
+"""The transactions of a run: its start, A (what the model asked for), B (the outcomes), and its end.
 
-Each is one unit of the store, fenced by the run's lease. When which is written is the runner's job.
+Each is one unit of the store, fenced by the run's lease. The runner decides when to write which.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,12 +26,12 @@ from interlock.store.tx import Tx, relaxed
 from interlock.tools.execute import Done, record
 
 MODEL_UNUSABLE = "MODEL_UNUSABLE"
-"""The kind of an alert about a provider; it is settled by the next step of a run that it had put off."""
+"""The kind of an alert about a provider; the next step of a run that was put off for it settles the alert."""
 UNUSED = Usage()
 
 
 class Reservation(NamedTuple):
-    """Money to set aside for one attempt of a model call."""
+    """Money to reserve for one attempt of a model call."""
 
     step: int
     attempt: int
@@ -40,7 +40,7 @@ class Reservation(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What became of a reservation."""
+    """What a reserved attempt cost in the end."""
 
     reservation: Reservation
     actual_microusd: int
@@ -59,17 +59,17 @@ class Beginning(NamedTuple):
     lesson_ids: Sequence[str]
     actor: Actor
     labels: Sequence[str] = ()
-    """Taint that comes with what the run is shown at its start."""
+    """Labels (taint) of what the run is shown at its start."""
     degraded: Sequence[str] = ()
     """What was left out of the prompt, and why."""
     memory_ids: Sequence[str] = ()
-    """The memories that it shows."""
+    """The memories in its prompt."""
     unpriced: str | None = None
-    """The rate that its model is charged at, in words, where it has no price."""
+    """The rate at which a model without a known price is charged, in words."""
 
 
 class StepRecord(NamedTuple):
-    """A finished model call: transaction A."""
+    """A finished model call, as transaction A records it."""
 
     number: int
     id: str
@@ -77,7 +77,7 @@ class StepRecord(NamedTuple):
     stop_reason: str
     usage: Usage
     total_usage: Usage
-    """Of the run so far, with this step."""
+    """The run's usage so far, including this step."""
     labels: Sequence[str]
     model: str
     attempts: int
@@ -90,13 +90,13 @@ class StepRecord(NamedTuple):
 
     @property
     def progress(self) -> Progress:
-        """What the run has used with this step."""
+        """The run's usage and cost after this step."""
         spent = self.settlement.actual_microusd
         return Progress(usage=self.total_usage.as_dict(), labels=self.labels, spent_microusd=spent)
 
 
 class Results(NamedTuple):
-    """What came of a step's calls: transaction B. `lines` are the answers, once all calls have ended."""
+    """The outcomes of a step's calls, as transaction B records them. `lines` are the answers, once all have ended."""
 
     done: Sequence[Done] = ()
     holds: Sequence[Hold] = ()
@@ -105,20 +105,20 @@ class Results(NamedTuple):
     labels: Sequence[str] = ()
     usage: Usage = UNUSED
     is_news: bool = True
-    """Whether labels or usage are not on record as they are."""
+    """Whether labels or usage have changed since they were last recorded."""
     loops: Limits | None = None
-    """When failures and comments count as a loop; None if nobody looks."""
+    """When failures and comments count as a loop; None if loops are not looked for."""
 
     @property
     def progress(self) -> Progress:
-        """What the run has used; calls of tools cost nothing more."""
+        """The run's usage; tool calls add no cost."""
         return Progress(usage=self.usage.as_dict(), labels=self.labels)
 
 
 def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Reservation | None, now: datetime) -> bool:
-    """Starts a run: its task goes IN_PROGRESS, its conversation is on record, money for the first call set aside.
+    """Starts a run: moves its task to IN_PROGRESS, records its conversation, reserves money for the first model call.
 
-    Returns False, having changed nothing but the end of the run, where the task is no longer open.
+    Returns False if its task is no longer open: then only the end of the run is recorded.
     """
     mailbox.begin(
         tx,
@@ -164,7 +164,7 @@ def _take_up(tx: Tx, claim: Claim, actor: Actor, now: datetime) -> bool:
 
 
 def set_aside(tx: Tx, spender: Spender, reserve: Reservation, now: datetime) -> None:
-    """Reserves for one attempt."""
+    """Reserves money for one attempt."""
     ledger.reserve(
         tx, spender, step=reserve.step, attempt=reserve.attempt, model=reserve.model,
         worst_microusd=reserve.worst_microusd, now=now,
@@ -172,7 +172,7 @@ def set_aside(tx: Tx, spender: Spender, reserve: Reservation, now: datetime) -> 
 
 
 def book(tx: Tx, spender: Spender, settlement: Settlement, now: datetime) -> None:
-    """Settles one attempt."""
+    """Settles the reservation of one attempt."""
     r = settlement.reservation
     ledger.settle(
         tx, spender, step=r.step, attempt=r.attempt, model=r.model, worst_microusd=r.worst_microusd,
@@ -181,35 +181,36 @@ def book(tx: Tx, spender: Spender, settlement: Settlement, now: datetime) -> Non
 
 
 def book_failed(tx: Tx, claim: Claim, spender: Spender, failed: Settlement, now: datetime) -> None:
-    """After a failed attempt: books what it cost."""
+    """Books the cost of a failed attempt."""
     mailbox.own(tx, claim)
     book(tx, spender, failed, now)
     ledger.count(tx, claim.run.id, failed.actual_microusd)
 
 
 def reserve_more(tx: Tx, claim: Claim, spender: Spender, reserve: Reservation, now: datetime) -> None:
-    """Sets aside for a model call outside of transaction B."""
+    """Reserves money for a model call outside transaction B."""
     mailbox.own(tx, claim)
     set_aside(tx, spender, reserve, now)
 
 
 def commit_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
-    """Transaction A: settle, step, messages, decisions, intents, approvals."""
+    """Transaction A: settles the cost; writes the step, messages, decisions, intents and approvals."""
     mailbox.own(tx, claim, step.progress, steps=step.number)
     write_step(tx, claim, spender, step, now)
 
 
 @relaxed
 def commit_look(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
-    """Transaction A of a step whose calls change nothing: no effect comes after it, so it does not wait for the disk.
+    """Transaction A of a step whose calls change nothing: no effect follows it, so it does not wait for the disk.
 
-    A kill loses nothing. With the power, a reply may be lost whose outcomes are not on record: it is asked for again.
+    A kill loses nothing. A power cut may lose the reply if its outcomes are not recorded yet: then the model is called
+    again.
     """
     commit_step(tx, claim, spender, step, now)
 
 
 def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: datetime) -> None:
-    """The rows of a step; the caller has shown its lease. What was told of a provider that failed the run is over."""
+    """Writes the rows of a step; the caller has checked the lease. An alert about a provider that failed is settled."""
     book(tx, spender, step.settlement, now)
     if claim.run.error is not None:
         audit.settle(tx, MODEL_UNUSABLE, step.model.partition("/")[0], now)
@@ -237,9 +238,9 @@ def write_step(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, now: da
 def commit_results(
     tx: Tx, claim: Claim, spender: Spender, results: Results, reserve: Reservation | None, now: datetime
 ) -> bool:
-    """Transaction B: outcomes and what the tools want written, answers to the model, the next reservation.
+    """Transaction B: the outcomes, the tools' own writes, the answers to the model, the next reservation.
 
-    False if these results made the task a loop: the run is to be cancelled, and nothing is set aside for it.
+    False if these results show that the task is in a loop: the run is to be cancelled, and nothing is reserved.
     """
     mailbox.own(tx, claim, results.progress if results.is_news else None, even_if_controlled=True)
     goes_on = write_results(tx, claim, results, now)
@@ -249,7 +250,7 @@ def commit_results(
 
 
 def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool:
-    """The rows of what came of a step's calls; the caller has shown its lease. False if they are a loop."""
+    """Writes the outcomes of a step's calls; the caller has checked the lease. False if they show a loop."""
     for done in results.done:
         record(tx, done, now)
     if results.lines:
@@ -261,7 +262,7 @@ def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool
 
 
 class Ending(NamedTuple):
-    """How a run ends. `open_microusd` is what a call that was cut off is booked at."""
+    """How a run ends. `open_microusd` is the cost to book for an interrupted model call."""
 
     status: str
     stop_reason: str
@@ -270,11 +271,11 @@ class Ending(NamedTuple):
     open_microusd: int = 0
     follow_up: FollowUp | None = None
     stuck: Stuck | None = None
-    """Why it was stopped, where it got nowhere."""
+    """Why it was stopped, if it made no progress."""
     idle: tuple[int, int] | None = None
     """Model calls and micro-dollars since its last sign of progress."""
     leaves_open: bool = True
-    """Whether money may still be set aside, a call be without an outcome, or a question without an answer."""
+    """Whether there may still be a reservation, a call without an outcome, or an open question."""
 
 
 def end(
@@ -287,7 +288,7 @@ def end(
     results: Results | None,
     now: datetime,
 ) -> None:
-    """Ends a run: what is left to record, its state, its task's next state, the news for its mission's coordinator."""
+    """Ends a run: records what is left, its state, its task's next state, and the event for the coordinator."""
     last = step or results
     mailbox.finish(
         tx, claim, ending.status, ending.stop_reason, now, result=ending.result, error=ending.error,
@@ -301,7 +302,7 @@ def end(
 
 
 def close(tx: Tx, claim: Claim, ending: Ending, actor: Actor, now: datetime) -> None:
-    """What follows from the end of a run, once it is on record."""
+    """Does what follows from the end of a run, once that is recorded."""
     run = claim.run
     if ending.leaves_open:
         ledger.charge_open(tx, run.id, now, ending.open_microusd)
@@ -345,10 +346,10 @@ def hand_back(
     failed: bool,
     stop_reason: str | None = None,
 ) -> None:
-    """Gives a run back to its place in the queue, to go on later where it stopped.
+    """Puts a run back into its place in the queue, to continue later where it stopped.
 
-    An open reservation is booked at `open_microusd`, in full where that is not known. A `stop_reason` says that
-    waiting alone will not help.
+    An open reservation is booked at `open_microusd`; None books it in full. A `stop_reason` says that waiting alone
+    will not help.
     """
     mailbox.requeue(tx, claim, now, due_at=due_at, error=error, failed=failed, stop_reason=stop_reason)
     ledger.charge_open(tx, claim.run.id, now, open_microusd)

@@ -1,4 +1,7 @@
-"""A box: an open home whose missions run in this process, or in the one that executes it already."""
+"""`Interlock`: an open home, whose missions run in this process or in the one that already executes them.
+
+Everything that it does is an operation of the desk; here they are put together for use from Python.
+"""
 
 import asyncio
 import contextlib
@@ -44,7 +47,7 @@ STOP_S = 4.6
 
 @dataclass(frozen=True, slots=True)
 class MissionResult:
-    """How a mission stands when nothing more happens without a person."""
+    """The state of a mission once it has ended, or can only go on with a person's help."""
 
     mission_id: str
     status: str
@@ -56,11 +59,14 @@ class MissionResult:
     """Ids of the questions that wait for a person."""
     cost_usd: float
     estimate: Mapping[str, Any] | None = None
-    """Of a rehearsal: `cost_usd` and `model`, what it would have cost for real."""
+    """For a rehearsal: `cost_usd` and `model`, what the mission would have cost with a real model."""
 
 
 class Interlock:
-    """An open home. `runtime` and `person` are what the operations of the desk take."""
+    """An open home: start missions, talk with agents, execute their runs. Open one with `Interlock.open()`.
+
+    `runtime` and `person` are the arguments that the operations of the desk take.
+    """
 
     def __init__(self, runtime: Runtime, person: Person) -> None:
         self.runtime, self.person = runtime, person
@@ -68,15 +74,15 @@ class Interlock:
         self._worker: Worker | None = None
         self._working: asyncio.Task[None] | None = None
         self.outlets: list[Sender] = senders(runtime)
-        """By what messages leave from `start` on; whoever runs a chat in this process adds its sender before."""
+        """What delivers messages after `start`; a chat that runs in this process adds its sender before that."""
         self._beside: list[asyncio.Task[None]] = []
         self._relay: Relay | None = None
         self._relaying: asyncio.Task[None] | None = None
         self.handed_back: tuple[HandedBack, ...] = ()
-        """The runs that `stop` has put back before their end."""
+        """The runs that `stop` has put back into their mailboxes unfinished."""
         self._ends = Ends(runtime.store, self.check)
         self.answers = Answers(runtime, self.check)
-        """What comes of messages."""
+        """Waits for the replies to messages."""
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -90,11 +96,12 @@ class Interlock:
         surface: str = "python",
         **overrides: Any,
     ) -> "AsyncIterator[Interlock]":
-        """A box over the settings of `cwd`, of `env` (default: this process's) and of `overrides`.
+        """Opens a home with the settings of `cwd`, of `env` (this process's by default) and of `overrides`.
 
-        `tools` are the user's own, marked with `@tool`. Source: interfaces, "Python".
+        `tools` are your own, marked with `@tool`. Source: interfaces, "Python".
 
-        Raises ConfigError with all faults of settings, policy and prices; UsageError for tools; StoreError.
+        Raises ConfigError with all mistakes in settings, policy and prices; UsageError for tools that are not valid;
+        StoreError if the database cannot be used.
         """
         here = cwd or Path.cwd()
         settings = load_settings(here, os.environ if env is None else env, overrides)
@@ -122,7 +129,7 @@ class Interlock:
                     await runtime.models.close()
 
     async def start(self) -> bool:
-        """Begins to execute here, unless another process executes this home or its database; says whether it does."""
+        """Starts executing runs in this process; False if another process already executes this SQLite home."""
         if self._working is not None:
             return True
         self.relay()
@@ -145,9 +152,9 @@ class Interlock:
         return True
 
     def relay(self, *, listens: bool = False) -> None:
-        """Begins to tell other processes what happens here, where they have readers, and to hear it of them.
+        """Starts exchanging live events with the other processes of a PostgreSQL database; does nothing on SQLite.
 
-        With `listens` that is so before the first reader is here. Only PostgreSQL has other processes that execute.
+        Events of others are received once this process has a reader; with `listens`, at once.
         """
         if self._relay is None and Broadcast.is_possible(self.runtime.store):
             self._relay = Relay(self.runtime)
@@ -157,16 +164,16 @@ class Interlock:
 
     @property
     def executes(self) -> bool:
-        """Whether this process executes the home."""
+        """Whether this process executes runs."""
         return self._working is not None
 
     @property
     def in_hand(self) -> int:
-        """How many runs this process works on."""
+        """How many runs this process is executing."""
         return len(self._worker.in_hand) if self._worker is not None else 0
 
     async def drain(self, patience_s: float) -> None:
-        """Begins no run any more, and waits `patience_s` at most until each in hand has ended its step, or itself."""
+        """Claims no more runs, and waits up to `patience_s` until each running one has ended, or at least its step."""
         if self._worker is None or self._working is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -174,9 +181,9 @@ class Interlock:
                 await self._worker.drain()
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Ends executing: what is not done is taken up at the next start, or by another worker; see `handed_back`.
+        """Stops executing. Unfinished runs continue at the next start or in another worker; see `handed_back`.
 
-        Calls of tools get a moment to end by themselves, unless it is to be `at_once`.
+        Running tool calls get a moment to finish, unless `at_once`.
         """
         if self._relaying is not None:
             self._relaying.cancel()
@@ -200,7 +207,7 @@ class Interlock:
             self._lock = None
 
     async def executed(self) -> None:
-        """Returns when the worker of this process has ended, raising what ended it; never where there is none."""
+        """Returns when the worker of this process has ended, or raises what ended it; never without a worker."""
         if self._working is None:
             await asyncio.Event().wait()
         else:
@@ -226,12 +233,12 @@ class Interlock:
         workflow: str | None = None,
         inputs: Mapping[str, str] | None = None,
     ) -> str:
-        """Starts a mission and returns its id; it gets on where a process executes this home.
+        """Starts a mission and returns its id. It makes progress while some process executes this home.
 
-        `checks` are what its deliverable must pass, such as `{"kind": "contains", "text": "Sources"}`. A `workflow`
-        stands in place of a plan, with its `inputs`.
+        `checks` are what its deliverable must pass, such as `{"kind": "contains", "text": "Sources"}`. A `workflow`,
+        with its `inputs`, takes the place of a plan.
 
-        Raises UsageError for a goal, a check, a budget, a model, a deadline or a workflow that cannot be.
+        Raises UsageError for an invalid goal, check, budget, model, deadline or workflow.
         """
         return await submit(
             self.runtime, self.person, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
@@ -239,7 +246,7 @@ class Interlock:
         )  # fmt: skip
 
     async def run(self, goal: str, **options: Any) -> MissionResult:
-        """Runs a mission until it has ended or only a person can move it; options as in `submit`."""
+        """Runs a mission until it has ended or waits for a person. Options and errors are those of `submit`."""
         mission_id = await self.submit(goal, **options)
         await self.start()
         found = await self.settled(mission_id)
@@ -256,14 +263,14 @@ class Interlock:
         extra: str | None = None,
         on_event: Callable[[Event], object] | None = None,
     ) -> Reply:
-        """Says something to a persona and returns its reply, or what it waits for. One conversation for each person.
+        """Sends a message to a persona; returns its reply, or what it waits for. Each person has a conversation.
 
-        `files` are attached: stored once, and there for the persona to read. `extra` is what your program tells the
-        persona beside the message, in the system prompt of this one run. `on_event` is called with each event of
-        the run while it happens, and awaited where it is a coroutine function; see `stream`.
+        `files` are attached for the persona to read. `extra` goes into the system prompt of this one run: what your
+        program wants to tell the persona besides the message. `on_event` is called with each event of the run as it
+        happens (see `stream`), and awaited if it is a coroutine function.
 
-        Raises UsageError for an empty text, a file that cannot be read, a model that cannot be, or a persona that
-        there is not; and what `on_event` raises, the run going on without it. Source: row J6.
+        Raises UsageError for an empty text, a file that cannot be read, an unknown model or an unknown persona. What
+        `on_event` raises is raised here, while the run continues. Source: row J6.
         """
         attached = await asyncio.to_thread(attachments.read, files)
         said = self._spoken(persona, text, project=project, model=model, files=attached, extra=extra)
@@ -286,10 +293,10 @@ class Interlock:
         model: str | None = None,
         extra: str | None = None,
     ) -> AsyncGenerator[Event | Reply, None]:
-        """Says something to a persona: each event of its run while it happens, and the reply last.
+        """Sends a message to a persona; yields each event of its run as it happens, and the reply last.
 
-        Events have a `name` (`lifecycle`, `assistant`, `tool`, `compaction`) and a `payload`; the words of the model
-        come in `assistant` events, as `payload["delta"]`. Whoever leaves before the end leaves the run to go on.
+        Events have a `name` (`lifecycle`, `assistant`, `tool`, `compaction`) and a `payload`; the model's text comes in
+        `assistant` events, as `payload["delta"]`. If you stop iterating early, the run continues.
 
         Raises what `chat` raises. Source: rows F6, J6.
         """
@@ -318,10 +325,10 @@ class Interlock:
         idempotency_key: str | None = None,
         execute: bool = True,
     ) -> Handle:
-        """Puts a message into the mailbox of a persona's agent; returns as soon as that is on record.
+        """Puts a message into the mailbox of a persona's agent; returns a handle as soon as the message is recorded.
 
-        The handle is awaited for what came of it; where `execute`, awaiting has this process work too, as `chat` does.
-        The same `idempotency_key` gives the handle of the message that was posted first. Source: row E6.
+        Await the handle for the result. With `execute`, awaiting it makes this process execute runs, as `chat` does.
+        The same `idempotency_key` returns the handle of the message that was posted first. Source: row E6.
 
         Raises what `chat` raises.
         """
@@ -333,11 +340,11 @@ class Interlock:
         return self.handle(run_id, execute=execute)
 
     def handle(self, run_id: str, *, execute: bool = True) -> Handle:
-        """The handle of a run that was posted before, perhaps by another process."""
+        """The handle of a run that was posted earlier, perhaps by another process."""
         return Handle(run_id, self._ends, self.start if execute else None)
 
     async def follow(self, mission_id: str) -> AsyncGenerator[Progress, None]:
-        """How a mission gets on, at every look; ends when the caller leaves.
+        """Yields the progress of a mission, again and again, until the caller stops iterating.
 
         Raises what ended the worker of this process.
         """
@@ -345,7 +352,7 @@ class Interlock:
             yield found
 
     async def settled(self, mission_id: str) -> Progress:
-        """How a mission stands once nothing moves any more by itself."""
+        """Waits until a mission has ended or cannot move by itself; returns its progress."""
         async with contextlib.aclosing(self.follow(mission_id)) as news:
             async for found in news:
                 if found.standing is not Standing.MOVING:
@@ -353,7 +360,7 @@ class Interlock:
         raise AssertionError("following a mission ends only when one leaves")
 
     async def result(self, found: Progress) -> MissionResult:
-        """What has become of a mission."""
+        """The result of a mission from its progress, with the deliverable's text."""
         whole = await task(self.runtime, found.mission_id)
         text = None
         if found.deliverable_id is not None:
@@ -365,7 +372,7 @@ class Interlock:
 
 
 async def _keep_trust(runtime: Runtime) -> None:
-    """Trusts members as their personas' files say, and ends the grants of those that are others by now."""
+    """Gives members the trust that their persona files say, and ends grants of personas that have changed too much."""
     store, now = runtime.store, runtime.clock.now()
     files = {name: each.to_json() for name, each in runtime.personas.personas.items()}
     trusted = {name: str(each["trust"]) for name, each in files.items()}

@@ -1,6 +1,6 @@
-"""Handles: what posting a message gives, to be awaited until the message has been handled.
+"""Handles: what `post` returns, to be awaited for the result of a message.
 
-How a run comes to its end is the worker's job, and how that is noticed `desk.ends`'s.
+How the end of a run is noticed is in `desk.ends`.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -17,11 +17,11 @@ CLEARED = "cleared"
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What came of a message that was handled."""
+    """The result of a message that was handled."""
 
     run_id: str
     text: str
-    """The agent's last words."""
+    """The agent's final answer."""
     stop_reason: str
     steps: int
     """Model calls."""
@@ -48,9 +48,9 @@ class QueueCleared(RunFailed):
 
 
 class Handle:
-    """A message on its way. `await` it for a `RunResult` once it has been handled, here or in another process.
+    """A posted message. `await` it for its `RunResult`, whichever process handles it.
 
-    While a call of its run is held for a person, it waits. It can be awaited any number of times.
+    While a call of its run is held for a person, it keeps waiting. It can be awaited any number of times.
     """
 
     def __init__(self, run_id: str, ends: Ends, execute: Callable[[], Awaitable[object]] | None) -> None:
@@ -66,9 +66,8 @@ class Handle:
     async def result(self) -> RunResult:
         """The same as awaiting it.
 
-        Raises QueueCleared or RunFailed if the message was not handled, Refused within a run (which would keep
-        from working what it waits for), NotFound for a run that there is not, and what ended the worker of this
-        process. Source: row E6.
+        Raises QueueCleared or RunFailed if the message was not handled; Refused within a run, since the two could
+        block each other; NotFound for an unknown run; and what ended the worker of this process. Source: row E6.
         """
         if (inside := current.RUN.get()) is not None:
             raise Refused(
@@ -80,9 +79,9 @@ class Handle:
         return _judged(await self._ends.of(self.run_id))
 
     async def status(self) -> str:
-        """How its run stands now: created, running, waiting, completed, failed or cancelled.
+        """The state of its run: created, running, waiting, completed, failed or cancelled.
 
-        Raises NotFound.
+        Raises NotFound for an unknown run.
         """
         return str((await self._ends.row(self.run_id)).status)
 

@@ -1,6 +1,6 @@
-"""The decision over a call: its risk, and whether it runs, waits for a person, or never runs. Pure and total.
+"""The decision about a call: its risk, and whether it runs, waits for a person, or is denied. Pure and total.
 
-Nothing is asked, stored or executed here.
+Nobody is asked here, and nothing is stored or executed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,14 +40,14 @@ def decide(
     grants: Sequence[Grant] = (),
     people_for_red: int = 1,
 ) -> Decision:
-    """What the policy says of a call. `grants` are those in force now; `people_for_red` approve what is RED, at least.
+    """Decides a call. `grants` are those in force now; at least `people_for_red` people must approve a RED call.
 
-    The risk is the highest of the tool's own, of every rule that matches or cannot be evaluated, and RED where
-    arguments carry what looks like a secret or name production. `MATRIX` makes the effect of it. What cannot be
-    decided is held; arguments to which no approval could bind are denied.
+    The risk is the highest of the tool's own risk and that of every rule that matches or cannot be evaluated; it is RED
+    if arguments contain what looks like a secret, or name a production system. `MATRIX` gives the effect of a risk.
+    What cannot be decided is held; arguments to which no approval could bind are denied.
 
     INVARIANT: RED is never allowed without an approval of exactly this call; an approval lifts a hold, never a denial;
-    a grant lifts a YELLOW call that is held for nothing but its agent's trust. Source: rows C1, C2, C4, C7, C9, C10.
+    a grant lifts only a YELLOW call that is held for its agent's trust alone. Source: rows C1, C2, C4, C7, C9, C10.
     """
     try:
         alone = approval is None and not grants and people_for_red == 1
@@ -60,7 +60,7 @@ def decide(
 
 
 def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
-    """A tool's own risk and where it comes from: the policy's table, the built-in one, its author, or its words."""
+    """A tool's own risk and its source: the policy's table, the built-in one, its author, or its description."""
     if (risk := policy.base.get(call.tool)) is not None:
         return risk, f"`{call.tool}` is {risk} in the policy's base table"
     if call.is_builtin and (risk := BASE.get(call.tool)) is not None:
@@ -90,7 +90,7 @@ class _Verdict:
 
     @property
     def is_grantable(self) -> bool:
-        """Whether nothing but its agent's trust holds it; a grant lifts no more than that. Source: row C7."""
+        """Whether it is held for its agent's trust alone; a grant lifts no other hold. Source: row C7."""
         asks_more = self.held or self.denied or self.not_requester or self.consensus or self.people > 1
         return self.risk is Risk.YELLOW and not asks_more
 
@@ -131,7 +131,7 @@ class _Verdict:
 
 
 class _Terms(NamedTuple):
-    """What people have said of a call, and how many must."""
+    """What people have allowed, and how many must approve a RED call."""
 
     approval: ApprovedBinding | None
     grants: Sequence[Grant]
@@ -174,9 +174,9 @@ def _begun(call: Call, policy: Policy) -> _Verdict:
 
 
 def _plain(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
-    """The decision where nothing but the tool's own risk counts, and before anybody is asked.
+    """The decision for a call to which only the tool's own risk applies, without approval or grants.
 
-    It is the same for all such calls, so it is kept with the policy.
+    It is the same for all such calls, so it is cached with the policy.
     """
     alone = terms._replace(approval=None, grants=()) if terms.approval or terms.grants else terms
     if call.tool not in policy.base and not call.is_builtin and call.declared_risk is None:
@@ -214,7 +214,7 @@ def _look(verdict: _Verdict, seen: Inspection) -> None:
 
 
 def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule, bool | str]]:
-    """The rules that match (True), or of which that cannot be told (why)."""
+    """The rules that match (True), or that could not be evaluated (why)."""
     flat = whole = _UNMADE
     args = call.args
     found: list[tuple[Rule, bool | str]] = []
@@ -239,7 +239,7 @@ def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule
 
 
 def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """The single values that conditions see, as far as they are there; None if they cannot be converted."""
+    """The single values that conditions read, as far as they exist; None if they cannot be converted."""
     args = call.args
     values = {variable: args[name] for variable, name in applicable.flat_args if name in args}
     for variable, owner, name in applicable.flat_fields:
@@ -248,7 +248,7 @@ def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | 
 
 
 def _context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """What conditions see, and no more of it than they read; None if it cannot be converted."""
+    """The values that conditions read, and no others; None if they cannot be converted."""
     values: dict[str, Any] = {}
     for name, fields in applicable.reads.items():
         if name == "args":
@@ -278,7 +278,7 @@ _FIELDS: Mapping[tuple[str, str], Callable[[Call, Caller], Any]] = {
     ("task", "project"): lambda call, who: who.project,
     ("task", "cost_usd"): lambda call, who: float(who.cost_usd),
 }
-"""Where the fields of conditions come from, but for those of `args`."""
+"""The source of each field that conditions can read, except `args`."""
 
 
 def _effect(verdict: _Verdict, trust: Trust) -> Effect:

@@ -1,6 +1,6 @@
-"""What a tool is, what it is given, and what it hands back.
+"""What a tool is, what it receives, and what it returns.
 
-Which tools there are is the registry's job; how one is executed, that of `execute`.
+Which tools there are is known to the registry; `execute` executes them.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 UNTRUSTED, PRIVATE, OUTWARD = "untrusted", "private", "outward"
 LABELS = frozenset({UNTRUSTED, PRIVATE, OUTWARD})
-"""Untrusted: it brings in what strangers wrote. Private: it reads what is ours. Outward: it sends. Source: row C11."""
+"""Untrusted: it returns content from outside. Private: it reads private data. Outward: it sends. Source: row C11."""
 RISKS = frozenset({"GREEN", "YELLOW", "RED"})
 CHILD_S = 60.0
 CHILD_ENDED = "CHILD_ENDED"
-"""The activity of a child process that was ended before its time."""
+"""The activity that records a child process that was ended early."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CAPABILITY = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
 class Write(NamedTuple):
-    """Database work that belongs into the transaction of a call's outcome: `unit(tx, *args, **kwargs)`."""
+    """Database work to do in the transaction that records a call's outcome: `unit(tx, *args, **kwargs)`."""
 
     unit: Callable[..., object]
     args: tuple[Any, ...] = ()
@@ -55,20 +55,20 @@ def write(unit: Callable[Concatenate[Tx, P], object], *args: P.args, **kwargs: P
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a call: the text for the model, and what is to be written together with it."""
+    """The outcome of a call: the text for the model, and what to write in the same transaction."""
 
     content: str
     is_error: bool = False
     writes: tuple[Write, ...] = ()
     ends_run: bool = False
     labels: frozenset[str] = frozenset()
-    """Taint beyond what the tool declares, such as that of the file that was read."""
+    """Labels besides those that the tool declares, such as those of a file that was read."""
 
     @classmethod
     def of(cls, value: object) -> Outcome:
-        """The outcome that a tool's return value stands for: itself, a text, nothing, or anything else as JSON.
+        """The outcome for a tool's return value: an outcome as it is, a text, `done` for None, anything else as JSON.
 
-        Never fails, since the effect has happened.
+        Never fails, since the effect has already happened.
         """
         if isinstance(value, Outcome):
             return value
@@ -83,7 +83,7 @@ class Outcome:
 
 
 class ToolContext(NamedTuple):
-    """For whom and in what a call is made."""
+    """The run, the agent and the surroundings of a call, for tools that ask for it."""
 
     run_id: str
     agent_id: str
@@ -92,9 +92,9 @@ class ToolContext(NamedTuple):
     task_id: str | None
     mission_id: str | None
     call_id: str
-    """Our id of the call."""
+    """Interlock's own id of the call."""
     idempotency_token: str
-    """The same however often this call is tried; outside services are given it. Source: row E9."""
+    """The same each time this call is tried; pass it to outside services. Source: row E9."""
     simulated: bool
     now: datetime
     store: Store
@@ -102,22 +102,22 @@ class ToolContext(NamedTuple):
     workspace: Workspace
     actor: Actor
     labels: frozenset[str] = frozenset()
-    """The run's taint so far; it goes with what is written."""
+    """The run's labels so far (taint); what is written gets them too."""
     secrets: Callable[[str], str] | None = None
     """Gives this call the secrets that the settings name for its tool."""
     cast: Callable[[str], Mapping[str, Any] | None] | None = None
-    """Gives a persona by its name, as it is kept with an agent; None for a name that is nobody's."""
+    """Looks up a persona by name, in the form that is stored with an agent; None for an unknown name."""
     repeated_by: str | None = None
-    """The approval by which a person has it done again, although nobody knows what came of it before."""
+    """The approval by which a person has the call repeated although its earlier outcome is unknown."""
 
     def __repr__(self) -> str:
-        """The call alone: a tool that prints its context tells nothing of what it was lent."""
+        """Names only the call, so that a tool that prints its context reveals no secrets."""
         return f"<{type(self).__name__} {self.call_id} of {self.run_id}>"
 
     def secret(self, name: str) -> str:
-        """A named secret in clear, where the settings let this tool have it; what is said of it is masked everywhere.
+        """The value of a named secret that the settings allow this tool; it is masked wherever it appears afterwards.
 
-        Blocks where it is in a file. Raises ToolError if there is none for this tool. Source: row G8.
+        Blocks if the secret is in a file. Raises ToolError if there is none for this tool. Source: row G8.
         """
         if self.secrets is None:
             raise ToolError(f"there is no secret `{name}` here")
@@ -132,7 +132,7 @@ class ToolContext(NamedTuple):
         return tuple(sorted(self.labels))
 
     async def changed_files(self) -> tuple[Write, ...]:
-        """What makes the changes in the workspace last, for `Outcome.writes`."""
+        """The writes that save the changes in the workspace, for `Outcome.writes`."""
         return await self.workspace.collect(
             self.actor, self.now, mission_id=self.mission_id, task_id=self.task_id, labels=self.labels
         )
@@ -146,10 +146,11 @@ class ToolContext(NamedTuple):
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> Ended:
-        """Runs a program, without a shell, and waits for its end: {code, output, errors}, in the workspace or in `cwd`.
+        """Runs a program without a shell, in the workspace or in `cwd`, and waits for it: {code, output, errors}.
 
-        This is the only way for a tool to start a process: it and all it starts are ended with the call, also by the
-        next worker where this one dies. It gets no variables of this process but PATH, the language and `env`.
+        This is the only way for a tool to start a process. The process and everything it starts are ended with the
+        call, by the next worker if this one dies. `given` is its standard input. Of this process's environment it gets
+        only PATH and the language, besides `env`.
 
         Raises ToolError if it cannot be started, OutcomeUnknown if it takes longer than `timeout_s`.
         """
@@ -180,7 +181,7 @@ ToolFunction = Callable[..., Awaitable[object]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tool:
-    """A tool with all that is known of it before it is called.
+    """A tool, with everything that is known about it before it is called.
 
     Raises UsageError if the name, the schema, the risk or a label is not valid.
     """
@@ -188,33 +189,33 @@ class Tool:
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    """JSON Schema 2020-12 of type object, without references to anything outside itself."""
+    """JSON Schema 2020-12 of type object, without references to other documents."""
     fn: ToolFunction
     risk: str | None = None
-    """What its author declares: GREEN, YELLOW or RED; None if policy is to judge by its looks."""
+    """GREEN, YELLOW or RED, as its author declares; None lets the policy judge by name, description and schema."""
     idempotent: bool = False
-    """Whether a call whose outcome is unknown may simply be made again."""
+    """Whether a call whose outcome is unknown may simply be repeated."""
     read_only: bool = False
-    """Whether a call changes nothing anywhere: it is idempotent then, and the disk is not waited for before it."""
+    """Whether calls change nothing anywhere: then it counts as idempotent, and a call need not wait for the disk."""
     outside: bool = True
-    """Whether its effect, or its reading, leaves Interlock: then it is simulated in rehearsal."""
+    """Whether it acts on or reads from anything outside Interlock: then it is simulated in rehearsals."""
     asks: bool = False
-    """Whether it waits for a person's words, which become its result; `fn` is not called."""
+    """Whether it puts a question to a person, whose answer is its result; `fn` is not called."""
     ends_run: bool = False
     reads: Callable[[dict[str, Any]], tuple[str, ...]] | None = None
-    """The workspace files whose content the effect depends on; an approval binds to their digests."""
+    """The workspace files that the effect depends on; an approval binds to their digests."""
     objects: Callable[[Mapping[str, Any]], str | None] | None = None
-    """What is wrong with arguments that the schema allows, told to the agent before anybody is asked about the call."""
+    """Returns what is wrong with arguments that the schema allows; the agent is told before anybody is asked."""
     labels: frozenset[str] = field(default_factory=frozenset)
     timeout_s: float = 60.0
     simulate: Callable[[dict[str, Any]], str] | None = None
-    """What a rehearsal says instead of calling it."""
+    """Returns what a rehearsal reports instead of calling it."""
     builtin: bool = False
-    """Whether it is one of Interlock's own, so that the built-in risk table speaks of it."""
+    """Whether it comes with Interlock, so that the built-in risk table applies."""
     for_personas: frozenset[str] | None = None
-    """Who may be offered it; None for all."""
+    """The personas that may be offered it; None for all."""
     needs: frozenset[str] = frozenset()
-    """Capabilities without which a worker cannot call it, such as `browser`: agents that have it work only there."""
+    """Capabilities that a worker needs to call it, such as `browser`; agents that have the tool run only there."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -239,7 +240,7 @@ class Tool:
 
     @cached_property
     def digest(self) -> str:
-        """What the tool was when somebody approved a call of it: name, description and schema. Source: row C4."""
+        """Identifies the tool as people approved it: a digest of name, description and schema. Source: row C4."""
         shape = {"name": self.name, "description": self.description, "input_schema": dict(self.input_schema)}
         return digest(shape)
 
@@ -249,8 +250,8 @@ class Tool:
         return ToolSpec(self.name, self.description, self.input_schema)
 
     async def call(self, context: ToolContext, args: Mapping[str, Any]) -> Outcome:
-        """Calls it with arguments that were validated before.
+        """Calls it with arguments that have been validated.
 
-        Raises ToolError, OutcomeUnknown, and whatever a function of the user's raises.
+        Raises ToolError, OutcomeUnknown, and whatever the function raises.
         """
         return Outcome.of(await self.fn(context, **args))

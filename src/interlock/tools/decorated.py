@@ -1,6 +1,6 @@
-"""`@tool`: a function of the user's own module becomes a tool, its schema made from its type hints.
+"""`@tool`: turns a user's function into a tool, with a schema made from its type hints.
 
-The tools that come with Interlock write their schemas by hand and do not need this.
+The built-in tools write their schemas by hand and do not use this.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _MARK = "__interlock_tool__"
 _PREFIX = "arg_"
-"""Keeps parameters apart from what pydantic models are made of, such as `copy` and `json`."""
+"""Keeps parameters from clashing with attributes of pydantic models, such as `copy` and `json`."""
 
 
 @overload
@@ -47,10 +47,10 @@ def tool(
 def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Marks a function as a tool and returns it unchanged, so that it can still be called and tested.
 
-    Its name, the first paragraph of its docstring and its type hints (Annotated and defaults included) are what
-    the model sees. A first parameter `ctx: ToolContext` is filled in and not shown. A plain function runs in a
-    thread. `risk` is GREEN, YELLOW or RED; without it, policy judges by the tool's looks. The other options are
-    the fields of `Tool`. Source: row G7.
+    The model sees its name, the first paragraph of its docstring and its type hints, including `Annotated` and
+    defaults. If the first parameter is `ctx: ToolContext`, it is filled in and not shown to the model. A function that
+    is not async runs in a thread. `risk` is GREEN, YELLOW or RED; without it, the policy judges the tool by its name,
+    description and schema. The other options are the fields of `Tool`. Source: row G7.
 
     Raises UsageError for a function that cannot be a tool.
     """
@@ -63,7 +63,7 @@ def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 
 def tool_of(value: Tool | Callable[..., object]) -> Tool:
-    """The tool itself, or the one that a function was marked as.
+    """A tool as it is, or the tool of a function that is marked with `@tool`.
 
     Raises UsageError for any other function.
     """

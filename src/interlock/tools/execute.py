@@ -1,7 +1,7 @@
-"""The door to effects: what a model wished for is decided, written down, executed once, and its outcome recorded.
+"""The door to effects: a tool call is decided, its intent recorded, executed once, and its outcome recorded.
 
-`propose` decides a wish when it is made; `execute` decides again at the moment of the effect. Which run it belongs
-to, and when the transactions happen, is the runner's job.
+`Gate.propose` decides a call when the model makes it; `execute` decides again right before the effect. When the
+transactions of a run happen is up to the runner.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, ToolContext,
 from interlock.tools.secrets import SecretProblem
 
 RESULT_LIMIT = 60_000
-"""Characters of a result that go back to the model."""
+"""The most characters of a result that go back to the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How a call ended. `writes` are database work that belongs into the transaction of the outcome."""
+    """How a call ended. `writes` is database work to do in the transaction that records the outcome."""
 
     id: str
     position: int
@@ -54,14 +54,14 @@ class Done:
     ends_run: bool = False
     labels: frozenset[str] = frozenset()
     approval_id: str | None = None
-    """An approval that this call used without a start of its own on record."""
+    """An approval that this call used, if its start was not recorded separately."""
     grant: "Granted | None" = None
-    """The grant because of which it ran."""
+    """The grant that let it run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """A grant that a call ran by, and for whom."""
+    """A grant that let a call run, and the context of that call."""
 
     id: str
     tool: str
@@ -70,7 +70,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class HeldAnew:
-    """The approval does not cover the call any more (a file changed, the policy did): a person is asked again."""
+    """The approval no longer covers the call, because a file or the policy has changed: a person is asked again."""
 
     id: str
     reason: str
@@ -78,19 +78,19 @@ class HeldAnew:
     files: Mapping[str, str]
     subject: str
     args: Any
-    """With what people have changed in them."""
+    """The arguments, with people's changes to them."""
 
 
 async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, wished: Any) -> Done | HeldAnew:
     """Causes the effect of one recorded call (a row of `tool_calls`), once.
 
-    Decides again; an approval must be for exactly this and is spent before the effect. Files that the effect depends
-    on are read once: the tool gets the bytes that were judged. A call that is not idempotent is on record as started
-    before it starts. Never raises for what the tool does. The model is told where the arguments are not those that it
-    `wished`.
+    The call is decided once more. An approval must be for exactly this call, and is used up before the effect. Files
+    that the effect depends on are read once, so that the tool gets the bytes that were judged. A call that is not
+    idempotent is recorded as started before it starts. If people have changed the arguments that the model `wished`
+    for, the model is told. What goes wrong in the tool becomes a result and is not raised.
 
-    Raises LeaseLost if the run is no longer this worker's, and StoreUnavailable if a tool that may be called
-    again needs a database that is out of reach: then the run waits for it, and its model hears nothing of it.
+    Raises LeaseLost if the run no longer belongs to this worker, and StoreUnavailable if an idempotent tool cannot
+    reach the database: then the run waits for the database, and the model is not told.
     """
     tool = gate.toolbox.get(call.tool)
     begun = context.now
@@ -129,13 +129,13 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
 
 
 def is_good(approval: Any, now: datetime) -> bool:
-    """Whether people have approved, and what they approved may still be done; what has begun may be ended."""
+    """Whether an approval may still be acted on: it has not expired, or its call has already started."""
     is_late = approval.expires_at is not None and approval.expires_at <= now
     return approval.status == "used" or (approval.status == "approved" and not is_late)
 
 
 def binding_of(approval: Any, presented: str) -> ApprovedBinding:
-    """An approval that people gave, as the decision takes it, for a call as it is now."""
+    """An approval in the form that the decision takes, next to the digest of the call as it is now."""
     return ApprovedBinding(
         approval_id=approval.id,
         subject=approval.subject,
@@ -148,7 +148,7 @@ def binding_of(approval: Any, presented: str) -> ApprovedBinding:
 def start(
     tx: Tx, claim: Claim, call_id: str, args: Any, subject: str, approval_id: str | None, now: datetime
 ) -> None:  # fmt: skip
-    """Writes that a call is about to have its effect, and spends its approval. Source: row E9.
+    """Records that a call is about to start, and uses up its approval. Source: row E9.
 
     Raises LeaseLost, and Conflict if it was started before.
     """
@@ -168,7 +168,7 @@ def start(
 async def _perform(
     tool: Tool, call: Any, args: dict[str, Any], context: ToolContext, gate: Gate, *, edited: bool
 ) -> Done:
-    """INVARIANT: the values of secrets are in what the tool is given, and in nothing that this returns."""
+    """INVARIANT: secret values are in what the tool receives, and in nothing that this returns."""
     scrub = gate.vault.scrub
     begun = context.now
     prefix = f"(a person changed the arguments to {canonical_json(args)})\n" if edited else ""
@@ -191,9 +191,9 @@ async def _perform(
 
 
 async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
-    """Calls the tool's function; where it is idempotent and the outcome unknown, once more with the same token.
+    """Calls the tool's function; if the outcome is unknown and the tool idempotent, once more with the same token.
 
-    Raises ToolError, and OutcomeUnknown for whatever leaves open whether something happened. Source: row E9.
+    Raises ToolError, and OutcomeUnknown if nobody knows whether the effect happened. Source: row E9.
     """
     try:
         return await _tried(tool, args, context)
@@ -247,7 +247,7 @@ def _ended(call: Any, status: CallStatus, content: str, begun: datetime, *, simu
 
 
 def clean(text: str) -> str:
-    """A result as it may be stored and shown: without secrets, NUL bytes, or more than the model should read."""
+    """A result fit to be stored and shown: without secrets or NUL bytes, and cut to `RESULT_LIMIT`."""
     text = storable(scrub(text))
     if len(text) > RESULT_LIMIT:
         left_out = len(text) - RESULT_LIMIT
@@ -256,7 +256,7 @@ def clean(text: str) -> str:
 
 
 def record(tx: Tx, done: Done, now: datetime) -> None:
-    """Writes an outcome, with what the tool wants written, in the caller's transaction."""
+    """Records an outcome and the tool's own writes, in the caller's transaction."""
     for write in done.writes:
         unit, args, kwargs = write
         unit(tx, *args, **kwargs)

@@ -1,6 +1,6 @@
-"""What calls are judged by during a run: wishes become proposals, decided when they are made; nothing happens here.
+"""The gate of a run: every tool call that the model asks for is validated and decided here, before anything happens.
 
-How a call that may run is executed, after it was decided once more, is `execute`'s job.
+`execute` decides once more and executes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,10 @@ ENDED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A wish with its decision. `status` is ready, held, denied or refused; `answer` is set for the last two."""
+    """A tool call that the model asked for, with its decision.
+
+    `status` is ready, held, denied or refused; `answer` is set for the last two.
+    """
 
     id: str
     position: int
@@ -62,33 +65,33 @@ class Proposal:
 
     @property
     def only_looks(self) -> bool:
-        """Whether the call may be made as it is, and changes, sends or asks nothing."""
+        """Whether the call may run and is sure to change nothing, send nothing and ask nobody."""
         is_free = self.status is CallStatus.READY and self.decision is not None and self.decision.risk is Risk.GREEN
         return is_free and self.tool is not None and self.tool.read_only and not self.tool.outside
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What calls are judged by during one run."""
+    """What the tool calls of one run are judged by: policy, tools, caller, secrets."""
 
     in_force: InForce
     toolbox: Toolbox
     offered: frozenset[str]
     caller: Caller
     people_for_red: int = 1
-    """How many people must approve what is RED, at least."""
+    """How many people must approve a RED call, at least."""
     barred: Mapping[str, str] = field(default_factory=dict)
-    """Digests of tools that are not what the project knows, each with the question about it."""
+    """Digests of tools whose definition has changed, each with the id of the approval that asks about it."""
     vault: Vault = field(default_factory=Vault)
-    """What is filled in when a call is executed, and taken out of what comes back."""
+    """The secrets that are filled in when a call is executed, and masked in its result."""
 
     @property
     def policy(self) -> Policy:
-        """What calls are decided by from now on; it may be another one in the middle of a run."""
+        """The policy in force now; it may be replaced in the middle of a run."""
         return self.in_force.policy
 
     async def propose(self, use: ToolUse, position: int, context: ToolContext, labels: frozenset[str]) -> Proposal:
-        """Decides a wish as it was made, by a run of this taint; nothing happens yet."""
+        """Validates and decides a call as the model made it, in a run with these labels; nothing happens yet."""
         tool = self.toolbox.get(use.name) if use.name in self.offered else None
         if tool is None:
             yours = ", ".join(sorted(self.offered)) or "none"
@@ -120,13 +123,13 @@ class Gate:
         )  # fmt: skip
 
     def call(self, tool: Tool, args: Mapping[str, Any]) -> Call:
-        """A call as the policy is asked about it."""
+        """The call in the form that the policy judges."""
         return call_of(tool, args, self.vault.may_use(self.who(tool), args)) if names(args) else call_of(tool, args)
 
     async def judge(
         self, call: Call, context: ToolContext, labels: frozenset[str], approval: ApprovedBinding | None = None
     ) -> Decision:
-        """What the policy says of a call now. Grants are looked up only where one would let the call run."""
+        """Decides a call by the policy in force. Grants are looked up only if one could let the call run."""
         decision = self.decide(call, approval, labels=labels)
         if not decision.grantable or decision.effect is not Effect.HOLD:
             return decision
@@ -143,7 +146,7 @@ class Gate:
         *,
         labels: frozenset[str] = frozenset(),
     ) -> Decision:
-        """What the policy says of a call by a run of this taint, with an approval of it and with grants in force."""
+        """Decides a call of a run with these labels, given an approval of it and the grants in force."""
         caller = replace(self.caller, labels=labels) if labels else self.caller
         return decide(
             call, caller, self.policy, approval=approval, grants=live,
@@ -151,11 +154,11 @@ class Gate:
         )  # fmt: skip
 
     def who(self, tool: Tool) -> Who:
-        """Who would be given a secret."""
+        """The tool and persona that would receive a secret."""
         return Who(tool.name, self.caller.persona, outside=tool.outside)
 
     def changed(self, tool: Tool) -> str:
-        """Why a tool that changed cannot be used, in words."""
+        """Why a tool whose definition has changed cannot be used, for the model."""
         question = self.barred[tool.digest]
         return f"`{tool.name}` is not the tool that this project knows: people are asked with approval {question}"
 
