@@ -1,4 +1,4 @@
-"""What a run holds in memory while it is worked: its conversation, its calls, its money; rebuilt from rows at will.
+"""What a run keeps in memory while it executes: conversation, calls, money. It can always be rebuilt from rows.
 
 What happens next is the runner's job.
 """
@@ -50,9 +50,9 @@ T = TypeVar("T")
 HANDS_IN = "submit_deliverable"
 STORE_RETRY_S = 1.0
 LEAST_ANSWER = 1024
-"""Tokens that are asked for where the window is as good as full."""
+"""How many tokens to ask for if the window is almost full."""
 LIKELY = (0.5, 1.5)
-"""Between which a provider's count of a prompt is believed to be of the same text as the estimate."""
+"""The range of ratios of a provider's count to our estimate within which the count is believed."""
 _log = logging.getLogger(__name__)
 NUDGE = (
     "You ended without handing anything in, so the task is not finished. Hand in your work with submit_deliverable; "
@@ -62,7 +62,7 @@ NUDGE = (
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One run being worked."""
+    """One run while it executes."""
 
     runtime: Runtime
     claim: Claim
@@ -75,77 +75,77 @@ class Session:
     tools: tuple[ToolSpec, ...]
     messages: list[Message]
     earlier: int
-    """How many of `messages` are of earlier runs."""
+    """How many of `messages` come from earlier runs."""
     position: int
-    """Where the next row of the conversation goes."""
+    """The position of the next row of the conversation."""
     spender: Spender
     deadline_at: datetime
     began_s: float
-    """When this process took it up, by the monotonic clock."""
+    """When this process took the run up, by the monotonic clock."""
     ends_s: float
-    """The deadline by the monotonic clock, so that no jump of the other one ends a run."""
+    """The deadline by the monotonic clock, so that no jump of the wall clock ends a run."""
     interrupt: Interrupt
     watch: Watch
-    """Whether it gets anywhere."""
+    """Watches whether the run makes progress."""
     usage: Usage = UNUSED
     labels: frozenset[str] = frozenset()
     kept: frozenset[str] | None = None
-    """The labels as they are on record; None if that is not known."""
+    """The labels as last recorded; None if unknown."""
     calls: list[CallState] = field(default_factory=list)
-    """Of the last step, in order."""
+    """The calls of the last step, in order."""
     reservation: Reservation | None = None
     max_tokens: int = 0
-    """Of the reserved call."""
+    """What the reservation was made for."""
     attempt: int = 0
-    """Reservations made for the coming step so far."""
+    """How many reservations were made for the coming step so far."""
     in_flight: InFlight | None = None
     owed_microusd: int | None = None
-    """What an attempt that has ended has cost, until that is on record."""
+    """The cost of an attempt that has ended, until it is recorded."""
     mistakes: int = 0
-    """Turns in a row in which no call was valid."""
+    """Turns in a row without a valid call."""
     failures: int = 0
-    """Attempts in a row that brought no reply, of the model that it has now."""
+    """Attempts in a row without a reply from the current model."""
     refused: dict[str, ModelError] = field(default_factory=dict)
-    """Models that could not be used since the last reply, and why."""
+    """The models that have failed since the last reply, and why."""
     amiss: Amiss | None = None
-    """What is wrong with the model that it should have, where it begins with another."""
+    """What is wrong with the model that the run should use, if it starts with another."""
     summaries: int = 0
-    """Steps that only made room."""
+    """How many steps only made room in the window."""
     dense_tokens: int = 0
-    """How long its prompt was when there was nothing in it to sum up."""
+    """How many tokens the prompt had when there was nothing left to summarise."""
     nudged: bool = False
     handed_in: bool = False
     quiet: bool = False
-    """Whether a call asked to end the run without another word."""
+    """Whether a call asked to end the run without another reply."""
     openings: tuple[Opening, ...] = ()
     """Accounts that must exist before the first reservation."""
     owes_answers: bool = False
-    """Whether the model has not been told yet what came of the last step's calls."""
+    """Whether the model has not yet been given the results of the last step's calls."""
     owes_nudge: bool = False
-    """Whether the model has not been told yet that it ended too early."""
+    """Whether the model has not yet been told that it ended too early."""
     tokens: int = 0
-    """Of the prompt, as far as it was counted."""
+    """The tokens of the prompt that have been counted."""
     counted: int = 0
-    """Messages that `tokens` includes."""
+    """How many messages `tokens` includes."""
     scale: float = 1.0
-    """Tokens as the provider counts them to one of the estimate, by its last reply."""
+    """The ratio of the provider's token count to our estimate, from its last reply."""
     step_microusd: int = 0
-    """What the last step cost."""
+    """The cost of the last step."""
     budget_denied: str | None = None
-    """Why no more money came, where a person was asked for it."""
+    """Why a person refused more money, if one was asked."""
 
     actor: Actor = field(init=False)
-    """The agent, for transitions."""
+    """The agent, as the actor of transitions."""
     has_asked: bool = False
-    """Whether it has put a question to people, whatever became of it."""
+    """Whether it has put a question to people, answered or not."""
     is_resumed: bool = field(init=False)
-    """Whether it was worked before, perhaps by a process that died."""
+    """Whether it was executed before, perhaps by a process that died."""
     is_chat: bool = field(init=False)
-    """Whether the tighter limits of chat hold."""
+    """Whether the tighter limits of conversations apply."""
     max_turns: int = field(init=False)
-    """Model calls of this run at most."""
+    """The most model calls of this run."""
     info: ModelInfo = field(init=False)
-    """What is known of its model, by its name and by what its provider would not take."""
+    """What is known about its model, from its name and from what its provider has refused."""
 
     def __post_init__(self) -> None:
         agent = self.brief.agent
@@ -157,32 +157,32 @@ class Session:
 
     @property
     def turns(self) -> int:
-        """Model calls so far that were about its work."""
+        """Model calls so far, without those that only made room."""
         return self.claim.steps - self.summaries
 
     @property
     def worked_s(self) -> float:
-        """For how long this process has worked it."""
+        """For how long this process has executed it, in seconds."""
         return self.runtime.clock.monotonic() - self.began_s
 
     @property
     def seconds_left(self) -> float:
-        """Until the deadline."""
+        """Seconds until the deadline."""
         return max(0.0, self.ends_s - self.runtime.clock.monotonic())
 
     @property
     def needs_deliverable(self) -> bool:
-        """Whether the run must hand something in."""
+        """Whether the run must hand in a deliverable."""
         return bool(self.claim.run.kind == "task")
 
     @property
     def last_text(self) -> str:
-        """The model's last words."""
+        """The text of the model's last reply."""
         return next((m.text for m in reversed(self.messages) if m.role == "assistant"), "")
 
     @property
     def open_calls(self) -> list[CallState]:
-        """Calls of the last step without an outcome."""
+        """The calls of the last step that have no outcome yet."""
         return [call for call in self.calls if call.is_open]
 
     def leaves_open(self, *, settles: bool) -> bool:
@@ -195,7 +195,7 @@ class Session:
 
     @property
     def open_microusd(self) -> int:
-        """What the open reservation is booked at, should the run be cut off now. Source: row D6."""
+        """The cost to book for the open reservation if the run is interrupted now, in micro-dollars. Source: row D6."""
         if self.owed_microusd is not None:
             return self.owed_microusd
         if self.in_flight is None:
@@ -247,7 +247,7 @@ class Session:
         )
 
     def prompt_tokens(self) -> int:
-        """About how long the next prompt is; what was counted before is not counted again."""
+        """Estimates the tokens of the next prompt; what was counted before is not counted again."""
         if not self.counted:
             self.tokens, self.counted = estimate_prompt_tokens(self.request(1)), len(self.messages)
         while self.counted < len(self.messages):
@@ -256,7 +256,7 @@ class Session:
         return self.tokens
 
     def context_tokens(self) -> int:
-        """The same as the provider would count it, as far as that is known."""
+        """The same, as the provider would count it, as far as that is known."""
         return math.ceil(self.prompt_tokens() * self.scale)
 
     def quote(self) -> tuple[Reservation, int]:
@@ -273,27 +273,27 @@ class Session:
         )
 
     def reserved(self, reservation: Reservation, max_tokens: int) -> None:
-        """The reservation is on record."""
+        """Notes that the reservation is recorded."""
         self.reservation, self.attempt, self.max_tokens = reservation, reservation.attempt, max_tokens
 
     def works_with(self, ref: ModelRef, model: Model) -> None:
-        """It goes on with another model, which is on record."""
+        """Switches to another model, which is recorded."""
         self.ref, self.model, self.failures, self.scale, self.dense_tokens = ref, model, 0, 1.0, 0
         self.reservation = self.owed_microusd = None
         self.info = model_info(ref)
 
     def counted_as(self, tokens: int, usage: Usage) -> None:
-        """A provider has counted a prompt that was estimated at so many tokens."""
+        """Takes up a provider's count of a prompt that was estimated at so many tokens."""
         scale = usage.prompt_tokens / max(1, tokens)
         self.scale = scale if LIKELY[0] <= scale <= LIKELY[1] else 1.0
 
     def after_summary(self, step: StepRecord) -> None:
-        """A step that made room is on record."""
+        """Notes that a step that made room is recorded."""
         self._booked(step)
         self.summaries += 1
 
     def after_step(self, message: Message, step: StepRecord) -> None:
-        """Transaction A is on record."""
+        """Takes up a reply whose transaction A is recorded."""
         self._booked(step)
         self.position += len(step.lines)
         self._append(message)
@@ -315,7 +315,7 @@ class Session:
         self.failures = 0
 
     def after_call(self, call: CallState, done: Done) -> None:
-        """A call of the last step has its outcome (on record with the next transaction B)."""
+        """Takes up the outcome of a call, which the next transaction B records."""
         call.status, call.result, call.is_error = str(done.status), done.content, done.is_error
         self.labels |= done.labels
         self.quiet = self.quiet or done.ends_run
@@ -323,7 +323,7 @@ class Session:
             self.handed_in = True
 
     def stuck(self) -> Stuck | None:
-        """Counts the last step, whose calls have ended; why the run is to be stopped, where it gets nowhere."""
+        """Counts the last step, whose calls have ended; why to stop the run if it makes no progress, else None."""
         self.watch.step(self.step_microusd, self.calls)
         task = self.brief.task
         return self.watch.stuck(self.runtime.settings.breakers, task.budget_microusd if task is not None else None)
@@ -335,7 +335,7 @@ class Session:
     def results(
         self, done: Sequence[Done] = (), holds: Sequence[Hold] = (), message: Message | None = None
     ) -> Results:  # fmt: skip
-        """Transaction B; `message` is what the model is told next."""
+        """The content of transaction B; `message` is what the model is told next."""
         return Results(
             done=done,
             holds=holds,
@@ -348,17 +348,17 @@ class Session:
         )
 
     def said(self, message: Message, results: Results) -> None:
-        """Transaction B told the model something."""
+        """Takes up a message to the model that transaction B has recorded."""
         self._append(message)
         self.position += len(results.lines)
 
     def wished(self, call: CallState) -> Any:
-        """The arguments of a call of the last step as the model gave them."""
+        """The arguments of a call of the last step, as the model gave them."""
         said = next(m for m in reversed(self.messages) if m.role == "assistant")
         return said.tool_uses[call.position].args
 
     def _append(self, message: Message) -> None:
-        """Adds to the conversation as it would be read back: neighbours of one side are one message."""
+        """Adds a message to the conversation as it would be read back: consecutive messages of one role become one."""
         last = self.messages[-1] if len(self.messages) > self.earlier else None
         if not message.blocks:
             return
@@ -370,5 +370,5 @@ class Session:
 
 
 def later(now: datetime, seconds: float) -> datetime:
-    """A moment from now."""
+    """A time `seconds` after `now`."""
     return now + timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""Starting missions: what a goal must be before the coordinator gets it."""
+"""Starting missions: what is checked about a goal before the coordinator gets it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -41,12 +41,11 @@ async def submit(
 ) -> str:
     """Starts a mission and returns its id; the same idempotency key in a project gives the first one. Source: row A1.
 
-    `place` is where in a chat it was said: the mission's thread is there. A model that only rehearses stays with the
-    mission, so that no later process takes another for it. `checks` are what its deliverable must pass. A `workflow`,
-    or one that the goal names, stands in place of a plan, with its `inputs`. Source: row A14.
+    `place` is where in a chat the goal was given; the mission's thread goes there. The rehearsal model is stored with
+    the mission, so that no later process uses a real one. `checks` are what the deliverable must pass. A `workflow`,
+    given or named in the goal, takes the place of a plan, with its `inputs`. Source: row A14.
 
-    Raises UsageError for a goal, a check, a budget, a model, a deadline or a workflow that cannot be; Refused for a
-    viewer.
+    Raises UsageError for an invalid goal, check, budget, model, deadline or workflow; Refused for a viewer.
     """
     require_operator(person, "start missions")
     plan = await wish(
@@ -71,7 +70,7 @@ async def wish(
     workflow: str | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Launch:
-    """A mission to be launched in the name of a person whose right to do so was checked.
+    """Prepares a mission to launch for a person whose right to do so has been checked.
 
     Raises UsageError as `submit` does.
     """
@@ -105,7 +104,7 @@ async def wish(
 def checks_of(runtime: Runtime, person_id: str, given: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """What a mission's deliverable must pass: the policy's checks, then those of the person who starts it.
 
-    Raises UsageError for what is no check.
+    Raises UsageError for an invalid check.
     """
     own = read_checks([dict(each) for each in given]) if given else []
     if any(check["kind"] == "verdict" for check in own):
@@ -117,7 +116,7 @@ def checks_of(runtime: Runtime, person_id: str, given: Sequence[Mapping[str, Any
 
 
 def model_for(runtime: Runtime, named: str | None) -> ModelRef:
-    """The model that a person means, the one of the settings without a name.
+    """The model that a person named, or the one in the settings.
 
     Raises UsageError if there is none, or no key for it.
     """
@@ -125,9 +124,9 @@ def model_for(runtime: Runtime, named: str | None) -> ModelRef:
 
 
 def goal_of(goal: str) -> str:
-    """The goal as it is kept.
+    """The goal's text, as it is stored.
 
-    Raises UsageError for one that cannot be.
+    Raises UsageError if it is empty, too long, or contains NUL characters.
     """
     text = goal.strip()
     if not text:
@@ -144,7 +143,7 @@ def goal_of(goal: str) -> str:
 def budget_of(amount_usd: float) -> int:
     """A mission's budget in micro-dollars.
 
-    Raises UsageError for one that cannot be.
+    Raises UsageError if it is too small or too large.
     """
     if not 0 < amount_usd <= MOST_BUDGET_USD:
         raise UsageError(f"`{amount_usd:g}` is no budget: give dollars from 0.001 to {MOST_BUDGET_USD:,.0f}")

@@ -1,6 +1,6 @@
-"""The approval queue and its answers: what a person sees of a question, approving it, denying it, one or many alike.
+"""The approval queue: showing questions as cards, approving and denying them, one by one or many alike.
 
-Whether the answer counts is the store's door's; what it leads to, the runner's and the coordinator's.
+Whether an answer counts is decided in `store.approvals`; the runner and the coordinator do what follows from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from interlock.desk.judging import Judge
 
 MOST_WORDS = 4_000
-"""Characters of a note or a reason."""
+"""The most characters in a note or a reason."""
 MOST_ALIKE = 50
-"""Questions that are answered together."""
+"""The most questions that can be answered together."""
 _PRIVATE = ("definition", "votes", "consensus")
-"""Parts of a request that only machines read."""
+"""Parts of a request that are not shown to people."""
 
 
 async def approvals(
@@ -44,19 +44,19 @@ async def approvals(
     after: str | None = None,
     reader: Person | None = None,
 ) -> list[View]:
-    """A page of the queue, oldest first, as cards; None for answered ones too. Source: row C5.
+    """A page of the queue as cards, oldest first; a `status` of None includes answered ones. Source: row C5.
 
-    `after` is the id of the last question of the page before. Of what was asked in private a `reader` who is a viewer
-    is told that it was asked, and not what: `withheld` is true in such cards. Without a reader, all is shown.
+    `after` is the id of the last question on the previous page. If the `reader` is a viewer, the content of private
+    questions is left out, and `withheld` is true in their cards. Without a reader, everything is shown.
 
-    Raises Unknown for a mission or a question that is not there, UsageError for a status that is none.
+    Raises Unknown for an unknown mission or question, UsageError for an unknown status.
     """
     state = one_of_states(status, approval_store.STATUSES)
     return await office.store.read(_queue, state, mission, limit, after, reader)
 
 
 async def approval(office: Office, ident: str, *, reader: Person | None = None) -> View:
-    """One card, as `approvals` has it.
+    """One question as a card, as in `approvals`.
 
     Raises Unknown.
     """
@@ -64,20 +64,20 @@ async def approval(office: Office, ident: str, *, reader: Person | None = None) 
 
 
 async def of_run(office: Office, run_id: str) -> list[str]:
-    """Ids of the questions of one run that are open, in order."""
+    """The ids of a run's open questions, in order."""
     rows = await office.store.read(approval_store.of_run, run_id)
     return [row.id for row in rows if row.status == "pending"]
 
 
 async def waiting(office: Office) -> int:
-    """How many questions wait for people."""
+    """How many questions wait for a person."""
     return await office.store.read(asked.waiting)
 
 
 async def alike(office: Office, ident: str) -> list[View]:
-    """The open questions that may be answered together with one: itself first, then the others, oldest first.
+    """The open questions that can be answered together with this one, which comes first; then the others, oldest first.
 
-    Raises Unknown, and AlreadyAnswered if that one is no longer open.
+    Raises Unknown, and AlreadyAnswered if this one is no longer open.
     """
     return await office.store.read(_open_alike, ident)
 
@@ -96,7 +96,7 @@ def _one(tx: Tx, ident: str, reader: Person | None = None) -> View:
 
 
 def shown(tx: Tx, reader: Person | None, cards: list[View]) -> list[View]:
-    """Cards as somebody may read them."""
+    """Cards with what a reader may see."""
     if reader is None or sight.reads_all(reader):
         return cards
     hidden = sight.unseen(tx, reader, {card["run_id"] for card in cards if card["run_id"] is not None})
@@ -117,7 +117,7 @@ def _alike(tx: Tx, ident: str) -> list[View]:
 
 
 def card_of(row: Any) -> View:
-    """What a person sees of a question, from its whole row."""
+    """The card of a question, made from its full row."""
     request = {name: value for name, value in row.request.items() if name not in _PRIVATE}
     args = row.edited_args if row.edited else request.get("args")
     is_call = row.kind in ("TOOL_CALL", "UNKNOWN_OUTCOME") and "tool" in request
@@ -151,16 +151,15 @@ async def approve(
     narrow: bool = False,
     mark: str | None = None,
 ) -> View:
-    """Signs off, with edited arguments where `args` are given; returns the card afterwards.
+    """Approves a question, with edited arguments if `args` are given; returns its card afterwards.
 
-    `still_needed` in it says how many more people must approve; `asks_anew`, that the edited call is of a higher risk
-    and was not approved by this; `grant`, what was granted with it: calls like this one for the `hour`, the `task` or
-    the `agent`, where `narrow` only for the same targets; `hindrance`, why what waited does not go on all the same.
+    `grant` also allows similar calls: for the `hour`, the `task` or the `agent`; `narrow` limits that to the same
+    targets. In the card, `still_needed` is how many more people must approve; `asks_anew` means that the edited call is
+    riskier and was not approved yet; `grant` is what was granted; `hindrance` says why the run still does not continue.
 
-    A question that somebody has edited is approved with the `mark` of its card, or as `ID:MARK`.
+    A question that was edited is approved with the `mark` of its card, or as `ID:MARK`.
 
-    Raises Unknown, AlreadyAnswered, Changed, Refused, and UsageError for arguments that do not fit, or a grant that
-    cannot be.
+    Raises Unknown, AlreadyAnswered, Changed, Refused, and UsageError for invalid arguments or an impossible grant.
     """
     ident, found = _seen(ident, mark)
     words, wish = _words(note), None if grant is None else Wish.of(grant, narrow=narrow)
@@ -170,20 +169,20 @@ async def approve(
 
 
 def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
-    """An id without the mark that stands behind it, and the mark."""
+    """An id without the mark behind it, and the mark."""
     whole, _, found = ident.partition(f":{approval_store.EDITED}")
     return whole, mark or (f"{approval_store.EDITED}{found}" if found else None)
 
 
 def _judge_of(office: Office) -> "Judge":
-    """What decides an edited call; whoever only looks or says yes does without the engine behind it."""
+    """What decides an edited call; imported late, since most callers do not need the policy engine."""
     from interlock.desk.judging import Judge
 
     return Judge(office.policy, office.settings.approvals.people_for_red)
 
 
 async def deny(office: Office, person: Person, ident: str, *, reason: str) -> View:
-    """Refuses; the agent is told why. Returns the card afterwards.
+    """Denies a question; the agent is told the reason. Returns the card afterwards.
 
     Raises Unknown, AlreadyAnswered, Refused, and UsageError without a reason.
     """
@@ -193,9 +192,9 @@ async def deny(office: Office, person: Person, ident: str, *, reason: str) -> Vi
 
 
 async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
-    """The ids of the questions that a batch with this mark showed, where all of them are still open.
+    """The ids of the questions that were shown as the batch with this mark, if all of them are still open.
 
-    Raises Unknown, and Conflict if one of them was answered since.
+    Raises Unknown, and Conflict if one of them has been answered since.
     """
     found = [card["id"] for card in await office.store.read(_alike, ident)]
     count = int(mark.partition("-")[0]) if mark.partition("-")[0].isdecimal() else 0
@@ -208,16 +207,16 @@ async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
 
 
 def mark_of(shown: Sequence[str]) -> str:
-    """What tells a batch from every other: how many they are, and a digest of their ids."""
+    """Identifies a batch: how many questions it has, and a digest of their ids."""
     return f"{len(shown)}-{digest(sorted(shown))[:10]}"
 
 
 async def approve_alike(
     office: Office, person: Person, shown: Sequence[str], *, note: str | None = None
 ) -> list[View]:  # fmt: skip
-    """Signs off exactly the questions whose ids were `shown`, each for itself; the cards afterwards.
+    """Approves exactly the questions whose ids were `shown`, each by itself; returns the cards afterwards.
 
-    One that cannot be answered any more has `failed` in its card, which says why.
+    The card of a question that can no longer be answered has `failed`, which says why.
 
     Raises Unknown, and UsageError if they are not alike.
     """
@@ -225,7 +224,7 @@ async def approve_alike(
 
 
 async def deny_alike(office: Office, person: Person, shown: Sequence[str], *, reason: str) -> list[View]:
-    """Refuses exactly the questions whose ids were `shown`, each for itself; the cards, as of `approve_alike`.
+    """Denies exactly the questions whose ids were `shown`, each by itself; returns cards as `approve_alike` does.
 
     Raises Unknown, and UsageError without a reason, or if they are not alike.
     """

@@ -1,8 +1,8 @@
-"""The coordinator: one run takes up what happened to a mission, and commits all that follows from it at once.
+"""The coordinator: one run processes a mission's pending events, and commits all that follows in one transaction.
 
-INVARIANT: the graph writes nothing. Its checkpoint, its effects, the events it took up and the end of the run are
-one transaction under the run's lease, so a crash before the commit leaves everything as it was.
-What follows from what is decided by the nodes.
+INVARIANT: the graph writes nothing. Its checkpoint, its effects, the consumed events and the end of the run are one
+transaction under the run's lease, so a crash before the commit leaves everything as it was. What follows from which
+event is decided by the nodes.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from interlock.agents.context import Runtime
 
 LOOKS = 5
-"""How often a step is made again, on a new view, where somebody changed the mission in between."""
+"""How often a step is repeated on a new view because somebody changed the mission in between."""
 LONGEST_BACKOFF_S = 300
 TRIES = 8
-"""Of one run whose step fails each time, over some four minutes; then a person is asked."""
+"""How often a run is tried whose step fails each time, over about four minutes; then a person is asked."""
 _KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text", "note")
 _log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a look at a mission led to. Events stay pending where nobody could take them up."""
+    """The result of a step. Unless `consumed`, the events stay pending, because they could not be processed."""
 
     effects: list[Effect]
     saver: BufferedSaver | None = None
@@ -75,16 +75,16 @@ class Outcome:
 
 
 class Coordinator:
-    """The shell around the graph: it reads, lets the graph decide, and commits."""
+    """The shell around the graph: reads the mission, lets the graph decide, commits."""
 
     def __init__(self, store: Store, clock: Clock, personas: Mapping[str, Persona], waits: Waits) -> None:
         self.store, self.clock, self.personas, self.waits = store, clock, personas, waits
 
     async def handle(self, claim: Claim) -> None:
-        """One run: everything that is pending for its mission, in one commit.
+        """Executes one run: processes everything that is pending for its mission, in one commit.
 
-        A failure puts the run back to be tried later, with an alert; nothing pending is lost. One that comes again and
-        again blocks the mission until a person has looked.
+        After a failure the run is tried again later, with an alert; nothing pending is lost. A failure that keeps
+        coming back blocks the mission until a person has looked at it.
         """
         try:
             for look in range(1, LOOKS + 1):
@@ -117,7 +117,7 @@ class Coordinator:
         return await self.store.read(load, mission_id, self.personas, now, consensus=consensus)
 
     async def _end_loops(self, claim: Claim, loaded: Loaded) -> bool:
-        """Blocks the tasks whose last change was one too many, before anything follows from it. Source: row I1."""
+        """Blocks tasks that have just completed a loop, before anything else follows. Source: row I1."""
         changed = sorted({e.payload["task_id"] for e in loaded.events if e.kind == "task_changed"})
         now = self.clock.now()
         found = [each for each in changed if await self.store.read(_is_loop, each, self.waits.loops, now)]
@@ -170,7 +170,7 @@ class Coordinator:
             _log.info("run %s was given to another worker", claim.run.id)
 
     async def _give_up(self, claim: Claim, error: str) -> None:
-        """Asks a person; where not even that can be done by the graph's doors, the run is a dead letter."""
+        """Asks a person what to do; if even that fails, the run becomes a dead letter."""
         try:
             loaded = await self._loaded(claim.run.mission_id)
             await self.store.write(self._ask, claim, loaded, error)
@@ -193,7 +193,7 @@ class Coordinator:
 
 
 def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, now: datetime) -> None:
-    """Has a run tried again later; a database that could not be used is no fault of the run's."""
+    """Has a run tried again later; an unusable database does not count against the run."""
     backoff = min(LONGEST_BACKOFF_S, 2 ** min(claim.run.attempt + 1, 16))
     mailbox.requeue(tx, claim, now, due_at=now + timedelta(seconds=backoff), error=error, failed=not is_outage)
     audit.alert(
@@ -232,7 +232,7 @@ def _small(event: Any) -> dict[str, Any]:
 
 
 def _waiting(found: StateSnapshot, view: MissionView) -> str | None:
-    """The id of the interrupt at which a mission's thread waits; None unless there is exactly one, and it is ours."""
+    """The id of the interrupt at which a mission's thread waits; None unless there is exactly one, of ours."""
     if len(found.interrupts) != 1 or len(found.next) != 1 or found.next[0] not in NODES:
         return None
     asked = found.interrupts[0]
@@ -260,7 +260,7 @@ def _broken(loaded: Loaded) -> Outcome:
 
 
 def _other_version(view: MissionView) -> Outcome:
-    """Blocks a mission that another version of the graph has begun."""
+    """Blocks a mission that was begun with another version of the graph."""
     if view.canceled:
         return Outcome(closing(view))
     if view.root.status in ENDED or view.root.status == "BLOCKED":

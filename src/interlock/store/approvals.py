@@ -1,6 +1,6 @@
 """Approvals: questions put to people and their answers; `answer()` is the only way to sign off.
 
-Who may be asked is decided by the policy; who answers is known from authentication by the caller.
+The policy decides who may be asked; the caller knows from authentication who answers.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _LOCKED = _APPROVAL.with_for_update()
 _PERSON = sa.select(PEOPLE.c.id, PEOPLE.c.name, PEOPLE.c.role).where(PEOPLE.c.id == b("person"))
 _GIVEN = sa.select(_an.person_id, _an.verdict, _an.surface, _an.created_at).where(_an.approval_id == b("approval"))
 OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
-"""Without an answer yet, whoever is asked; in the words of the partial index."""
+"""Not answered yet, by people or models; worded as in the partial index."""
 _OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), OPEN)
 OF_RUN = sa.select(APPROVALS).where(_a.run_id == b("run_")).order_by(_a.created_at, _a.id)
 _DECIDE = (
@@ -75,32 +75,32 @@ _EXPIRE = (
 _DENIED = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "denied").limit(1)
 _DUE = sa.select(_a.id).where(OPEN, _a.expires_at <= b("now", type_=_TIME))
 CONSULTING = "consulting"
-"""The state of a question that models are asked before people are. Source: row C8."""
+"""The state of a question that models vote on before people are asked. Source: row C8."""
 STATUSES = ("pending", "approved", "denied", "expired", "used", "void", CONSULTING)
 EDITED = "e-"
-"""How the mark of an edit begins."""
+"""The prefix of the mark of an edit."""
 ROLES_THAT_ANSWER = frozenset({"operator", "admin"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Arguments that a person gave in place of the agent's, as they were decided again. Source: row C4."""
+    """Arguments that a person gave instead of the agent's, with the new decision about them. Source: row C4."""
 
     args: dict[str, Any]
     subject: str
-    """The digest of what is approved instead."""
+    """The digest of the call that is approved instead."""
     risk: str
     rules: Sequence[str] = ()
     reasons: Sequence[str] = ()
     people: int = 1
     not_requester: bool = False
     asks_anew: bool = False
-    """Whether they are of a higher risk than what was asked about: then the question stays open with them in it."""
+    """Whether they are riskier than what was asked about: then the question stays open, with them in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a person answered on a surface. `person_id`, `name` and `role` come from authentication."""
+    """A person's answer, given on a surface. `person_id`, `name` and `role` come from authentication."""
 
     approval_id: str
     person_id: str
@@ -112,25 +112,25 @@ class Answer:
     note: str | None = None
     edit: Edit | None = None
     mark: str | None = None
-    """Of a question that somebody has edited: which arguments whoever approves has seen, by `mark_of`."""
+    """For a question that was edited: the mark (`mark_of`) of the arguments that the person has seen."""
     changes: dict[str, Any] | None = None
-    """Of a question that is not about a call: what it asked for, as the person changed it."""
+    """For a question that is not about a call: what it asked for, as the person changed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What an answer led to: the approval's row now, and how many more people must approve."""
+    """The result of an answer: the approval's row now, and how many more people must approve."""
 
     approval: Any
     still_needed: int
     asks_anew: bool = False
-    """Whether nothing was decided, since the edited call has to be looked at for what it is now."""
+    """Whether nothing was decided, because the edited call has to be approved as it is now."""
 
 
 def ask(tx: Tx, **values: Any) -> None:
-    """Puts a question into the queue; with the status consulting, one that people hear of only once it is released.
+    """Puts a question into the queue. With the status consulting, people are told only once it is released.
 
-    How that goes on is in `consulting`.
+    The release is in `consulting`.
     """
     tx.add(Approval, **values)
     audit.note(
@@ -165,10 +165,10 @@ def tell(
     *,
     needs_others: bool,
 ) -> None:
-    """Has people told of a question: where its mission is told of, or its project.
+    """Notifies people of a question, in the threads of its mission or the rooms of its project.
 
-    Whoever talks with an agent in a connector is asked there, and the project is told of it only where others must
-    answer: what somebody says there is not for all to read.
+    A person who talks with an agent in a connector is asked there. The project is notified only if others must answer,
+    since that conversation is not for everybody to read.
     """
     told = {"approval_id": approval_id, "mission_id": mission_id, "run_id": run_id}
     feed.tell(tx, "approval_created", now, project_id=project_id, payload=told)
@@ -180,16 +180,17 @@ def tell(
 
 
 def about(approval_id: str) -> str:
-    """What the outbox calls an approval."""
+    """The subject of an approval in the outbox."""
     return f"approval:{approval_id}"
 
 
 def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     """Records a person's answer; the first valid one (or the last of N people) decides and wakes the parked run.
 
-    INVARIANT: a yes is good for the arguments that were shown; who has not seen an edit has not approved it.
+    INVARIANT: a yes is valid only for the arguments that were shown; nobody approves an edit without having seen it.
 
-    Raises NotFound, AlreadyAnswered, Changed, Refused.
+    Raises NotFound; AlreadyAnswered; Changed if it was edited since it was shown; Conflict if it has expired or models
+    are still asked; Refused for a person who may not answer it.
     """
     found = tx.one(_APPROVAL, {"approval": given.approval_id})
     if found is None:
@@ -229,12 +230,12 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
 
 
 def mark_of(row: Any) -> str | None:
-    """What tells the arguments that a person put into a question from every other; None if nobody has."""
+    """Identifies the arguments that a person has put into a question; None if it was not edited."""
     return f"{EDITED}{digest(row.subject)[:10]}" if row.edited else None
 
 
 def _person(tx: Tx, given: Answer) -> Any:
-    """INVARIANT: who answers is a person of this database, and has a role that answers at this moment."""
+    """INVARIANT: whoever answers is a person in this database, and has a role that may answer at this moment."""
     person = tx.one(_PERSON, {"person": given.person_id})
     if person is None:
         raise Refused(f"`{given.name}` is nobody known here: only people answer approvals, see `interlock people list`")
@@ -256,7 +257,7 @@ def _may(tx: Tx, row: Any, given: Answer) -> set[str]:
 
 
 def _edited(tx: Tx, row: Any, edit: Edit) -> Any:
-    """Puts a person's arguments into the question: what binds, and what is asked of people, is theirs from here."""
+    """Puts a person's arguments into the question; from here on it binds to them."""
     values = {
         "approval": row.id, "given": edit.args, "bound": edit.subject, "risk_": edit.risk, "rules_": list(edit.rules),
         "reasons_": list(edit.reasons), "people_": max(row.people, edit.people),
@@ -307,7 +308,7 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
 
 
 def name_of(tx: Tx, person_id: str | None) -> str | None:
-    """What the one who answered is called; their id where nobody of that id is known."""
+    """The name of the person who answered, or the id if nobody with it is known."""
     row = tx.one(sa.select(PEOPLE.c.name).where(PEOPLE.c.id == person_id)) if person_id else None
     return row.name if row else person_id
 
@@ -318,7 +319,7 @@ def approval(tx: Tx, approval_id: str) -> Any | None:
 
 
 def open_of_run(tx: Tx, run_id: str) -> list[str]:
-    """Ids of the questions that a run waits for, those about which models are asked first among them."""
+    """Ids of the questions that a run waits for, including those that models are asked about first."""
     return [row.id for row in tx.rows(_OPEN_OF_RUN, {"run_": run_id})]
 
 
@@ -333,7 +334,7 @@ def of_run(tx: Tx, run_id: str) -> list[Any]:
 
 
 def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None = None, most: int = 200) -> list[Any]:
-    """Approvals, oldest first; None for all states. `asked` has pages of them with all that is shown."""
+    """Approvals, oldest first; a `status` of None for all states. `asked` has pages of them for display."""
     query = sa.select(APPROVALS).order_by(_a.created_at, _a.id).limit(most)
     if status is not None:
         query = query.where(_a.status == status)
@@ -343,18 +344,18 @@ def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None 
 
 
 def use(tx: Tx, approval_id: str, now: datetime) -> None:
-    """Spends an approval; fails the unit where it is not approved, was used before, or has expired."""
+    """Uses up an approval; fails the unit with Conflict if it is not approved, was used before, or has expired."""
     tx.must(_USE, {"approval": approval_id, "now": now}, 1, Conflict(f"approval `{approval_id}` cannot be used again"))
 
 
 def void(tx: Tx, approval_id: str, reason: str) -> None:
-    """Takes an approval out of force: what it was for is no longer so."""
+    """Voids an approval, because what it was for has changed."""
     tx.run(_VOID_ONE, {"approval": approval_id, "words": reason})
     outbox.touch(tx, about(approval_id))
 
 
 def void_of_run(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
-    """Takes all open approvals of a run out of force."""
+    """Voids all approvals of a run that are open or not used yet."""
     voids = {"run_": run_id, "words": reason, "now": now}
     if tx.dialect == "postgresql":
         tx.run(_VOID, voids)
@@ -364,7 +365,7 @@ def void_of_run(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
 
 
 def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
-    """Ends a question whose time is over; returns it, or None if it was answered or is not due."""
+    """Expires a question; returns it, or None if it was answered or is not due."""
     row = tx.one(_APPROVAL, {"approval": approval_id})
     if row is not None and row.run_id is not None:
         mailbox.lock(tx, row.run_id)

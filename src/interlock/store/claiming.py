@@ -1,6 +1,6 @@
-"""Claiming: the lanes that waited longest, each with the head of its queue, taken by one worker in one transaction.
+"""Claiming: a worker takes the lanes that have waited longest, and starts the head of each, in one transaction.
 
-What becomes of what was claimed is `mailbox`'s job.
+How claimed runs end is in `mailbox`.
 """
 
 from collections.abc import Mapping
@@ -29,8 +29,8 @@ _IS_READY = sa.and_(
     sa.or_(_lane.needs == sa.text("0"), _lane.needs.bitwise_and(b("lacks", type_=sa.BigInteger())) == sa.text("0")),
     controls.MAY_START,
 )
-"""That most need nothing is said, since PostgreSQL takes a comparison of bits to hold for one row of 200, and would
-read and sort all that are ready rather than take the first ones from the index."""
+"""`needs = 0` is stated although the bit test implies it: PostgreSQL assumes that a bit test holds for one row in
+200, and would read and sort all ready lanes instead of taking the first ones from the index."""
 _ONE: Any = sa.literal_column("1", sa.Integer())
 _READY = (
     sa.select(_lane.agent_id)
@@ -40,9 +40,9 @@ _READY = (
     .with_for_update(skip_locked=True)
     .cte("ready")
 )
-"""A common table expression, since PostgreSQL may run a subquery, and with it its limit, more than once. The limit is
-asked for and so unknown to the planner, and a literal where it is always one: a plan is made for each claim anew where
-a known number promises a better one than any would be, which takes longer than the claim."""
+"""A common table expression, since PostgreSQL may run a subquery, with its limit, more than once. The limit comes from
+a subquery so that the planner does not know it: with a known number it would plan each claim again, which takes
+longer than the claim. A limit that is always one is a literal."""
 _ANY_READY = sa.select(_lane.agent_id).where(_IS_READY).order_by(_lane.ready_at).limit(_ONE)
 _TAKE = (
     sa.update(LANES)
@@ -50,8 +50,8 @@ _TAKE = (
     .values(holder=b("worker"), fence=_lane.fence + 1)
     .returning(_lane.agent_id, _lane.fence)
 )
-"""By an array, which PostgreSQL always looks up key by key: how many there are in a limit that is a parameter, it takes
-for a tenth of all."""
+"""Looks the keys up in an array, which PostgreSQL always does by index; of a limit that is a parameter it assumes
+a tenth of all rows."""
 _LANE_AT, _RUN_AT = (sa.literal_column(f"{each.name}.rowid", sa.Integer()) for each in (LANES, RUNS))
 _READY_HERE = (
     sa.select(_lane.agent_id, (_lane.fence + sa.text("1")).label("fence"), _LANE_AT.label("place"))
@@ -60,11 +60,11 @@ _READY_HERE = (
     .limit(b("most"))
 )
 _TAKE_HERE = sa.update(LANES).where(b("place") == _LANE_AT).values(holder=b("worker"), fence=b("lease"))
-"""On SQLite, whose one writer nobody comes before: a row at a time, so that nothing is noted down to undo half of a
-statement (among many mailboxes, in a file of its own), and where it is, not by a key that would be looked up again."""
+"""On SQLite, where nobody else can write in between: one row at a time, so that SQLite keeps no statement journal
+(among many mailboxes, a file of its own), and by rowid, so that the key is not looked up again."""
 SUSPECT = 2
-"""A run with which so many workers died in a row is worked beside no other such: it takes none of them along. Less
-where the limit is less."""
+"""A run on which so many workers in a row have died is not executed next to another such run, so that it takes none of
+them along. Lower if `crash_limit` is lower."""
 _HEAD = (
     sa.select(RUNS)
     .where(_run.agent_id == b("agent"), _run.status == sa.text("'created'"))
@@ -90,9 +90,9 @@ _QUEUE = (
 NEXT_READY = _QUEUE.with_only_columns(sa.func.coalesce(_run.due_at, _NOW)).scalar_subquery()
 NEXT_DUE = _QUEUE.scalar_subquery()
 HELD = sa.and_(_lane.agent_id == b("agent"), _lane.holder == b("worker"), _lane.fence == b("lease"))
-"""Of the lane of a claim, as long as the lease is good."""
+"""Matches the lane of a claim as long as its lease is valid."""
 LET_GO = sa.update(LANES).where(HELD).values(holder=None, parked_run_id=None, ready_at=NEXT_READY, due_at=NEXT_DUE)
-"""Frees a lane for the next of its queue; on PostgreSQL once the lane is locked: a statement does not see what was
+"""Frees a lane for the next run of its queue. On PostgreSQL lock the lane first: a statement does not see what was
 posted while it waited for the lock."""
 REFRESH = (
     sa.update(LANES)
@@ -106,24 +106,24 @@ REFRESH = (
 
 @dataclass(slots=True)
 class Claim:
-    """A run that this worker holds, and the lease it must show with each write."""
+    """A run that this worker holds, and the lease that each of its writes must show."""
 
     run: Any
     """The row of `runs` when it was claimed, as a named tuple."""
     worker_id: str
     lease: int
     steps: int = 0
-    """How many steps are on record; the holder counts on after each commit."""
+    """How many steps are recorded; its holder counts up after each commit."""
 
     @property
     def params(self) -> dict[str, Any]:
-        """What the statements that check the lease need."""
+        """The parameters of the statements that check the lease."""
         return {"run": self.run.id, "agent": self.run.agent_id, "worker": self.worker_id, "lease": self.lease}
 
 
 @small
 def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
-    """Whether a claim would find something; nothing where the squad is not running."""
+    """Whether a claim would find something; False while the squad is not running."""
     return tx.one(_ANY_READY, {"now": now, "lacks": lacks}) is not None
 
 
@@ -131,10 +131,10 @@ def has_ready(tx: Tx, now: datetime, lacks: int = 0) -> bool:
 def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0, suspect_at: int = SUSPECT) -> list[Claim]:
     """Takes up to `most` ready lanes and starts the head of each; none unless the squad is running.
 
-    `lacks` are the bits of what this worker cannot do: lanes that need any of it are left to others. Of runs with which
-    `suspect_at` workers died in a row, a worker gets one at a time.
+    `lacks` has a bit for each capability that this worker does not have: lanes that need one are left to others. A
+    worker gets only one run at a time on which `suspect_at` workers in a row have died.
 
-    INVARIANT: lanes are locked, not runs; so a second claimer cannot overtake a head that is not committed.
+    INVARIANT: lanes are locked, not runs, so a second claimer cannot overtake a head that is not committed yet.
     """
     lanes = _taken(tx, {"now": now, "most": most, "worker": worker_id, "lacks": lacks})
     heads = tx.ones(_HEAD, [{"agent": lane.agent_id} for lane in lanes])
@@ -155,7 +155,7 @@ def claim(tx: Tx, worker_id: str, most: int, now: datetime, lacks: int = 0, susp
 
 
 def _taken(tx: Tx, wanted: Mapping[str, Any]) -> list[Any]:
-    """The lanes that waited longest, now the worker's, each with its new fence."""
+    """The lanes that have waited longest, now held by the worker, each with its new fencing token."""
     if tx.dialect != "sqlite":
         return tx.rows(_TAKE, wanted)
     lanes = tx.rows(_READY_HERE, wanted)
@@ -165,7 +165,7 @@ def _taken(tx: Tx, wanted: Mapping[str, Any]) -> list[Any]:
 
 
 def _started(tx: Tx, head: Any, worker_id: str, lease: int, now: datetime) -> Claim:
-    """Starts the head of a lane that is locked: nobody else can have changed it."""
+    """Starts the head of a locked lane, which nobody else can have changed."""
     begun = head.started_at or now
     start = {"run": head.id, "agent": head.agent_id, "worker": worker_id, "lease": lease, "begun": begun}
     tx.must(_START_HERE if tx.dialect == "sqlite" else _START, start, 1, LeaseLost(head.id))

@@ -1,8 +1,8 @@
-"""The ledger: limits, money set aside before a call, money spent after it; integer micro-dollars.
+"""The ledger: limits, money reserved before a call, money spent after it; in integer micro-dollars.
 
 The doors are `reserve()` and `settle()`. How much a call may cost is computed in `policy.budgets`.
-INVARIANT: settled plus reserved never passes a limit, but for a provider that bills more than the worst case;
-that is recorded and freezes the account.
+INVARIANT: settled plus reserved never exceeds a limit, unless a provider bills more than the worst case; that is
+recorded, and freezes the account.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ ATTEMPTS = sa.select(sa.func.coalesce(sa.func.max(_led.attempt), 0).label("attem
 )
 SHARED = frozenset({"project_day", "agent_day", "mission"})
 _SHARED = sa.text("accounts.kind IN ('project_day', 'agent_day', 'mission')")
-"""Not of one run or task, of which there are many; in the words of the partial index."""
+"""Leaves out the many accounts of single runs and tasks; worded as in the partial index."""
 _GOES_ON = sa.or_(_acc.pause_at_microusd.is_(None), _acc.settled_microusd <= _acc.pause_at_microusd)
 
 
@@ -69,7 +69,7 @@ class OverBudget(InterlockError):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """An account that should exist, with its limit when it is new."""
+    """An account that should exist, and its limit if it is new."""
 
     id: str
     kind: str
@@ -80,7 +80,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Spender:
-    """On whose behalf and from which accounts a run spends. `accounts` are ids in sorted order."""
+    """For whom and from which accounts a run spends. `accounts` are ids in sorted order."""
 
     run_id: str
     agent_id: str
@@ -94,8 +94,8 @@ class Spender:
 class Shortage:
     """An account without enough room for `need_microusd`.
 
-    `final` says that what is settled plus the need passes the limit; otherwise only others' open reservations
-    are in the way, and waiting for them helps.
+    `final` means that the settled amount plus the need exceeds the limit; otherwise only others' open reservations are
+    in the way, and waiting for them helps.
     """
 
     account_id: str
@@ -106,11 +106,11 @@ class Shortage:
     frozen: bool
     final: bool
     line_microusd: int | None = None
-    """The line at which a person is asked, where it has passed it with room below its limit. Source: row D5."""
+    """The amount at which a person is asked, if it is exceeded while there is room below the limit. Source: row D5."""
 
     @property
     def left_microusd(self) -> int:
-        """What is neither spent nor set aside."""
+        """What is neither spent nor reserved."""
         return max(0, self.limit_microusd - self.settled_microusd - self.reserved_microusd)
 
 
@@ -164,7 +164,7 @@ def _named(accounts: Sequence[str]) -> dict[str, Any]:
 
 
 def open_accounts(tx: Tx, openings: Iterable[Opening], now: datetime) -> None:
-    """Makes the accounts that do not exist yet; those that do keep their limits."""
+    """Creates the accounts that do not exist yet; existing ones keep their limits."""
     rows = [
         {
             "id": o.id, "kind": o.kind, "owner_id": o.owner_id, "project_id": o.project_id,
@@ -178,7 +178,7 @@ def open_accounts(tx: Tx, openings: Iterable[Opening], now: datetime) -> None:
 def reserve(
     tx: Tx, spender: Spender, *, step: int, attempt: int, model: str, worst_microusd: int, now: datetime
 ) -> str:
-    """Sets the worst case of one attempt of a model call aside under every account; returns the reservation's id.
+    """Reserves the worst-case cost of one attempt of a model call in every account; returns the reservation's id.
 
     Raises OverBudget if it does not fit; then nothing has changed.
     """
@@ -204,7 +204,7 @@ def settle(
 ) -> None:
     """Books the real cost of a reserved call and releases the rest.
 
-    A cost above the worst case is booked whole, and freezes each account that it takes over its limit.
+    A cost above the worst case is booked in full, and freezes each account that it takes over its limit.
     """
     reservation = f"{spender.run_id}:{step}:{attempt}"
     named = _named(spender.accounts)
@@ -231,15 +231,15 @@ def _tell_overbilled(tx: Tx, spender: Spender, model: str, worst: int, actual: i
 
 
 def count(tx: Tx, run_id: str, amount_microusd: int) -> None:
-    """Adds what was settled outside of a step to the run's cost."""
+    """Adds an amount that was settled outside a step to the run's cost."""
     if amount_microusd:
         tx.run(_SPENT, {"run_": run_id, "amount": amount_microusd})
 
 
 def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None = None) -> int:
-    """Books the reservations that a run left open, marked estimated; returns the sum.
+    """Settles the reservations that a run left open, marked as estimated; returns the sum in micro-dollars.
 
-    Each is charged in full (a process died and nobody knows), or at `actual_microusd` where that is known better.
+    Each is charged in full, since nobody knows what a process spent that died, or at `actual_microusd` if given.
     """
     total = 0
     for line in tx.rows(_OPEN, {"run_": run_id}):
@@ -257,7 +257,7 @@ def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None 
 
 
 def open_reservations(tx: Tx, run_id: str) -> list[Any]:
-    """The reservations of a run that nothing has settled."""
+    """The reservations of a run that have not been settled."""
     return tx.rows(_OPEN, {"run_": run_id})
 
 
@@ -267,7 +267,7 @@ def lines(tx: Tx, run_id: str) -> list[Any]:
 
 
 def shortages(tx: Tx, accounts: Sequence[str], need_microusd: int) -> list[Shortage]:
-    """Which accounts have no room for an amount, and whether waiting can help."""
+    """The accounts that have no room for an amount, and whether waiting can help."""
     out = []
     for account in accounts:
         row = tx.one(_ACCOUNT, {"account": account})
@@ -286,12 +286,12 @@ def shortages(tx: Tx, accounts: Sequence[str], need_microusd: int) -> list[Short
 
 
 def is_paused(row: Any) -> bool:
-    """Whether an account has passed the line at which a person is asked. Source: row D5."""
+    """Whether an account has exceeded the amount at which a person is asked. Source: row D5."""
     return row.pause_at_microusd is not None and row.settled_microusd > row.pause_at_microusd
 
 
 def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
-    """The least that is left under all the accounts; with `settled_only`, as if nothing were set aside."""
+    """The least amount left in any of the accounts, in micro-dollars; `settled_only` ignores reservations."""
     left = []
     for account in accounts:
         row = tx.one(_ACCOUNT, {"account": account})
@@ -302,12 +302,12 @@ def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
 
 
 def lock(tx: Tx, account_id: str) -> Any | None:
-    """One account, which nobody else changes until the end of this transaction."""
+    """One account, locked until the end of this transaction."""
     return tx.one(_LOCKED, {"account": account_id})
 
 
 def past_their_line(tx: Tx, since: datetime) -> list[Any]:
-    """The accounts of missions that did not end before `since`, and have passed the line at which a person is asked."""
+    """Accounts of missions not ended before `since` that exceed the amount at which a person is asked."""
     return [row for each in _PAST for row in tx.rows(each, {"since": since})]
 
 
@@ -317,12 +317,12 @@ def account(tx: Tx, account_id: str) -> Any | None:
 
 
 def some(tx: Tx, account_ids: Sequence[str]) -> list[Any]:
-    """Accounts by their ids, as far as there are such."""
+    """The accounts with these ids, as far as they exist."""
     return tx.rows(sa.select(ACCOUNTS).where(_acc.id.in_(list(account_ids)))) if account_ids else []
 
 
 def accounts(tx: Tx, *, kinds: Sequence[str] | None = None, most: int | None = None) -> list[Any]:
-    """Accounts by kind, newest first; those of days and missions are found without the many of tasks and runs."""
+    """Accounts by kind, newest first; those of days and missions are found without reading those of tasks and runs."""
     query = sa.select(ACCOUNTS).order_by(_acc.created_at.desc(), _acc.id).limit(most)
     if kinds is not None:
         query = query.where(_acc.kind.in_(list(kinds)))

@@ -1,6 +1,6 @@
-"""Mailboxes: ending, parking and waking runs; the door `post()` is `posting`'s, claiming is `claiming`'s.
+"""Mailboxes: ending, parking, requeuing and waking runs.
 
-What a run does is not known here.
+The door `post()` is in `posting` and claiming in `claiming`; what a run does is not known here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,14 +48,14 @@ _OWN = (
     .values(step_count=b("steps"))
 )
 _UNASKED = sa.or_(_run.control.is_(None), _run.control == sa.text("'pause'"))
-"""Whether nobody wants the run cut off; one that is to pause ends its step first."""
+"""Nobody has cancelled or stopped the run; one that is to pause ends its step first."""
 _OWN_FREE = _OWN.where(_UNASKED, controls.MAY_ACT)
 _MINE = (
     sa.select(_run.id)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"))
     .with_for_update(key_share=True, of=RUNS)
 )
-"""To see that it is still so until the commit, and to write nothing: SQLite has one writer."""
+"""Checks the lease without writing a row, and keeps it valid until the commit; SQLite has one writer anyway."""
 _MINE_FREE = _MINE.where(_UNASKED, controls.MAY_ACT)
 _TOTALS = {
     "token_usage": b("usage", type_=_run.token_usage.type),
@@ -63,7 +63,7 @@ _TOTALS = {
     "cost_microusd": _run.cost_microusd + b("spent", type_=sa.BigInteger()),
 }
 _FURTHER = {**_TOTALS, "crashes": sa.text("0")}
-"""A run that gets further is not what kills its workers."""
+"""A run that makes progress is not what kills its workers."""
 _PROGRESS = _OWN.values(_FURTHER)
 _PROGRESS_FREE = _OWN_FREE.values(_FURTHER)
 _USE_MODEL = _OWN_FREE.values(model=b("ref"))
@@ -118,7 +118,7 @@ _ADDRESS = sa.select(_run.agent_id, _run.status, _run.control, _run.error).where
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What a run has used so far, and what was spent since the last time this was written."""
+    """What a run has used so far, and what it has spent since this was last written."""
 
     usage: Mapping[str, int]
     labels: Sequence[str]
@@ -126,7 +126,7 @@ class Progress:
 
     @property
     def params(self) -> dict[str, Any]:
-        """For the statements that write it."""
+        """The parameters of the statements that write it."""
         return {"usage": dict(self.usage), "taint": list(self.labels), "spent": self.spent_microusd}
 
 
@@ -138,11 +138,11 @@ def own(
     steps: int | None = None,
     even_if_controlled: bool = False,
 ) -> None:
-    """Fails the unit with `LeaseLost` unless the run is still this worker's (and nobody wants it cut off).
+    """Fails the unit with `LeaseLost` unless the run still belongs to this worker (and nobody has stopped it).
 
-    So no effect starts once a stop is on record, whatever its worker has heard of it.
+    So no effect starts once a stop is recorded, even if the worker has not heard of it yet.
 
-    `steps` is the number of steps from now on, where it changes; `progress` is written along.
+    `steps` is the new number of steps, if it changes; `progress` is written in the same statement.
     """
     lost = LeaseLost(claim.run.id)
     if progress is None and steps is None:
@@ -167,7 +167,7 @@ def begin(
     deadline_at: datetime | None,
     labels: Sequence[str] = (),
 ) -> None:
-    """Writes what a run works with, when it starts.
+    """Records what a run works with, when it starts.
 
     Raises LeaseLost, as `own` does.
     """
@@ -190,7 +190,10 @@ def finish(
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Ends a run (completed, failed or cancelled), with what it used last, and frees its lane for the next."""
+    """Ends a run (completed, failed or cancelled) with its last usage, and frees its lane for the next run.
+
+    Raises LeaseLost.
+    """
     _hold(tx, claim)
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
@@ -204,7 +207,10 @@ def finish(
 
 
 def park(tx: Tx, claim: Claim, now: datetime) -> None:
-    """Sets a run aside until `wake`; a task agent's lane stays closed, a conversation's goes on."""
+    """Parks a run until `wake`. The lane of a task's agent stays closed meanwhile, that of a conversation does not.
+
+    Raises LeaseLost.
+    """
     _hold(tx, claim)
     tx.must(_PARK, claim.params, 1, LeaseLost(claim.run.id))
     observe(tx, "run_parked", run=claim.run, status="waiting")
@@ -212,7 +218,7 @@ def park(tx: Tx, claim: Claim, now: datetime) -> None:
 
 
 def use_model(tx: Tx, claim: Claim, model: str) -> None:
-    """Has a run work with another model from now on, also when it is parked or taken up by another worker."""
+    """Makes a run use another model from now on, also after it was parked or taken over by another worker."""
     tx.must(_USE_MODEL, {**claim.params, "steps": claim.steps, "ref": model}, 1, LeaseLost(claim.run.id))
 
 
@@ -226,9 +232,9 @@ def requeue(
     failed: bool = True,
     stop_reason: str | None = None,
 ) -> None:
-    """Hands a run back to its place at the head of the lane, at once or not before `due_at`.
+    """Puts a run back at the head of its lane, to be claimed at once or not before `due_at`.
 
-    A `stop_reason` says that waiting alone will not help it; it is gone when the run is claimed again.
+    A `stop_reason` says that waiting alone will not help; it is cleared when the run is claimed again.
     """
     _hold(tx, claim)
     again = {**claim.params, "due": due_at, "fault": error, "tries": int(failed), "stop": stop_reason}
@@ -239,13 +245,13 @@ def requeue(
 
 
 def _hold(tx: Tx, claim: Claim) -> None:
-    """Locks the lane of a run that is let go, the first of its locks; SQLite has one writer."""
+    """Locks the lane of a run that is about to be released, before any other row; SQLite needs no lock."""
     if tx.dialect == "postgresql":
         tx.must_see(_HOLD, claim.params, LeaseLost(claim.run.id))
 
 
 def lock(tx: Tx, run_id: str) -> Any | None:
-    """Locks the lane of a run, the first lock of who answers or cancels; its agent, status, control and error."""
+    """Locks the lane of a run, before any other row; returns the run's agent, status, control and error."""
     found = tx.one(_ADDRESS, {"run": run_id})
     if found is None:
         return None
@@ -254,7 +260,7 @@ def lock(tx: Tx, run_id: str) -> Any | None:
 
 
 def wake(tx: Tx, run_id: str, now: datetime) -> None:
-    """Makes a parked run ready again, at the head of its lane. Call `lock` before what wakes it."""
+    """Makes a parked run ready again, at the head of its lane. Call `lock` before you write what wakes it."""
     found = tx.one(_ADDRESS, {"run": run_id})
     if found is None or found.status != "waiting":
         return

@@ -1,6 +1,6 @@
-"""Posting: the door through which all work starts, and the one way in which the end of a run reaches who waits for it.
+"""Posting: the door through which all work starts, and the one way in which the end of a run is reported.
 
-How runs are claimed and ended is `mailbox`'s job; what a run does is not known here.
+How runs are claimed and ended is in `claiming` and `mailbox`; what a run does is not known here.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from interlock.store.tx import Tx, observe
 LANES = table(Lane)
 RUNS = table(Run)
 REPLY = "reply"
-"""The kind of subject of what an agent answers in a connector: `reply:RUN`."""
+"""The subject of an agent's answer in a connector is `reply:RUN`."""
 CHILD_END = "child_end"
-"""The kind of a run that tells an agent of the end of another run."""
+"""The kind of a run that tells an agent that another run has ended."""
 SAYINGS = frozenset({"message", "comment", "agent"})
-"""Causes that are somebody's words: an agent is not woken by its own."""
+"""Causes that are somebody's message: an agent is not woken by its own."""
 _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
 
@@ -54,7 +54,7 @@ _PLACE = (
     )
 )
 _PLACED = sa.select(_lane.next_seq, _lane.clock_at).where(_lane.agent_id == b("agent"))
-"""Read after the lane is locked by its change; a returning clause costs SQLite five times as much."""
+"""Read after the update has locked the lane; on SQLite a RETURNING clause costs five times as much."""
 _PLACE_BACK = _PLACE.returning(_lane.next_seq, _lane.clock_at)
 _CHILD = sa.select(
     _run.id, _run.project_id, _run.agent_id, _run.kind, _run.status, _run.stop_reason, _run.result, _run.error,
@@ -85,9 +85,9 @@ class Post:
     cause_id: str | None = None
     parent_run_id: str | None = None
     by_agent: str | None = None
-    """The agent whose words these are, where they are an agent's."""
+    """The agent that wrote the message, if an agent did."""
     report_to: str | None = None
-    """The agent that is told when this run has ended, however it ends."""
+    """The agent that is told when this run ends, however it ends."""
     mission_id: str | None = None
     task_id: str | None = None
     due_at: datetime | None = None
@@ -97,18 +97,20 @@ class Post:
     channel_id: str | None = None
     """The channel of the workspace chat that it comes from."""
     dm_conversation_id: str | None = None
-    """The direct conversation that it comes from: of the workspace chat, or in a connector, where its answer goes."""
+    """The direct conversation that it comes from, in the workspace chat or in a connector; the answer goes there."""
     trigger_message_id: str | None = None
-    """The message of the workspace chat that it is."""
+    """The id of the message, if it is one of the workspace chat."""
     coalesce: bool = False
-    """Whether a run of this kind that is still queued will do for this message too."""
+    """Whether a queued run of this kind serves for this message too."""
     run_id: str = field(default_factory=lambda: new_id("run"))
 
 
 def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
-    """Writes a run at the end of its mailbox; returns its id, and whether it is new.
+    """Writes a run at the end of its mailbox; returns its id and whether it is new.
 
-    What an agent has said itself does not wake it: no run, and an empty id. Source: rows E2, A19.
+    An agent is not woken by its own message: then there is no run, and the id is empty. Source: rows E2, A19.
+
+    Raises LookupError if the agent has no lane.
     """
     if message.by_agent == message.agent_id and message.cause_kind in SAYINGS:
         return "", False
@@ -152,7 +154,7 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
 
 
 def _placed(tx: Tx, wanted: Mapping[str, Any]) -> Any | None:
-    """The place at the end of a lane, taken; None if there is no such lane."""
+    """Takes the place at the end of a lane; None if there is no such lane."""
     if tx.dialect == "postgresql":
         return tx.one(_PLACE_BACK, wanted)
     tx.run(_PLACE, wanted)
@@ -160,8 +162,8 @@ def _placed(tx: Tx, wanted: Mapping[str, Any]) -> Any | None:
 
 
 def _place_of(tx: Tx, message: Post) -> str | None:
-    """Where the person is who will want to hear what comes of this: of what wakes an agent later than somebody's words,
-    where it was last talked with in a connector."""
+    """The conversation to answer in, if an agent is woken by another agent or by the end of a run: where it last talked
+    with a person in a connector."""
     if message.by_agent is None and message.kind != CHILD_END:
         return None
     row = tx.one(_LAST_PLACE, {"agent": message.agent_id})
@@ -169,18 +171,16 @@ def _place_of(tx: Tx, message: Post) -> str | None:
 
 
 def is_awaited(run: Any) -> bool:
-    """Whether somebody is told of a run's end: the agent that it reports to, or who talks with its agent."""
+    """Whether the end of a run is reported, to an agent or to the person who talks with its agent."""
     return run.report_to is not None or (run.dm_conversation_id is not None and run.channel_id is None)
 
 
 def report(tx: Tx, run_id: str, now: datetime) -> None:
-    """Tells the agent that a run reports to, and who talks with its agent in a connector, of the end of the run, in the
-    transaction that ends it; nobody where it has none. Of an answer without words people are not told.
+    """Reports the end of a run, in the transaction that ends it, to the agent that it reports to and to the person who
+    talks with its agent in a connector, as far as there are such. Empty answers are not sent to people.
 
-    INVARIANT: each end is told once, whoever ends the run and however often that is tried. A run that a person has had
-    tried again ends under another fence, so that end is told too.
-
-    Source: row A19.
+    INVARIANT: each end is reported once, whoever ends the run and however often that is tried. A run that a person has
+    retried ends under another fencing token, so that end is reported too. Source: row A19.
     """
     child = tx.one(_CHILD, {"run": run_id})
     if child is None:

@@ -1,6 +1,6 @@
-"""The worker: claims ready mailboxes, works their runs side by side, keeps its lease, stops when it is told to.
+"""The worker: claims runs, executes them concurrently, keeps its leases, and stops when it is told to.
 
-What a run does is dispatched by its kind; which workers are dead is judged in `watchkeeping`.
+Runs are dispatched by kind; `watchkeeping` finds dead workers.
 """
 
 import asyncio
@@ -31,29 +31,29 @@ from interlock.worker.pace import Pace
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 
 IDLE_POLL_S = 1.0
-"""How often delayed runs are looked for when nothing else happens."""
+"""How often to look for delayed runs when nothing else happens, in seconds."""
 HEED_S = 0.25
-"""How often controls are looked for while there are runs at work, whatever else happens."""
+"""How often to look for controls while runs are executing, in seconds."""
 STOP_S = 4.0
-"""How long runs may take to hand themselves back when the process stops."""
+"""How long runs may take to hand themselves back when the process stops, in seconds."""
 AT_ONCE_S = 1.5
-"""The same where somebody wants it at once."""
+"""The same if the process is to stop at once."""
 STORE_RETRY_S = 1.0
 CLAIMED_AT_ONCE = {"sqlite": 64, "postgresql": 16}
-"""Runs that begin in one round of the event loop; many more would keep all others waiting. Those that begin together
-share commits; of a server's, which other workers come for too, one takes fewer."""
+"""The most runs that begin in one round of the event loop: more would keep all others waiting. Runs that begin together
+share commits. On PostgreSQL, where other workers claim too, a worker takes fewer."""
 CROWD = 64
-"""Runs in hand; so many and less may all get on in one round of the event loop."""
+"""Up to so many runs may all proceed in one round of the event loop; with more, they are paced."""
 LONGEST_BACKOFF_S = 300.0
-"""Between tries of a run whose end the database did not take."""
+"""The longest wait before retrying a run whose end could not be recorded, in seconds."""
 TRIES = 8
-"""Of a run that comes to no end that could be recorded, over some two minutes; then it is a dead letter."""
+"""How often a run is tried whose end cannot be recorded, over about two minutes; then it is a dead letter."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A run in hand."""
+    """A run that this worker executes."""
 
     kind: str
     task: asyncio.Task[None]
@@ -62,7 +62,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class HandedBack:
-    """A run that a worker had in hand when it stopped, and that goes on elsewhere."""
+    """A run that a worker was executing when it stopped, and that continues elsewhere."""
 
     id: str
     kind: str
@@ -77,7 +77,7 @@ class Worker:
         self.concurrency = concurrency or runtime.settings.concurrency
         self.id = new_id("wrk")
         self.handed_back: tuple[HandedBack, ...] = ()
-        """What was cut off when it stopped, and waits for another worker, or the next start."""
+        """The runs that were interrupted when it stopped, and wait for another worker or the next start."""
         self._able: frozenset[str] = frozenset()
         self._runs: dict[str, _Work] = {}
         self._stopping = self._draining = self._at_once = self._is_waiting = False
@@ -89,9 +89,9 @@ class Worker:
         self._keeper: Watchkeeper | None = None
 
     async def run(self) -> None:
-        """Works until `stop` is called; then hands running runs back, to go on at the next start.
+        """Executes runs until `stop` is called; then hands running runs back, to continue at the next start.
 
-        Raises StoreError if the database cannot be used at the start, StoreGone if it is taken away.
+        Raises StoreError if the database cannot be used at the start, StoreGone if it disappears.
         """
         self._keeper = await self._enter()
         beside = (
@@ -113,12 +113,12 @@ class Worker:
             await self._leave()
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Makes `run` end, and calls of tools without a moment to end by themselves where it is to be `at_once`."""
+        """Makes `run` end; with `at_once`, running tool calls get no time to finish."""
         self._stopping, self._at_once = True, at_once or self._at_once
         self.runtime.store.wake()
 
     async def drain(self) -> None:
-        """Begins nothing any more; returns once each run in hand was put back after its current step, or has ended."""
+        """Starts no more runs; returns once each running one has ended, or was handed back after its current step."""
         self._draining, self._drained = True, list(self._runs)
         for work in self._runs.values():
             work.interrupt.pause(wanted=True)
@@ -127,7 +127,7 @@ class Worker:
 
     @property
     def in_hand(self) -> tuple[str, ...]:
-        """The runs that it works on."""
+        """The ids of the runs that it executes."""
         return tuple(self._runs)
 
     async def _enter(self) -> Watchkeeper:
@@ -170,7 +170,7 @@ class Worker:
 
     @property
     def _room(self) -> int:
-        """How many runs it may claim at once."""
+        """How many runs it may claim now."""
         at_once = CLAIMED_AT_ONCE[self.runtime.store.dialect]
         return min(self.concurrency - len(self._runs), at_once) if self._may_claim else 0
 
@@ -178,22 +178,22 @@ class Worker:
         return self.id, most, self.runtime.clock.now(), self._lacks, self._suspect_at
 
     def unit(self) -> Work | None:
-        """A claim, while it waits for work and has room: what becomes ready is claimed where it is posted."""
+        """A claim to run in the transaction that makes work ready, while this worker waits and has room; else None."""
         most = self._room if self._is_waiting else 0
         self._wished = most
         return (mailbox.claim, self._wish(most), {}) if most else None
 
     def took(self, found: list[Claim]) -> bool:
-        """Begins with what was claimed for it, which is all there was where there was room for more.
+        """Starts the runs that a commit has claimed for it; whether they are all that was ready.
 
-        Where there was nothing, it is told of something else, such as a control.
+        False wakes the worker: there may be more work, or something else has happened, such as a control.
         """
         for claim in found:
             self._start(claim)
         return 0 < len(found) < self._wished
 
     async def _is_worth_a_claim(self) -> bool:
-        """Whether something is ready. PostgreSQL is not asked: a claim that finds nothing costs less than to ask."""
+        """Whether something is ready. On PostgreSQL always True: a claim that finds nothing costs less than asking."""
         store = self.runtime.store
         if store.dialect == "postgresql":
             return True
@@ -238,9 +238,9 @@ class Worker:
             await self._give_back(claim, error)
 
     async def _give_back(self, claim: Claim, error: Exception) -> None:
-        """Puts a run back whose end could not be recorded, as soon as the store takes it.
+        """Puts a run back whose end could not be recorded, as soon as the store accepts it.
 
-        One that gets nowhere again and again, while the store can be used, is set aside as a dead letter.
+        A run that fails like this again and again, although the store works, becomes a dead letter.
         """
         while not self._stopping:
             try:
@@ -252,7 +252,7 @@ class Worker:
                 await asyncio.sleep(STORE_RETRY_S)
 
     async def _heed(self) -> None:
-        """Looks for controls beside everything else, so that no wait of the worker's own delays a stop."""
+        """Looks for controls in a task of its own, so that nothing the worker waits for delays a stop."""
         complaint = Complaint(_log)
         while True:
             await asyncio.sleep(HEED_S)
@@ -263,7 +263,7 @@ class Worker:
                 complaint.say("controls cannot be looked for: %s", error)
 
     async def _heed_controls(self) -> None:
-        """Does with the runs in hand what people have said. A coordinator's own step calls nothing, and ends by itself.
+        """Applies people's controls to the running runs. A coordinator's own step calls nothing, and ends by itself.
 
         Source: row I2.
         """
@@ -286,7 +286,7 @@ class Worker:
                 found.task.cancel()
 
     async def _lost(self) -> str:
-        """Another worker took this one for dead: its runs are others' now, and it goes on under a new name."""
+        """Another worker has declared this one dead: its runs belong to others, and it continues under a new id."""
         for run_id in list(self._runs):
             self._interrupt(run_id, Interruption.SHUTDOWN)
         fresh = new_id("wrk")
@@ -295,7 +295,7 @@ class Worker:
         return fresh
 
     def _silent(self) -> None:
-        """It could not be heard for long: nothing that it has in hand may go on, since others may be given it.
+        """It has not got a heartbeat through for too long: it drops its runs, since others may be given them.
 
         Source: row E10.
         """
@@ -316,7 +316,7 @@ class Worker:
 
 
 def _put_back(tx: Tx, claim: Claim, error: Exception, now: datetime) -> None:
-    """To its place, to be tried later; a database that could not be used is no fault of the run's."""
+    """Puts a run back to be tried later; an unusable database does not count against the run."""
     told, faults = f"{type(error).__name__}: {error}", claim.run.crashes
     if isinstance(error, StoreError):
         due_at = later(now, min(2.0**claim.run.attempt, LONGEST_BACKOFF_S))
@@ -337,5 +337,5 @@ def _handed_back(tx: Tx, run_ids: tuple[str, ...]) -> tuple[HandedBack, ...]:
 
 @small
 def _orders(tx: Tx, worker_id: str) -> tuple[Mode, dict[str, str]]:
-    """What people have said: of the squad, and of single runs of a worker."""
+    """The mode of the squad, and the controls of this worker's runs by id."""
     return controls.mode(tx), {row.id: row.control for row in leases.controlled(tx, worker_id)}
