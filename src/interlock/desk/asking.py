@@ -172,7 +172,7 @@ def _facts(found: Asked, is_together: bool) -> list[tuple[str, str | None]]:
         ("Cost so far", f"{dollars(card['run_cost_usd'])} this run, {dollars(card['mission_cost_usd'])} the mission"),
         ("Rehearsal", _rehearsed(card)),
         ("People", f"{card['people']} must approve" if card["people"] > 1 else None),
-        ("Not by", "the person who started the mission" if card["not_requester"] else None),
+        ("Not by", "the person in whose name it is asked" if card["not_requester"] else None),
         ("Expires", _expiry(card)),
         ("Alike", _alike_in_words(found, is_together)),
         *((ANSWERED[a.verdict].capitalize(), _signature(a)) for a in found.answers),

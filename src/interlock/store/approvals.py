@@ -15,7 +15,7 @@ from sqlmodel import UTCDateTime
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind, digest
-from interlock.store import audit, feed, late, mailbox, outbox, shortfalls
+from interlock.store import audit, behalf, feed, late, mailbox, outbox, shortfalls
 from interlock.store.consequences import Word, follow
 from interlock.store.consequences import pending_of_task as pending_of_task
 from interlock.store.late import AlreadyAnswered as AlreadyAnswered
@@ -131,7 +131,11 @@ def ask(tx: Tx, **values: Any) -> None:
     """Puts a question into the queue. With the status consulting, people are told only once it is released.
 
     The release is in `consulting`.
+
+    INVARIANT: a question from a run is in the name of the person the run comes from, not only if it has a mission.
     """
+    if values.get("on_behalf_of") is None and values.get("run_id") is not None:
+        values["on_behalf_of"] = behalf.of_run(tx, values["run_id"])
     tx.add(Approval, **values)
     audit.note(
         tx,
@@ -247,7 +251,9 @@ def _person(tx: Tx, given: Answer) -> Any:
 
 def _may(tx: Tx, row: Any, given: Answer) -> set[str]:
     if row.not_requester and given.verdict == "approve" and given.person_id == row.on_behalf_of:
-        raise Refused(f"the policy asks for a second person: {given.name} started this mission and cannot approve it")
+        raise Refused(
+            f"the policy asks for a second person: it is asked in the name of {given.name}, who cannot approve it"
+        )
     answers = tx.rows(_GIVEN, {"approval": row.id})
     if any(a.person_id == given.person_id for a in answers):
         raise Refused(f"{given.name} has answered `{row.id}` already: another person must")

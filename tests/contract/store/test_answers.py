@@ -134,7 +134,7 @@ async def test_edit_brings_what_the_edited_call_asks_of_people(store: Store) -> 
     edit = Edit(args={"to": "x"}, subject="other", risk="RED", not_requester=True)
     assert (await give(store, "q", "ada", edit=edit)).asks_anew
     mark = mark_of(await row_of(store, "q"))
-    with pytest.raises(Refused, match="Ada started this mission"):
+    with pytest.raises(Refused, match="asked in the name of Ada"):
         await give(store, "q", "ada", mark=mark)
     assert (await give(store, "q", "bob", mark=mark)).approval.status == "approved"
     two = Edit(args={"to": "x"}, subject="other", risk="RED", people=2)

@@ -105,7 +105,7 @@ async def test_arguments_are_not_edited_under_somebody_elses_approval(store: Sto
 
 async def test_requester_cannot_approve_where_a_second_person_is_asked_for_but_can_deny(store: Store) -> None:
     await store.write(ask, "q", not_requester=True, on_behalf_of="ada")
-    with pytest.raises(Refused, match="Ada started this mission and cannot approve it"):
+    with pytest.raises(Refused, match="asked in the name of Ada, who cannot approve it"):
         await give(store, "q", "ada")
     assert (await give(store, "q", "ada", "deny")).approval.status == "denied"
 

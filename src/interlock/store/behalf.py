@@ -1,0 +1,47 @@
+"""Finds the person a run acts for: who started its mission, spoke to its agent or made its schedule.
+
+What follows from that is decided elsewhere.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as b
+
+from interlock.store.schema import Mission, Person, Run, Schedule, table
+from interlock.store.tx import Tx
+
+RUNS, MISSIONS, PEOPLE, SCHEDULES = table(Run), table(Mission), table(Person), table(Schedule)
+_r = RUNS.c
+_ORIGIN = (
+    sa.select(
+        _r.parent_run_id,
+        _r.cause_kind,
+        _r.cause_id,
+        MISSIONS.c.requested_by,
+        SCHEDULES.c.created_by,
+        PEOPLE.c.id.label("person_id"),
+    )
+    .select_from(RUNS)
+    .outerjoin(MISSIONS, MISSIONS.c.id == _r.mission_id)
+    .outerjoin(SCHEDULES, SCHEDULES.c.id == _r.cause_id)
+    .outerjoin(PEOPLE, PEOPLE.c.id == _r.cause_id)
+    .where(_r.id == b("run_"))
+)
+_OF_RUNS = frozenset({"run", "event"})
+"""Kinds of causes whose id may be that of a run."""
+
+
+def of_run(tx: Tx, run_id: str) -> str | None:
+    """Returns the id of the person a run acts for, through any number of other agents; None if it acts for nobody."""
+    at: str | None = run_id
+    seen = set[str]()
+    while at is not None and at not in seen:
+        seen.add(at)
+        found: Any = tx.one(_ORIGIN, {"run_": at})
+        if found is None:
+            return None
+        if (person := found.requested_by or found.person_id or found.created_by) is not None:
+            return str(person)
+        at = found.parent_run_id or (found.cause_id if found.cause_kind in _OF_RUNS else None)
+    return None

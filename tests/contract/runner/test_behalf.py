@@ -1,0 +1,156 @@
+"""In whose name a call is made: whoever had an agent ask cannot be the other person that a rule wants, by any way."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock.agents import scheduled
+from interlock.core.errors import Refused
+from interlock.desk import rooms, schedules, signing
+from interlock.desk.office import Person
+from interlock.llm.messages import ModelRequest, Text, ToolResult
+from interlock.policy.policy_file import policy_from
+from interlock.scheduler.timetable import timetable
+from interlock.store import schedules as kept
+from interlock.store import squad
+from interlock.testing.scripted import ScriptedModel, calls
+from interlock.tools.registry import tool
+from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged
+
+OPEN = "version: 1\nbase: {start_background_agent: GREEN, sessions_spawn: GREEN}\n"
+ANOTHER = policy_from(
+    f"{OPEN}rules:\n  - {{id: another, tools: [pay], risk: RED, not_requester: true, reason: it is money}}\n", "p.yaml"
+)
+PAID: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_paid() -> None:
+    PAID.clear()
+
+
+@tool(risk="RED", outside=False)
+async def pay(amount: int) -> str:
+    """Pays somebody."""
+    PAID.append(amount)
+    return f"paid {amount}"
+
+
+def last_words(request: ModelRequest) -> str:
+    return "\n".join(block.text for block in request.messages[-1].blocks if isinstance(block, Text))
+
+
+def pays(request: ModelRequest) -> Any:
+    """An agent that pays whatever it is told, once."""
+    answered = any(isinstance(block, ToolResult) for block in request.messages[-1].blocks)
+    return "done" if answered else calls("pay", amount=7)
+
+
+def has_it_paid(how: Any) -> Any:
+    """An agent that does not pay itself, but has another one do it."""
+
+    def answer(request: ModelRequest) -> Any:
+        if "pay it, please" in last_words(request):
+            return calls("pay", amount=7)
+        answered = any(isinstance(block, ToolResult) for block in request.messages[-1].blocks)
+        return "done" if answered or "has ended" in last_words(request) else how
+
+    return answer
+
+
+async def stage_of(store: CountingStore, folder: Path, says: Any, policy: Any = ANOTHER) -> Stage:
+    stage = await staged(store, folder, ScriptedModel(otherwise=says), [pay], policy)
+    found = stage.runtime.personas
+    richer = {name: each.model_copy(update={"tools": (*each.tools, "pay")}) for name, each in found.personas.items()}
+    stage.runtime = replace(stage.runtime, personas=replace(found, personas=richer))
+    return stage
+
+
+async def bob(stage: Stage) -> Person:
+    row = await stage.store.write(squad.ensure_person, "test:bob", "Bob", "operator", stage.clock.now())
+    return Person(row.id, row.name, row.role, "test")
+
+
+async def only_another_may(stage: Stage) -> None:
+    """The question is in Ada's name: she cannot approve it, and Bob can."""
+    asked = await stage.the_question()
+    card = await signing.approval(stage.runtime, asked.id)
+    assert card["on_behalf_of"] == "Ada"
+    with pytest.raises(Refused, match="the policy asks for a second person"):
+        await stage.approve(asked.id)
+    await stage.work()
+    assert PAID == []
+    await signing.approve(stage.runtime, await bob(stage), asked.id)
+    await stage.work()
+    assert PAID == [7]
+
+
+async def test_who_asks_in_a_conversation_is_not_another_person(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, pays)
+    await stage.chat("pay it")
+    await stage.work()
+    await only_another_may(stage)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        calls("start_background_agent", prompt="pay it, please"),
+        calls("sessions_spawn", task="pay it, please", label="payer"),
+    ],
+)
+async def test_nor_who_has_an_agent_start_another(store: CountingStore, tmp_path: Path, how: Any) -> None:
+    stage = await stage_of(store, tmp_path, has_it_paid(how))
+    await stage.chat("have it paid")
+    await stage.work()
+    await only_another_may(stage)
+
+
+async def test_nor_who_has_an_agent_tell_that_of_somebody_else(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, "hello")
+    other = await bob(stage)
+    room = await rooms.dm(stage.runtime, other, "operations")
+    await rooms.say(stage.runtime, other, room["id"], "hello")
+    (run_id,) = await stage.work()
+    target = (await stage.run(run_id)).agent_id
+    stage.model.otherwise = has_it_paid(calls("send_agent_message", text="pay it, please", agent_id=target))
+    await stage.chat("have it paid")
+    await stage.work()
+    await only_another_may(stage)
+
+
+async def test_nor_who_says_it_in_a_channel(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, pays)
+    room = await rooms.create(stage.runtime, stage.ada, "launch", members=["operations"])
+    await rooms.say(stage.runtime, stage.ada, room["id"], "@operations pay it")
+    await stage.work()
+    await only_another_may(stage)
+
+
+async def test_nor_whose_schedule_wakes_the_agent(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, pays)
+    now = stage.clock.now()
+    times = timetable(cron=None, every="1h", timezone="UTC", anchor_at=now)
+    await schedules.add(stage.runtime, stage.ada, "pay-day", times, persona="operations", message="pay it")
+    row: Any = await store.read(kept.named, PROJECT, "pay-day")
+    call = scheduled.Call(
+        schedule_id=row.id, name=row.name, kind="cron", project_id=PROJECT, timezone="UTC", text="pay it",
+        persona=stage.runtime.personas.personas["operations"], key="first", due_at=now,
+    )  # fmt: skip
+    await store.write(scheduled.post, call, now)
+    await stage.work()
+    await only_another_may(stage)
+
+
+async def test_a_rule_that_comes_after_ones_own_yes_is_not_met_by_it(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, pays, policy_from(OPEN, "p.yaml"))
+    await stage.chat("pay it")
+    await stage.work()
+    first = await stage.the_question()
+    await stage.approve(first.id)
+    stage.restart(policy=ANOTHER)
+    await stage.work()
+    assert PAID == []
+    await only_another_may(stage)
