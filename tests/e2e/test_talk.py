@@ -127,6 +127,24 @@ async def test_a_conversation_goes_on_until_the_end_of_the_input(
     assert "I am Ann" not in str(api.requests[-1].body)
 
 
+async def test_lines_that_were_there_before_a_question_do_not_answer_it(
+    home: Home, api: MessagesApi, answers: list[Scripted]
+) -> None:
+    answers += [mails(), says("Then I will not.")]
+    talk = Terminal(home, "chat", "operations")
+    await talk.until("> ")
+    talk.type("Mail the plan to the board\na\napprove\n")
+    await talk.until("[s]kip > ")
+    talk.type("d\n")
+    await talk.until("reason > ")
+    talk.type("not today\n")
+    await talk.until("Then I will not.")
+    await talk.until("> ")
+    talk.type("/exit\n")
+    assert await asyncio.wait_for(talk.process.ended(), 30) == 0
+    assert "not today" in str(api.requests[-1].body)
+
+
 async def test_ctrl_c_stops_an_answer_and_the_conversation_goes_on(
     home: Home, api: MessagesApi, answers: list[Scripted]
 ) -> None:

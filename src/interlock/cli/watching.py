@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
+import termios
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -148,6 +149,15 @@ def _short(text: object) -> str:
     return words if len(words) <= MOST_WORDS else f"{words[:MOST_WORDS]}…"
 
 
+def forget_typed() -> None:
+    """Lets go of what stands in the terminal's input: nobody has answered what they had not seen.
+
+    Of a text of several lines that was pasted as a message, the second one would be the answer.
+    """
+    with contextlib.suppress(termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
 async def typed(prompt: str) -> str | None:
     """A line that the operator types; None at the end of the input. Can be cancelled while it waits."""
     sys.stdout.write(prompt)
@@ -189,13 +199,17 @@ class Asking:
         return [] if self.ended else [ident for ident in found.approvals if ident not in self.skipped]
 
     async def put(self, ident: str) -> None:
-        """Shows a card and does what the operator says; a failed answer is told and asked again."""
+        """Shows a card and does what the operator says; a failed answer is told and asked again.
+
+        INVARIANT: on a terminal only what is typed after the card is shown is an answer to it.
+        """
         from interlock.desk import asking, signing
         from interlock.desk.signing import Changed
 
         screen.line()
         card = await signing.approval(self.office, ident)
         details.show_card(await asking.approval_card(self.office, ident, taps=False, at_length=True))
+        forget_typed()
         answers = ANSWERS if card["tool"] is None else ANSWERS_TO_A_CALL
         while ident not in self.skipped:
             answer = await typed(f"{answers} > ")
