@@ -54,6 +54,20 @@ def test_doctor_shows_no_key_and_ends_with_1_where_something_is_wrong(cli: Cli) 
     assert (times["state"], "`times.reassign_s` is less than twice" in times["found"]) == ("warning", True)
 
 
+def test_nobody_else_can_read_the_database_wherever_it_is_and_doctor_says_so_of_an_older_one(cli: Cli) -> None:
+    folder = cli.folder / "open"
+    folder.mkdir(mode=0o755)
+    file, there = folder / "interlock.db", {"INTERLOCK_HOME": str(folder)}
+    assert cli("run", "Compare A and B", "--model", "rehearsal/offline", **there).code == 0
+    modes = {path.name: path.stat().st_mode & 0o077 for path in folder.iterdir() if path.is_file()}
+    assert {name for name, mode in modes.items() if mode} == {".gitignore"}
+    assert {"interlock.db", "executing.lock"} <= set(modes)
+    assert not any(each["check"] == "readers" for each in cli("doctor", "--json", **there).json())
+    file.chmod(0o644)
+    (told,) = [each for each in cli("doctor", "--json", **there).json() if each["check"] == "readers"]
+    assert (told["state"], f"run `chmod 600 {file}`" in told["found"]) == ("warning", True)
+
+
 def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> None:
     def found(**variables: str) -> dict[str, tuple[str, str]]:
         return {each["check"]: (each["state"], each["found"]) for each in cli("doctor", "--json", **variables).json()}

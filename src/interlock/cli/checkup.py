@@ -4,6 +4,7 @@ import asyncio
 import os
 import platform
 import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from interlock.app import config, fleet, parts
-from interlock.app.local import directly, home_lock
+from interlock.app.local import database_file, directly, home_lock
 from interlock.cli import refusals
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
@@ -47,6 +48,7 @@ async def examine() -> list[Finding]:
     findings.append(Finding("settings", "ok", f"home {settings.home}"))
     for check in (
         _home,
+        _readers,
         _disk,
         _policy,
         _personas,
@@ -83,6 +85,15 @@ def _home(settings: Settings) -> Iterator[Finding]:
         yield Finding("home", "ok", "writable" if there == settings.home else f"can be made in {there}")
     else:
         yield Finding("home", "error", f"{there} is not writable: set INTERLOCK_HOME to a folder that is")
+
+
+def _readers(settings: Settings) -> Iterator[Finding]:
+    """Whether all accounts of this machine can read what people and agents said; it is made for one alone."""
+    if not settings.is_embedded:
+        return
+    file = database_file(settings)
+    if file.exists() and file.stat().st_mode & stat.S_IROTH and file.parent.stat().st_mode & stat.S_IXOTH:
+        yield Finding("readers", "warning", f"everybody on this machine can read {file}: run `chmod 600 {file}`")
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:

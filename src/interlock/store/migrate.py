@@ -4,6 +4,8 @@ The revisions themselves are in `migrations/versions`.
 """
 
 import asyncio
+import contextlib
+import os
 import sqlite3
 from pathlib import Path
 from time import monotonic, sleep
@@ -166,10 +168,17 @@ def _engine(driver: SqliteDriver | PostgresDriver) -> Any:
         return sa.create_engine(
             "postgresql+psycopg://", creator=lambda: driver.connect(autocommit=False), poolclass=sa.NullPool
         )
+    _make(driver.path)
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(driver.path)), poolclass=sa.NullPool)
     sa.event.listen(engine, "connect", _no_implicit_begin)
     sa.event.listen(engine, "begin", _begin_immediate)
     return engine
+
+
+def _make(path: Path) -> None:
+    """Makes the file where there is none, for its owner alone, as are the files of its log then."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def _no_implicit_begin(connection: Any, _record: Any) -> None:

@@ -60,7 +60,7 @@ class _Lock:
         if self._file is not None:
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        file = self.path.open("a+")
+        file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "a+")
         give_up_at = monotonic() + PATIENCE_S
         while not _locked(file, fcntl.LOCK_EX):
             if not _locked(file, fcntl.LOCK_SH) or monotonic() >= give_up_at:
