@@ -6,9 +6,9 @@ What the files mean, and where they are kept for good, is not known here.
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
-import shutil
 import stat
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interlock.tools.errors import ToolError
-from interlock.tools.paths import HALF_WRITTEN, parse
+from interlock.tools.paths import DEEPEST_PATH, HALF_WRITTEN, parse
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -100,13 +100,16 @@ class Folder:
             os.rename(names[-1], others[-1], src_dir_fd=here, dst_dir_fd=there)
 
     def files(self, most: int) -> list[Found]:
-        """Every regular file, sorted by path; links, devices and names that `parse` refuses are left out.
+        """Every regular file, sorted by path; links, devices and what `parse` refuses, such as too deep a path, are left
+        out.
 
         Raises ToolError for more than `most`.
         """
         found: list[Found] = []
         with self._guard, told("the workspace"):
-            for base, _, names, fd in os.fwalk(".", dir_fd=self._open_fd(), onerror=_raise, follow_symlinks=False):
+            for base, below, names, fd in os.fwalk(".", dir_fd=self._open_fd(), onerror=_raise, follow_symlinks=False):
+                if base.count("/") >= DEEPEST_PATH - 1:
+                    below.clear()
                 for name in names:
                     path = os.path.normpath(os.path.join(base, name))
                     with contextlib.suppress(FileNotFoundError):
@@ -196,12 +199,48 @@ def _line(error: OSError, path: str) -> str:
 
 
 def delete_tree(root: Path) -> None:
-    """Removes a folder and all in it, read-only folders too, without following links; nothing where there is none."""
+    """Removes a folder and all in it, read-only folders too, without following links; nothing where there is none.
+
+    However deep its folders are, each is moved up beside the others and emptied: no path is too long, no stack too low.
+    """
     if root.is_symlink():
         root.unlink()
         return
-    for base, names, _ in os.walk(root):
-        for folder in (Path(base, name) for name in names):
-            if not folder.is_symlink():
-                folder.chmod(0o700)
-    shutil.rmtree(root, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        root.chmod(0o700)
+        top = os.open(root, _DIR)
+        try:
+            _empty(top)
+        finally:
+            os.close(top)
+        root.rmdir()
+
+
+def _empty(top: int) -> None:
+    token, moved = secrets.token_hex(8), itertools.count()
+    waiting = _folders(top)
+    while waiting:
+        name = waiting.pop()
+        with contextlib.suppress(OSError):
+            inner = os.open(name, _DIR, dir_fd=top)
+            try:
+                for each in _folders(inner):
+                    to = f"{HALF_WRITTEN}{token}-{next(moved)}"
+                    os.rename(each, to, src_dir_fd=inner, dst_dir_fd=top)
+                    waiting.append(to)
+            finally:
+                os.close(inner)
+            os.rmdir(name, dir_fd=top)
+
+
+def _folders(fd: int) -> list[str]:
+    """The names of the folders in an open one, which may be changed from now on; all else in it is removed."""
+    found = []
+    for name in os.listdir(fd):
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
+                os.chmod(name, 0o700, dir_fd=fd)
+                found.append(name)
+            else:
+                os.unlink(name, dir_fd=fd)
+    return found

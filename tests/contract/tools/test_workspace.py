@@ -1,6 +1,7 @@
 """Workspaces: laid down from the store, collected into it, and nothing of them lost or left behind."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,33 @@ async def test_sweep_removes_the_folders_of_crashed_runs_alone(store: Store, wor
     assert {path.exists() for path in gone} == {False}
     assert len(gone) == 2
     assert (workspaces.of(PROJECT, "live").root / "f/g").read_bytes() == b"x"
+
+
+def _deep(folder: Path, levels: int) -> None:
+    """Folders within folders, deeper than a path can say."""
+    fd = os.open(folder, os.O_RDONLY)
+    for level in range(levels):
+        os.mkdir("d", dir_fd=fd)
+        inner = os.open("d", os.O_RDONLY, dir_fd=fd)
+        if level % 100 == 0:
+            os.chmod("d", 0o500, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+    os.close(fd)
+
+
+async def test_no_depth_of_folders_keeps_a_workspace_from_being_read_or_removed(
+    store: Store, workspaces: Workspaces
+) -> None:
+    left, used = await workspaces.materialise(PROJECT, "crashed"), await workspaces.materialise(PROJECT, "used")
+    await used.write("note.txt", b"here")
+    for each in (left, used):
+        _deep(each.root, 2_000)
+    assert await used.files() == [("note.txt", 4)]
+    await workspaces.dispose(PROJECT, "used")
+    assert await workspaces.sweep([]) == [left.root]
+    assert not left.root.exists()
+    assert not used.root.exists()
 
 
 async def test_sweep_does_not_follow_links(store: Store, workspaces: Workspaces, tmp_path: Path) -> None:
