@@ -100,7 +100,8 @@ class Folder:
             os.rename(names[-1], others[-1], src_dir_fd=here, dst_dir_fd=there)
 
     def files(self, most: int) -> list[Found]:
-        """Every regular file, sorted by path; links, devices and what `parse` refuses, as too deep a path, are left out.
+        """Every regular file, sorted by path; links, devices and what `parse` refuses are left out, such as what is too
+        deep.
 
         Raises ToolError for more than `most`.
         """
