@@ -1,4 +1,5 @@
-"""Logs without secrets: while a home is open, no record of any logger of this process holds a known value.
+"""Logs without secrets: while a home is open, no record of any logger of this process holds a known value, and none of
+ours holds what would look like another record, or steer a terminal.
 
 What is a secret is not known here; what is said to models and people is masked where it is said.
 """
@@ -9,7 +10,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from interlock.core.text import visible
 from interlock.policy.secrets import scrub as by_shape
+
+OURS = "interlock"
+"""The logger above all of ours."""
 
 
 @contextlib.contextmanager
@@ -35,9 +40,15 @@ def discreet(by_value: Callable[[str], str]) -> Iterator[None]:
 
 def _mask(record: logging.LogRecord, mask: Callable[[str], str]) -> None:
     said = record.getMessage()
-    if (masked := mask(said)) != said:
+    is_ours = record.name.partition(".")[0] == OURS
+    if (masked := _on_one_line(mask(said)) if is_ours else mask(said)) != said:
         record.msg, record.args = masked, ()
     if record.exc_info and record.exc_info[0] is not None:
         whole = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-        if (masked := mask(whole)) != whole:
+        if (masked := visible(mask(whole)) if is_ours else mask(whole)) != whole:
             record.exc_text, record.exc_info = masked, None
+
+
+def _on_one_line(text: str) -> str:
+    """What a program, a provider or somebody in a chat called something is no line of its own, and steers nothing."""
+    return visible(text).replace("\n", "\\n")

@@ -9,7 +9,6 @@ import contextlib
 import json
 import logging
 import os
-import traceback
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -191,7 +190,7 @@ class Reception:
         except TimeoutError:
             return replies.fault(f"it took longer than {WORK_S:.0f} s: look with `status` before you say it again")
         except Exception as error:  # noqa: BLE001 (one request never ends those of others)
-            _log.error("request %s failed: %s", request.key, scrub("".join(traceback.format_exception(error))))
+            _log.error("request %s failed", request.key, exc_info=error)
             return replies.fault(f"something unexpected happened ({type(error).__name__}): the details are in the log")
 
 

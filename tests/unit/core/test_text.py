@@ -19,6 +19,7 @@ from interlock.core.text import visible
         ("x\u2800y", "x\\u2800y"),
         ("x\u034fy", "x\\u034fy"),
         ("x\ufff9y", "x\\ufff9y"),
+        ("exam\U0001bca0ple.com", "exam\\U0001bca0ple.com"),
         ("hi\U000e0041", "hi\\U000e0041"),
         ("😀\U000e0102\U000e0141", "😀\U000e0102\\U000e0141"),
         ("a\x1b[2Jb", "a\\x1b[2Jb"),
