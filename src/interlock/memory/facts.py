@@ -30,6 +30,8 @@ _LEAST_FIRST = (
     "incidents", "approvals", "reviews",
 )  # fmt: skip
 """What is left out first where there is too much."""
+LABELLED = ("runs", "calls", "answers", "incidents", "deliverables", "files")
+"""Rows with the labels of the run that they come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +44,39 @@ class Facts:
 
 def of_task(tx: Tx, project_id: str, task_id: str) -> Facts:
     """What happened in a task: runs, transitions, failures, answers, reviews, incidents, changes, words."""
-    return _whole(tx, project_id, {"scope": "task", "id": task_id}, facts.of_task(tx, task_id))
+    about = {"scope": "task", "id": task_id}
+    return _whole(tx, project_id, about, facts.of_task(tx, task_id), *facts.taint_of_task(tx, task_id))
 
 
 def of_mission(tx: Tx, project_id: str, mission_id: str) -> Facts:
     """The same of a mission with all its tasks."""
-    return _whole(tx, project_id, {"scope": "mission", "id": mission_id}, facts.of_mission(tx, mission_id))
+    about = {"scope": "mission", "id": mission_id}
+    return _whole(tx, project_id, about, facts.of_mission(tx, mission_id), *facts.taint_of_mission(tx, mission_id))
 
 
 def of_project(tx: Tx, project_id: str, now: datetime, *, rehearsal: bool = False) -> Facts:
     """What went wrong in a project in the last days, for real or in rehearsals, and how its lessons fare."""
     rows = facts.of_project(tx, project_id, now - WINDOW, rehearsal=rehearsal)
-    return _whole(tx, project_id, {"scope": "project", "id": project_id}, rows)
+    return _whole(tx, project_id, {"scope": "project", "id": project_id}, rows, frozenset(), rehearsal)
 
 
-def _whole(tx: Tx, project_id: str, about: Mapping[str, str], rows: Mapping[str, list[Any]]) -> Facts:
-    tainted = [*rows.get("runs", []), *rows.get("deliverables", []), *rows.get("files", [])]
-    labels = frozenset(label for row in tainted for label in row.labels)
-    if any(run.simulated for run in rows.get("runs", [])):
+def _whole(
+    tx: Tx,
+    project_id: str,
+    about: Mapping[str, str],
+    rows: Mapping[str, list[Any]],
+    taint: frozenset[str],
+    is_rehearsed: bool,
+) -> Facts:
+    """`taint` comes from the runs as a whole; what is shown adds its own."""
+    labels = taint.union(*(row.labels or () for name in LABELLED for row in rows.get(name, [])))
+    if is_rehearsed:
         labels |= {REHEARSED}
     files = rows.get("files", [])
     shown: dict[str, Any] = {
         "about": dict(about),
         "tasks": [_task(row) for row in rows.get("tasks", [])],
-        "runs": [_run(row) for row in rows.get("runs", []) if about["scope"] != "project"],
+        "runs": [_run(row) for row in rows.get("runs", [])],
         "transitions": [_change(row) for row in rows.get("changes", [])],
         "tool_failures": [_failure(row) for row in rows.get("calls", []) if _failed(row)],
         "recoveries": list(_recoveries(rows.get("calls", []))),

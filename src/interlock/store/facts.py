@@ -3,6 +3,7 @@
 How they are put before the Learner is `memory.facts`'s job.
 """
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -65,7 +66,7 @@ _RUN_ROWS = (
 _CALL_ROWS = (
     sa.select(
         _c.id, _c.run_id, _r.task_id, _c.tool, _c.status, _c.is_error, _c.args, _c.raw_args, _c.result, _c.reasons,
-        _c.created_at,
+        _c.created_at, _r.labels,
     )
     .join_from(CALLS, RUNS, _c.run_id == _r.id)
     .order_by(_c.created_at, _c.step_number, _c.position)
@@ -74,8 +75,9 @@ _CALL_ROWS = (
 _ANSWERS = (
     sa.select(
         _ap.id, _ap.task_id, _ap.run_id, _ap.kind, _ap.risk, _ap.status, _ap.note, _ap.edited, _ap.edited_args,
-        _ap.request,
+        _ap.request, _r.labels,
     )
+    .join_from(APPROVALS, RUNS, _ap.run_id == _r.id, isouter=True)
     .where(_ap.status.in_(("approved", "denied", "expired", "used")))
     .order_by(_ap.created_at, _ap.id)
     .limit(100)
@@ -101,15 +103,27 @@ _SAID = (
     .order_by(_tm.created_at, _tm.id)
     .limit(100)
 )
-_INCIDENT_ROWS = sa.select(INCIDENTS).order_by(_in.created_at, _in.id).limit(50)
+_INCIDENT_ROWS = (
+    sa.select(INCIDENTS, _r.labels)
+    .join_from(INCIDENTS, RUNS, _in.run_id == _r.id, isouter=True)
+    .order_by(_in.created_at, _in.id)
+    .limit(50)
+)
 _FILE_ROWS = (
     sa.select(_f.id, _f.project_id, _f.path, _f.version, _f.blob, _f.run_id, _f.labels, _r.task_id)
     .join_from(FILES, RUNS, _f.run_id == _r.id)
     .order_by(_f.created_at, _f.id)
     .limit(100)
 )
+_TAINT = (
+    sa.select(sa.cast(_r.labels, sa.Text).label("written"), _r.simulated)
+    .where(_r.kind != sa.text("'learn'"))
+    .distinct()
+)
+"""Of all runs that may have brought in what is shown, however many there are; the Learner's own bring in nothing."""
 _BEFORE = sa.select(_f.blob).where(_f.project_id == b("project"), _f.path == b("name"), _f.version == b("number"))
 
+_TAINT_OF_TASK, _TAINT_OF_MISSION = _TAINT.where(_r.task_id == _HERE), _TAINT.where(_r.mission_id == _HERE)
 _OF_TASK = {
     "tasks": _TASK_ROWS.where(_REVIEWED),
     "runs": _RUN_ROWS.where(_r.task_id == _HERE),
@@ -137,19 +151,22 @@ _REHEARSAL = b("rehearsal", type_=sa.Boolean())
 _OF_THE_KIND = sa.select(_mi.id).where(_mi.project_id == _HERE, _mi.simulated == _REHEARSAL)
 """Missions that were for real, or those that rehearsed."""
 _OF_PROJECT = {
-    "calls": _CALL_ROWS.where(
-        _r.project_id == _HERE, _r.simulated == _REHEARSAL, _c.created_at >= _SINCE, _FAILED
-    ).limit(200),
+    "calls": _CALL_ROWS.where(_r.project_id == _HERE, _r.simulated == _REHEARSAL, _c.created_at >= _SINCE, _FAILED)
+    .order_by(None)
+    .order_by(_c.created_at.desc(), _c.id.desc())
+    .limit(200),
     "answers": _ANSWERS.where(
         _ap.project_id == _HERE, _ap.created_at >= _SINCE, _ap.status == "denied", _ap.mission_id.in_(_OF_THE_KIND)
-    ),
+    )
+    .order_by(None)
+    .order_by(_ap.created_at.desc(), _ap.id.desc()),
     "incidents": _INCIDENT_ROWS.where(
         _in.project_id == _HERE, _in.created_at >= _SINCE, _in.mission_id.in_(_OF_THE_KIND)
-    ),
-}  # fmt: skip
-_RUN_LABELS = sa.select(_r.labels, _r.simulated).where(
-    _r.project_id == _HERE, _r.simulated == _REHEARSAL, _r.created_at >= _SINCE, _r.kind.in_(("task", "think"))
-).limit(1_000)  # fmt: skip
+    )
+    .order_by(None)
+    .order_by(_in.created_at.desc(), _in.id.desc()),
+}
+"""Newest first, so that what there is too much of is what is long ago."""
 
 
 _OF_TASKS = sa.select(_t.mission_id, _t.project_id)
@@ -169,20 +186,34 @@ _OWNERS = (
 
 
 def of_task(tx: Tx, task_id: str) -> dict[str, list[Any]]:
-    """The rows about one task, its reviews included."""
+    """The rows about one task, its reviews included. Calls, answers and incidents have the labels of their runs."""
     return {name: tx.rows(query, {"ident": task_id}) for name, query in _OF_TASK.items()}
 
 
 def of_mission(tx: Tx, mission_id: str) -> dict[str, list[Any]]:
-    """The rows about a mission."""
+    """The rows about a mission, in the same form."""
     return {name: tx.rows(query, {"ident": mission_id}) for name, query in _OF_MISSION.items()}
 
 
 def of_project(tx: Tx, project_id: str, since: datetime, *, rehearsal: bool) -> dict[str, list[Any]]:
-    """What went wrong in a project since a moment, and the labels of its runs: for real, or in rehearsals."""
+    """What went wrong in a project since a moment, for real or in rehearsals, in the same form."""
     wanted = {"ident": project_id, "since": since, "rehearsal": rehearsal}
-    found = {name: tx.rows(query, wanted) for name, query in _OF_PROJECT.items()}
-    return {**found, "runs": tx.rows(_RUN_LABELS, wanted)}
+    return {name: tx.rows(query, wanted)[::-1] for name, query in _OF_PROJECT.items()}
+
+
+def taint_of_task(tx: Tx, task_id: str) -> tuple[frozenset[str], bool]:
+    """The labels of all runs of a task, and whether any of them rehearsed."""
+    return _taint(tx.rows(_TAINT_OF_TASK, {"ident": task_id}))
+
+
+def taint_of_mission(tx: Tx, mission_id: str) -> tuple[frozenset[str], bool]:
+    """The same of a mission."""
+    return _taint(tx.rows(_TAINT_OF_MISSION, {"ident": mission_id}))
+
+
+def _taint(rows: list[Any]) -> tuple[frozenset[str], bool]:
+    labels = frozenset(label for row in rows for label in json.loads(row.written))
+    return labels, any(row.simulated for row in rows)
 
 
 def blob_before(tx: Tx, file: Any) -> str | None:
