@@ -115,10 +115,13 @@ def _history(task: View, now: datetime) -> None:
     if task["runs"]:
         screen.heading("Runs")
         rows = [
-            (r["id"], screen.state(r["status"]), r["kind"], screen.dollars(r["cost_usd"]), r["stop_reason"] or "")
+            (
+                r["id"], screen.state(r["status"]), r["kind"], screen.dollars(r["cost_usd"]),
+                r["because"] or r["stop_reason"] or "",
+            )
             for r in task["runs"]
-        ]
-        screen.table(("ID", "STATE", "KIND", ">COST", "ENDED"), rows, empty="")
+        ]  # fmt: skip
+        screen.table(("ID", "STATE", "KIND", ">COST", "~WHY"), rows, empty="")
 
 
 def show_trace(run: View, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -11,6 +12,7 @@ from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
 from interlock.desk.office import Office
+from interlock.desk.queues import why_open
 from interlock.desk.views import View, view, views
 from interlock.settings import Settings
 from interlock.store import approvals, blobs, ledger, squad, traces, votes
@@ -23,12 +25,14 @@ from interlock.store.tx import Tx
 async def task(office: Office, ident: str) -> View:
     """A task or mission with its dependencies, transitions, thread, deliverable, runs and open questions.
 
+    A run that has not ended says what it does or waits for (`because`).
+
     Raises Unknown.
     """
-    return await office.store.read(_task, ident, office.settings)
+    return await office.store.read(_task, ident, office.settings, office.clock.now())
 
 
-def _task(tx: Tx, ident: str, settings: Settings) -> View:
+def _task(tx: Tx, ident: str, settings: Settings, now: datetime) -> View:
     task_id = find(tx, "task", ident)
     row = task_store.task(tx, task_id)
     assert row is not None
@@ -57,7 +61,9 @@ def _task(tx: Tx, ident: str, settings: Settings) -> View:
         transitions=views(task_store.transitions(tx, task_id)),
         thread=_thread(tx, task_id),
         deliverable=None if handed_in is None else view(handed_in),
-        runs=[view(r, "id", "kind", "status", "stop_reason", "cost_microusd") for r in runs],
+        runs=[
+            view(r, "id", "kind", "status", "stop_reason", "cost_microusd", because=why_open(tx, r, now)) for r in runs
+        ],
         approvals=approvals.pending_of_task(tx, task_id),
         checks=evidence.shown(tx, row),
         turned_back=evidence.turned_back(tx, task_id),

@@ -48,6 +48,12 @@ def _of_run(tx: Tx, run_id: str, now: datetime) -> View | None:
     return next((each for each in _lane(tx, run.agent_id, MOST_RUNS, now)["runs"] if each["id"] == run_id), None)
 
 
+def why_open(tx: Tx, run: Any, now: datetime) -> str | None:
+    """What a run does or waits for, in words; None if it has ended, or is too far behind to be shown."""
+    found = _of_run(tx, run.id, now) if run.status in ("created", "running", "waiting") else None
+    return found["because"] if found else None
+
+
 def _queue(tx: Tx, project_id: str, named: str, most: int, now: datetime) -> View:
     member, agents = _named(tx, project_id, named)
     return {

@@ -24,6 +24,8 @@ from interlock.store.tx import Tx
 
 MOST_AGENTS = 3
 """So many agents may be lost over one task; then a person is asked."""
+SILENT = "WORKER_SILENT"
+"""The kind of an alert about a worker; it is settled once the worker is heard again, or declared lost."""
 NOTHING_IN_HAND = "it had nothing in hand"
 _log = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ class Heartbeat:
             return _Silence(worker.beat, now)
         if seen.beat != worker.beat:
             if seen.rung != 0:
-                await runtime.store.write(losses.clear, worker.id)
+                await runtime.store.write(heard_again, worker.id, runtime.clock.now())
             return _Silence(worker.beat, now, rung=0)
         seen.silent_s += min(now - seen.looked_at, most)
         seen.looked_at = now
@@ -115,12 +117,18 @@ def stop_gracefully(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str
         leases.ask_back(tx, run.id, at_once=False)
 
 
+def heard_again(tx: Tx, worker_id: str, now: datetime) -> None:
+    """Its agents are not stuck, and what an alert said of it has passed."""
+    losses.clear(tx, worker_id)
+    audit.settle(tx, SILENT, worker_id, now)
+
+
 def _alert_silence(
     tx: Tx, worker: LiveWorker, run_count: int, silent_s: float, project_id: str, now: datetime
 ) -> None:  # fmt: skip
     machine, runs = worker.host.partition("/")[0], amount(run_count, "run")
     audit.alert(
-        tx, now, project_id=project_id, severity="warning", kind="WORKER_SILENT",
+        tx, now, project_id=project_id, severity="warning", kind=SILENT,
         text=f"the worker `{worker.id}` (process {worker.pid} on {machine}) has been silent for {silent_s:.0f} s; "
         + (f"{runs} in its hands may be stuck, and given to others if it stays so" if run_count else NOTHING_IN_HAND),
         key=f"stuck:{worker.id}:{worker.beat}", subject=worker.id,
@@ -145,6 +153,7 @@ class Forced:
         """
         if not losses.declare_gone(tx, self.worker.id, self.worker.beat, self.now):
             return []
+        audit.settle(tx, SILENT, self.worker.id, self.now)
         runs = losses.held(tx, self.worker.id)
         reassigned = [run.task_id for run in runs if run.kind == "task" and self._take_over(tx, run)]
         leases.take_back(tx, self.worker.id, self.now, crash_limit=self.runtime.settings.crash_limit)

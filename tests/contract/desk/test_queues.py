@@ -7,7 +7,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, Refused, UsageError
-from interlock.desk import listings, queues
+from interlock.desk import details, listings, queues
 from interlock.desk.office import Person
 from interlock.state_machine.table import TaskState
 from interlock.store import audit, leases, mailbox, missions, squad, tasks, traces
@@ -86,6 +86,21 @@ async def test_queue_of_a_retried_run_a_quarantined_agent_and_a_closed_lane_says
     why = f"its money of the day is used up: it goes on at midnight, or after `interlock budget raise {day} USD`"
     assert [r["because"] for r in lane["runs"]] == [f"its agent is paused: {why}"]
     assert why in [row["state_reason"] for row in await listings.agents(box.runtime)]
+
+
+async def test_task_says_why_its_open_runs_are_not_at_work(box: Interlock) -> None:
+    store, now = box.runtime.store, box.runtime.clock.now()
+    made = await store.write(in_progress)
+    of_task = {"task_id": made.task_id, "mission_id": made.mission_id}
+    await store.write(claimed, made.worker.id, "done", "w1", **of_task)
+    await store.write(leases.cancel, "done", now, "for the test", stop_reason="cancelled")
+    await store.write(put, made.worker.id, "open", now, **of_task)
+    member = (await store.read(squad.agent, made.worker.id)).member_id  # type: ignore[union-attr]
+    day = f"agent_day:{member}:2026-01-01"
+    await store.write(squad.pause_for_budget, member, day, 20_000)
+    runs = {run["id"]: run["because"] for run in (await details.task(box.runtime, made.task_id))["runs"]}
+    assert runs["done"] is None
+    assert runs["open"].startswith("its agent is paused: its money of the day is used up")
 
 
 async def test_queue_of_a_persona_is_that_of_all_its_agents(box: Interlock) -> None:
