@@ -16,9 +16,28 @@ _TIMED = re.compile(
 )
 """What stands before code that is timed; the code itself is read."""
 
+_TOLD = re.compile(
+    r"^(?P<indent>[ \t]*)(?:!(?P<shell>[^!\n][^\n]*)|%(?P<program>(?:pip|conda|mamba)[ \t][^\n]*))$",
+    re.MULTILINE,
+)
+"""Lines that are given to a shell, and what each of them runs."""
+_SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh)[ \t]*\n(?P<script>.*)\Z", re.DOTALL)
+_OWN_PYTHON = re.compile(r"\{sys\.executable\}")
+
 
 def plain(code: str) -> str:
     """The code without such lines; all others stay, and are no Python."""
-    if "%" not in code and "?" not in code:
+    if "%" not in code and "?" not in code and "!" not in code:
         return code
-    return _TIMED.sub(lambda found: found[1] or "", _SHOWN.sub("", code))
+    if _SHELL_CELL.match(code):
+        return ""
+    return _TIMED.sub(lambda found: found[1] or "", _SHOWN.sub("", _TOLD.sub(r"\g<indent>pass", code)))
+
+
+def told(code: str) -> tuple[str, ...]:
+    """The commands that a cell gives to a shell."""
+    if "%" not in code and "!" not in code:
+        return ()
+    if cell := _SHELL_CELL.match(code):
+        return (cell["script"],)
+    return tuple(_OWN_PYTHON.sub("python", found["shell"] or found["program"]) for found in _TOLD.finditer(code))

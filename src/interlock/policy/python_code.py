@@ -8,11 +8,20 @@ import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from interlock.policy import exhaustion, kinds, options, paths, python_acts, python_cells, python_files, python_texts
+from interlock.policy import (
+    exhaustion,
+    kinds,
+    options,
+    paths,
+    python_acts,
+    python_cells,
+    python_files,
+    python_texts,
+    python_tree,
+)
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
-from interlock.policy.python_tree import nodes_of
 from interlock.policy.secrets import names_secret
 
 LONGEST = 40_000
@@ -26,12 +35,16 @@ def judge(code: str) -> tuple[Raised, ...]:
         return (kinds.UNREADABLE,)
     reader = _Reader()
     reader.read(tree)
+    for each in python_cells.told(code):
+        from interlock.policy import commands
+
+        reader.add(*commands.judge(each))
     return tuple(reader.found.values())
 
 
 def parsed(code: str) -> ast.AST | None:
     """The syntax tree; None if it is not Python, or too large to judge."""
-    if len(code) > LONGEST or "\x00" in code or t.MAGIC.search(code):
+    if len(code) > LONGEST or "\x00" in code:
         return None
     try:
         text = fold(code) if not code.isascii() and not code.isprintable() else code
@@ -43,6 +56,8 @@ def parsed(code: str) -> ast.AST | None:
 
 
 def _tree(text: str) -> ast.AST:
+    if t.MAGIC.search(text) and t.MAGIC.search(text := python_cells.plain(text)):
+        raise SyntaxError
     try:
         return ast.parse(text)
     except SyntaxError:
@@ -85,7 +100,7 @@ class _Reader:
             self.found.setdefault(each.rule, each)
 
     def read(self, tree: ast.AST) -> None:
-        nodes = nodes_of(tree, MOST_NODES)
+        nodes = python_tree.nodes_of(tree, MOST_NODES)
         if nodes is None:
             self.add(kinds.UNREADABLE)
             return
@@ -96,6 +111,8 @@ class _Reader:
                 self._remember(node)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.made.add(node.name)
+        for module in python_tree.carried(nodes, t.CARRIED):
+            self._module(module)
         self.add(*exhaustion.in_python(nodes, self.names.values()))
         for node in nodes:
             if isinstance(node, ast.Call):
@@ -376,20 +393,4 @@ class _Reader:
 
     def _fetches_anyway(self, text: str) -> bool:
         """Whether an address is given to a library that opens addresses like files."""
-        return bool(
-            {
-                "pandas",
-                "pd",
-                "polars",
-                "pl",
-                "dask",
-                "cv2",
-                "fsspec",
-                "xarray",
-                "pyarrow",
-                "matplotlib",
-                "plt",
-                "imageio",
-            }
-            & set(self.names)
-        )
+        return not t.OPENS_ADDRESSES.isdisjoint(self.names)

@@ -38,6 +38,10 @@ NETWORK = frozenset(
     "pysnmp snmp antigravity turtledemo httplib2 urllib2 asyncssh2 websocket_client pyzmq nats stomp ftputil smbclient "
     "cloudscraper pyppeteer huggingface_hub wget curl_cffi treq trio_websocket socketio zeep suds".split()
 )
+CARRIED = frozenset(
+    "requests httpx aiohttp urllib3 smtplib ftplib telnetlib imaplib poplib socket paramiko boto3 webbrowser".split()
+)
+"""Modules of which code speaks by that name alone: used without an import, an earlier cell has it."""
 PURE_PARTS = frozenset(
     "urllib.parse urllib.error importlib.metadata importlib.resources http.HTTPStatus http.cookies "
     "google.protobuf requests.exceptions".split()

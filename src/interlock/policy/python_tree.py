@@ -4,6 +4,7 @@ What they mean is not known here.
 """
 
 import ast
+from collections.abc import Collection, Sequence
 
 
 def nodes_of(tree: ast.AST, most: int) -> list[ast.AST] | None:
@@ -32,3 +33,24 @@ def _children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, list):
             found += [each for each in value if isinstance(each, ast.AST)]
     return found
+
+
+def carried(nodes: Sequence[ast.AST], modules: Collection[str]) -> list[str]:
+    """Those of some modules that code uses and does not bind itself, as a cell does where an earlier one imported."""
+    used = {
+        node.value.id
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules
+    }
+    if not used:
+        return []
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            used.discard(node.id)
+        elif isinstance(node, ast.arg):
+            used.discard(node.arg)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            used.difference_update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            used.discard(node.name)
+    return sorted(used)
