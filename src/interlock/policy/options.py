@@ -53,6 +53,7 @@ _HIDDEN: Mapping[str, str] = {
     "docker docker-compose podman": r"-H|--host|--context|-c$|--url|--connection",
     "kubectl oc helm": r"--(?:kubeconfig|server|token|as|certificate|insecure|raw|kube-apiserver|"
     r"post-renderer)|-s$|-s=?https?:",
+    "csvtool": r"call$",
     "xidel": r".*(?:system|file:|process)\b",
     "fx": r".*(?:require|import|process|save|eval|constructor|Function)",
     "miller mlr": r".*\b(?:system|exec)\s*\(|.*\b(?:tee|emit\w*|print\w*|dump)\b[^}]*[>|]",

@@ -364,8 +364,8 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
     ):
         script.add(by(kinds.DESTROYS if first == "uninstall" else otherwise, name))
         return
-    if name == "go" and first == "run" and any("@" in arg for arg in rest[1:2]):
-        script.add(kinds.UNKNOWN_PROGRAM)
+    if name in ("go", "cargo") and first == "run":
+        steps.built(rest[1:], script)
     if name == "openssl":
         steps.decoded(args, script)
     if name in programs.RUNS_TARGETS and (name == "mvn" or first in ("run", "run-script", "run-task", "dev")):

@@ -36,6 +36,17 @@ _NAMED = frozenset(
     "teardown exfiltrate revoke grant shutdown uninstall erase nuke miner flood".split()
 )
 """First words of the names of scripts that do what cannot be taken back."""
+_HARMING = frozenset(
+    "harvest steal exfil ransom sabotage corrupt hijack leak encrypt keylog spoof phish impersonate overwrite".split()
+)
+"""First words of the names of scripts that do harm."""
+_ENDING = frozenset(
+    "deploy delete destroy purge wipe drop exfiltrate exfil nuke erase uninstall teardown shutdown send publish".split()
+)
+"""Last words of such names, of which the thing comes first: `users_purge.py`."""
+_LOOKING = frozenset("check verify validate lint show list plan preview simulate on before after".split())
+"""First words of names that only look at an act, or answer one."""
+_SUFFIXES = frozenset("sh bash zsh py js mjs ts rb pl php jar lua exe ps go rs bat cmd".split())
 _ATTACKS = frozenset(
     "lazagne linpeas winpeas peass pspy sqlmap nosqlmap commix xsstrike tplmap sstimap ysoserial ysonet gopherus "
     "patator "
@@ -67,7 +78,17 @@ def is_act(path: str) -> bool:
     name = paths.plain(path).rpartition("/")[2]
     said = words(name)
     attacks = said[:1] and (said[0] in _ATTACKS or re.sub(r"\d*\.\w+$|\d+$", "", name) in _ATTACKS)
-    return bool(said[:1] and said[0] in _NAMED) or bool(attacks and GUARDS.isdisjoint(said))
+    return _is_named_act(said) or bool(attacks and GUARDS.isdisjoint(said))
+
+
+def _is_named_act(said: Sequence[str]) -> bool:
+    """Whether the words of a script's name say that it acts: first, joined to the first, or last."""
+    said = said[:-1] if len(said) > 1 and said[-1] in _SUFFIXES else said
+    if not said or said[0] in ("test", "tests"):
+        return False
+    if said[0] in _NAMED or any(one in ("and", "then") and word in _NAMED for one, word in itertools.pairwise(said)):
+        return True
+    return len(said) > 1 and (said[0] in _HARMING or (said[-1] in _ENDING and said[0] not in _LOOKING))
 
 
 def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
@@ -127,6 +148,14 @@ def given(path: str, args: Sequence[str], script: "Script") -> None:
     for before, after in itertools.pairwise(args):
         if before in ("-c", "--command") and word in ("shell", "shell_plus"):
             script.add(*python_code.judge(after))
+
+
+def built(args: Sequence[str], script: "Script") -> None:
+    """Judges what `go run` or `cargo run` is told to build and start: `./cmd/wipe`, `--bin wipe`."""
+    if any("@" in arg for arg in args[:1]):
+        script.add(kinds.UNKNOWN_PROGRAM)
+    if any(is_act(arg.partition("=")[2] or arg) for arg in itertools.takewhile(lambda arg: arg != "--", args)):
+        script.add(kinds.ACTS)
 
 
 def decoded(args: Sequence[str], script: "Script") -> None:
