@@ -3,13 +3,34 @@
 Which verbs act is known to `names`, where they stand to `prose`.
 """
 
+import re
 from collections.abc import Sequence
 
 from interlock.policy import vocabulary as v
 from interlock.policy.names import ACTS, GERUNDS, MAY_ACT, THIRDS
 
 _IS = frozenset("is are was were have has can may".split())
+_INCLUDED = re.compile(
+    r"\b(?:includ(?:ing|es?)|contain(?:s|ing)|consist(?:s|ing) of|compris(?:es|ing)|details of)(?:\s\w+){0,3}:[ \t]*"
+    r"(?P<list>(?:\n[ \t]*[-–*•][ \t]+[^\n]*)+)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"\n[ \t]*[-–*•][ \t]+(?:\*\*)?(?P<word>[^\W\d_]+)[^\n]*")
 _EACH = frozenset("the a an each every any".split())
+
+
+def without_included(text: str) -> str:
+    """The text without the lists of what an answer includes; an item that opens with a verb that is grave stays."""
+    if ":" not in text or "\n" not in text:
+        return text
+    return _INCLUDED.sub(lambda found: f"{found.group()[: -len(found['list'])]}{_ITEM.sub(_kept, found['list'])}", text)
+
+
+def _kept(item: re.Match[str]) -> str:
+    word = item["word"].lower()
+    verb = word if word in ACTS else THIRDS.get(word) or GERUNDS.get(word)
+    what = None if verb is None else ACTS.get(verb) or MAY_ACT[verb]
+    return item.group() if what in v.GRAVE else ""
 
 
 def is_heading(tokens: Sequence[str]) -> bool:

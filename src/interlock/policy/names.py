@@ -108,7 +108,7 @@ _OBJECTS = (
     "all|data|row|rows|item|items|account|funds|payment|order|task|note|command|code|query|sql|script|door"
 )
 _GLUED = re.compile(
-    rf"(send|delete|publish|remove|pay|share|book|drop|revoke|grant|create|update|write|post|upload|execute|exec|run|"
+    rf"(?!postcodes?\Z)(send|delete|publish|remove|pay|share|book|drop|revoke|grant|create|update|write|post|upload|execute|exec|run|"
     rf"transfer|unlock|modify|edit)(?:{_OBJECTS})"
 )
 
@@ -187,6 +187,8 @@ def _is_act(words: Sequence[str], at: int) -> bool:
     """Whether a word of reading acts by its object, `return_order`, or is none: `pull_request`."""
     if words[at] == "pull":
         return words[at : at + 2] in o.COMPOUNDS
+    if words[at] == "show":
+        return words[at : at + 2] in o.COMPOUNDS
     if words[at] in ("group", "groups"):
         return at > 0 and words[at - 1 : at + 1] in o.COMPOUNDS
     return words[at] == "return" and not o.RETURNED.isdisjoint(words[at + 1 :])
@@ -245,6 +247,7 @@ def harmless(verb: str, objects: Sequence[str]) -> bool:
         (verb in v.MAKERS and not v.MADE.isdisjoint(objects))
         or (verb in v.STRIPPERS and not v.STRIPPED.isdisjoint(objects))
         or (verb == "correct" and not v.CORRECTED.isdisjoint(objects))
+        or (verb == "roll" and not o.HARMLESS_WITH["roll"].isdisjoint(objects))
         or (verb in o.GRADUAL and not o.COMPUTED.isdisjoint(objects))
     )
 

@@ -21,7 +21,8 @@ PAIRS: Mapping[str, str] = {
         "mine+coin generate+malware "
         "generate+ransomware generate+spam generate+disinformation generate+misinformation generate+propaganda "
         "fire+worker fire+staff crack+hash crack+hashes port+scan port+scanner subnet+scan arp+scan "
-        "nuclei+scan generate+payload generate+exploit generate+shellcode test+payload api+fuzzer http+intruder"
+        "nuclei+scan generate+payload generate+exploit generate+shellcode test+payload "
+        "api+fuzzer http+intruder"
     ),
     "controls a device": (
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
@@ -79,7 +80,9 @@ PAIRS: Mapping[str, str] = {
         "extend+reservation extend+booking extend+stay extend+trial extend+contract extend+session extend+expiry "
         "delay+payment delay+flight delay+shipment delay+treatment delay+delivery delay+order grade+student "
         "grade+exam mount+volume mount+drive "
-        "mount+disk mount+share mount+filesystem back+up zero+out lay+off"
+        "mount+disk mount+share mount+filesystem back+up zero+out lay+off git+init init+repo init+repository "
+        "init+project format+cell format+cells "
+        "format+range format+row format+rows format+column format+columns format+slide format+worksheet"
     ),
     "shares": "make+public share+detail share+info share+address",
     "runs something": (
@@ -129,6 +132,7 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "claim": ("pays", "reward rewards bounty airdrop prize bonus"),
     "mount": ("changes what is stored", "volume drive disk share filesystem"),
     "skip": ("does harm", "verification approval inspection maintenance collection dose"),
+    "format": ("changes what is stored", "cell cells range worksheet slide slides"),
     "operate": ("controls a device", "device machine vehicle valve robot crane switch drone"),
     "treat": ("controls a device", "patient patients"),
     "mine": ("controls a device", "resource resources asteroid ore bitcoin crypto coins"),
@@ -177,6 +181,7 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "gain": ("changes access", "access control privileges"),
     "page": ("sends", "engineer oncall team operator"),
     "alert": ("sends", "user users team staff customer customers authorities owner admin"),
+    "text": ("sends", "it them him her me us user users customer customers client clients contact contacts driver"),
     "ping": ("sends", "user users team person member channel webhook"),
     "ask": ("sends", "customer customers client supplier vendor employee"),
     "report": (
@@ -225,7 +230,8 @@ COMPOUNDS = frozenset(
         "deploy+tokens merge+request merge+requests merge+base merge+train "
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
-        "login+details"
+        "login+details end+point end+points end+user end+users end+date end+time auto+complete show+ticket "
+        "show+tickets show+seat show+seats"
     ).split()
 )
 """Two words that name one thing, whatever the first of them does as a verb."""
@@ -273,7 +279,15 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     ),
     "give": frozenset(
         "combination information info details list overview summary advice recommendation recommendations suggestion "
-        "suggestions tips estimate result results answer answers description explanation probability score".split()
+        "suggestions tips estimate result results answer answers description explanation probability score status data "
+        "lists price prices number numbers date dates name names text url urls image stats statistics id ids weather "
+        "temperature average count total bmi years definition definitions translation example examples".split()
+    ),
+    "order": frozenset("results result rows output ascending descending".split()),
+    "roll": frozenset("die dice".split()),
+    "request": frozenset(
+        "list lists current information info data details status example examples metadata statistics history results "
+        "logs".split()
     ),
     "bypass": frozenset("cache caching pagination paging".split()),
 }

@@ -49,7 +49,10 @@ _PREFACE = re.compile(
     re.IGNORECASE,
 )
 """What a description says before it comes to what its tool does."""
-_HEADING = re.compile(r"\b(?:tool|function|api) description\s*:", re.IGNORECASE)
+_HEADING = re.compile(
+    r"\b(?:tool|function|api) description\s*:|\bdescription of (?:this|the) (?:tool|function|api|endpoint) is\s*:",
+    re.IGNORECASE,
+)
 _METHOD = re.compile(
     r"\b(POST|PUT|PATCH|DELETE)\b(?=[^.]{0,40}\b(?:[Rr]equests?|endpoint|HTTP|REST|API|url|URL|website|site|server|data|body)\b)"
 )
@@ -67,7 +70,7 @@ _BY_CHANCE = frozenset("confirm correct change review access resolve".split())
 """Verbs that read as often: they do where they do not act."""
 _HELPS = frozenset("will would can it also".split())
 _LETS = frozenset("allows allow lets let enables enable helps help".split())
-_MODALS = frozenset("can could may might".split())
+_MODALS = frozenset("can could may might should".split())
 _SPARED = frozenset("block mute archive".split())
 """Verbs of which a description says in the passive what is not let through."""
 _NAMED_TOOLS = frozenset(
@@ -120,7 +123,7 @@ def read_prose(text: str) -> Prose:
     advice: tuple[str, str] | None = None
     reading: bool | None = None
     negated = False
-    plain_text = _EXAMPLES.sub(" ", examples.without(text[:_LONGEST]))
+    plain_text = _EXAMPLES.sub(" ", clauses.without_included(examples.without(text[:_LONGEST])))
     for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", plain_text, count=1), count=1))):
         negated, before = tokens[-1] in v.NEGATIONS or (bool(reading) and clauses.asks_when(tokens)), negated
         if before or tokens == ["description"]:
@@ -215,6 +218,10 @@ def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
         and clauses.points_elsewhere(tokens[lead + 1 : lead + 14])
     ):
         return True
+    if before in ("this", "that") and word in MAY_ACT and after and (after[0] in READS or after[0] in _MODALS):
+        return True
+    if first and 0 < lead == len(tokens) - 1 and THIRDS.get(word) in MAY_ACT:
+        return True
     if THIRDS.get(word) in MAY_ACT and after and after[0] in v.READS - v.READ_NOUNS:
         return True
     if not first and word in ("add", "adds") and "to" not in tokens[lead : lead + 8]:
@@ -248,9 +255,10 @@ def _makes(tokens: Sequence[str], lead: int) -> bool:
         and o.CARRIED.isdisjoint(tokens[lead : lead + 9])
     ):
         return False
-    return (verb in ACTS or verb in o.CARRIERS or verb in o.GRADUAL or verb in _BY_CHANCE) and sense(
-        tokens, lead, leading=True
-    ) is None
+    told = not o.HARMLESS_WITH.get(verb, frozenset()).isdisjoint(tokens[lead + 1 : lead + 6])
+    if not (told or verb in ACTS or verb in o.CARRIERS or verb in o.GRADUAL or verb in _BY_CHANCE):
+        return False
+    return sense(tokens, lead, leading=True) is None
 
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:

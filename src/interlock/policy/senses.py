@@ -59,6 +59,10 @@ _CALLED = _SERVICE | frozenset("tool tools function functions method identifier 
 _ARTICLES = frozenset("la le les l un une des du ce cette ces mon ma".split())
 _WHAT = v.MASS | {"what", "whatever"}
 _ADDED = (["a", "and", "b"], ["x", "and", "y"])
+_TOLD_TO = frozenset("you user users caller us".split())
+_GIVEN_AWAY = frozenset("access control command rights permission permissions keys dose possession custody".split())
+_ASKED = frozenset("customer customers client clients user users supplier vendor patient employee employees".split())
+"""Of whom something is requested that a data base does not have."""
 _CALLS = frozenset("another api further subsequent tool function identifier".split())
 
 
@@ -131,10 +135,12 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
         return True
     end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
+    if verb == "give" and follows[:1] == ["the"] and follows[end : end + 1] == ["of"]:
+        return _GIVEN_AWAY.isdisjoint(follows[:end]) and not _is_handed(tokens[at + 1 : at + 10], verb)
     if verb == "resolve" and o.RESOLVED.isdisjoint(follows[:end] or follows):
         return True
     if verb in o.HARMLESS_WITH and not o.HARMLESS_WITH[verb].isdisjoint(follows[:end]):
-        return True
+        return not _is_handed(tokens[at + 1 : at + 10], verb)
     if verb == "warn" and (not follows or follows[0] in (",", ")", "/", "or", "error", "messages")):
         return True
     if verb == "replace" and not {"deprecated", "legacy", "former"}.isdisjoint(follows):
@@ -154,6 +160,17 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     if (verb == "call" and not _CALLED.isdisjoint(follows)) or (verb == "start" and not _SERVICE.isdisjoint(follows)):
         return True
     return harmless(verb, follows[:end])
+
+
+def _is_handed(follows: Sequence[str], verb: str) -> bool:
+    """Whether what is given goes to somebody else than the caller, or what is requested is asked of somebody."""
+    if verb not in ("give", "request"):
+        return False
+    if verb == "give":
+        to = follows.index("to") + 1 if "to" in follows[:-1] else 0
+        whom = follows[to] if to else ""
+        return (whom in v.DETERMINERS or whom.endswith("s")) and _TOLD_TO.isdisjoint(follows)
+    return "from" in follows and not _ASKED.isdisjoint(follows)
 
 
 def _puts_into(tokens: Sequence[str], at: int) -> bool:

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 ACTS: Mapping[str, str] = {
     "sends": (
         "send resend transmit broadcast notify retweet unsubscribe dial telephone escalate disseminate ring remind "
-        "warn nudge"
+        "warn nudge rebroadcast redispatch redeliver renotify"
     ),
     "pays": (
         "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
-        "checkout renew subscribe wager gamble waive overcharge"
+        "checkout renew subscribe wager gamble waive overcharge rebuy repurchase resell retransfer redeposit rebill"
     ),
-    "publishes": "publish republish repost deploy redeploy announce syndicate merge unpublish",
-    "shares": "disclose reshare expose leak exfiltrate unshare",
-    "books": "reserve rebook reschedule cancel enroll enrol unenroll register rsvp",
+    "publishes": "publish republish repost deploy redeploy announce syndicate merge unpublish reupload",
+    "shares": "disclose reshare expose leak exfiltrate unshare reinvite",
+    "books": "reserve rebook reschedule cancel enroll enrol unenroll register reregister rsvp",
     "deletes": (
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
         "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "

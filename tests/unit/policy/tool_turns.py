@@ -4,6 +4,14 @@ Names and descriptions to judge `looks_red` by; judgement itself is in `test_wor
 """
 
 ACTS = """
+order | Order from the chandler
+request | Request, then wait for the pilot
+tide_zones | Request access to the tidal zones
+tide_table | Gives the crew's data to the insurers
+find_pilot | Finds a pilot and texts them
+grid_helper | Format cells of the sheet
+notice_helper | This posts a notice
+tag_helper | This is a subfunction of the tool "tags". The description of this function is: "Deletes all tags"
 get_plan | Reads the plan of the customer. Billing the customer's card at once.
 get_flag | Shows the flag. This enables the account of the user.
 get_rows | Reads rows. Example response: {"rows": [{"id": 1}]} and then deletes them
@@ -109,6 +117,8 @@ rename_guide | Requests that the server ship the crate
 """
 
 READS = """
+reminder_lookup | Looks for reminders. Low: the time at which the crew should be reminded
+tags_of_port | This is a subfunction of the tool "tags". The description of this function is: "Returns all tags"
 get_cost_report | Returns the cost report of a group. Billing period defaults to this month. - Billing group: its name
 get_job_status | Gets the status of a job. It tells: - Running task count - Pending task count
 get_profile_link | Looks a profile up. USE THIS TOOL WHEN: - User shares a profile URL - User asks why it is slow

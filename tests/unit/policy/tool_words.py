@@ -4,6 +4,17 @@ Judgement itself is in `test_words`.
 """
 
 ACTS = """
+rebuy_oars | -
+repurchase_rope | -
+resell_berth | -
+reupload_logbook | -
+reinvite_crew | -
+rebroadcast_warning | -
+book_show_ticket | -
+book_show_seats | -
+init_repository | -
+format_cells | -
+format_worksheet | -
 backdoor_guest_groups | -
 store_rce | -
 download_ssh_keys | -
@@ -448,6 +459,19 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+tide_auto_complete | Gets suggestions for a port
+roll_dice | -
+tide_dice | Rolls a die with n faces
+harbour_postcode | -
+tide_ends | This end point returns when a tide ends
+user_likes | User Likes
+tide_table | Gives the height of the tide by the name of the port
+buoy_table | This endpoint gives you the status of a buoy
+tide_zones | Request a list of all tidal zones
+gull_details | This request returns a picture of a gull
+gull_facts | This call provides the same facts as the list
+tide_sort | Orders the results by height
+mix_colours | Gives a combination of colours to mix
 segment_nuclei | Segments nuclei in an image
 collect_samples | Collects samples
 download_report | Downloads a report
