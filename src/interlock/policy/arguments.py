@@ -64,7 +64,7 @@ def inspect(args: Any) -> Inspection:
             has_braces = has_braces or "{{" in value
             if may_hold_secret(value) and (secret := first_secret(value)):
                 secrets.append(Finding(secret, _shown(path)))
-            if may_name_production(value.lower()) and names_production(value, prose=is_prose_key(key)):
+            if may_name_production(value.lower()) and names_production(value, prose=is_prose_key(key), key=key):
                 production.append(_shown(path))
             if is_odd(value):
                 _look_behind(value, key, path, secrets, production)
@@ -135,7 +135,7 @@ def _look_behind(
     for reading in readings(value):
         if may_hold_secret(reading) and (secret := first_secret(reading)):
             secrets.append(Finding(secret, _shown(path)))
-        if may_name_production(reading.lower()) and names_production(reading, prose=is_prose_key(key)):
+        if may_name_production(reading.lower()) and names_production(reading, prose=is_prose_key(key), key=key):
             production.append(_shown(path))
 
 

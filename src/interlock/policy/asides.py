@@ -47,7 +47,12 @@ _ELSEWHERE = re.compile(
     r"(?:s3|gs|az|abfss?|wasbs?|s?ftps?|smb|nfs|scp|rsync|dav|webdav)://|\\\\[\w.-]+\\", re.IGNORECASE
 )
 _PATH = re.compile(r"[/~\\]|[A-Za-z]:[\\/]")
-_KEYS = _DELIVERS | _HOOKS | _CHANGES | _FIELDS | _KINDS | _RANGES | _SIDES | _PLACES
+_CONFIRMS = frozenset(
+    "otp otpcode onetimepassword onetimecode onetimepasscode onetimepin totp totpcode mfacode mfatoken twofactorcode "
+    "twofacode facode smscode verificationcode".split()
+)
+"""Codes that somebody gives to say yes to a login or a payment."""
+_KEYS = _CONFIRMS | _DELIVERS | _HOOKS | _CHANGES | _FIELDS | _KINDS | _RANGES | _SIDES | _PLACES
 _YES = frozenset(("true", "yes", "1", "on"))
 
 
@@ -69,6 +74,8 @@ def judge(tool: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised
         if not value or not concerns(key):
             continue
         plain = _plain(key)
+        if plain in _CONFIRMS:
+            yield kinds.ACTS
         if isinstance(value, str):
             yield from _of_text(tool, plain, value.strip(), args, reads=reads)
         elif isinstance(value, (list, tuple)):

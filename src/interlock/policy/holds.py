@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from interlock.policy import amounts, asides, recipients, services, verbs
 from interlock.policy.folding import fold
+from interlock.policy.names import Says, read_name
+from interlock.policy.prose import read_prose
 from interlock.policy.targets import is_prose_key
 from interlock.policy.words import words
 
@@ -60,6 +62,15 @@ _COMMAND = frozenset(
     "command commands cmd cmds shell bash argv exec cmdline commandline powershell shellcommand terminal".split()
 )
 _CODE = frozenset("code script scripts program snippet python expression".split())
+_CODE_OF = frozenset(
+    "discount coupon promo promotion voucher gift referral invite zip postal post area dial dialing phone country "
+    "currency language lang locale airport iata icao city state province region county location station bank branch "
+    "sort swift bic iso fips hs sku upc ean bar product item article part stock ticker symbol market exchange course "
+    "class subject department cost booking reservation confirmation tracking order flight airline carrier gate fare "
+    "plan tax unit status error exit return http response reason icd cpt diagnosis procedure industry sic naics color "
+    "colour hex project account customer vendor supplier store shop category".split()
+)
+"""What is told apart by a code that runs nothing: `discount_code`, `postalCode`."""
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
 _OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql graphql gql mql aql dql n1ql flux influxql aggregation".split())
 _PAGE_SCRIPTS = frozenset("js javascript jscode javascriptcode".split())
@@ -96,6 +107,11 @@ _ABOUT_QUESTIONS = frozenset(
     "optimize optimizer builder analyze analyzer check suggest generate help web".split()
 )
 """Words of tools that a statement is given to be looked at, not to be carried out."""
+_LOOKED_UP = frozenset(
+    "phone phones number numbers email emails mail mailbox address addresses account accounts user users username "
+    "contact contacts person people wallet handle channel member members owner profile".split()
+)
+"""Words for what is looked up by an address."""
 _FILE_WRITES = frozenset(
     "write edit save create append delete move copy put upload replace update patch insert modify rename "
     "remove download export store make mkdir touch add set overwrite extract unzip install apply new".split()
@@ -115,6 +131,8 @@ def of(key: str) -> int:
     ):  # fmt: skip
         if whole in names or last in names:
             out |= what
+    if out & Holds.CODE and found[-2:-1] and last in ("code", "codes") and found[-2] in _CODE_OF:
+        out &= ~Holds.CODE
     if whole == "source":
         out |= Holds.CODE
     if "sql" in found:
@@ -151,6 +169,19 @@ def program_of(tool: str) -> str:
         if word not in _SHELL_TOOLS and word not in ("cli", "tool", "mcp", "run", "call")
     ]
     return found[0] if len(found) == 1 and (services.knows(found[0]) or found[0] == "git") else ""
+
+
+@lru_cache(maxsize=4096)
+def looks_up(tool: str, description: str, key: str) -> bool:
+    """Whether a tool that is called after a thing only tells of who an argument names: `Returns the type of a number`.
+
+    Arguments that only ever hold recipients tell of nobody, nor does a tool that does not speak of whom it looks up.
+    """
+    if recipients.key_weight(key) > 1 or words(key)[:1] == ("to",) or read_name(tool).says is not Says.NOTHING:
+        return False
+    said = read_prose(description)
+    tells = said.leads_with_reading and said.act is None and said.mention is None
+    return tells and not _LOOKED_UP.isdisjoint(words(description[:400]))
 
 
 @lru_cache(maxsize=4096)

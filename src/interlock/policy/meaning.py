@@ -114,6 +114,7 @@ class _Look:
 
     __slots__ = (
         "builtin",
+        "description",
         "found",
         "kind",
         "opens",
@@ -129,7 +130,7 @@ class _Look:
     def __init__(self, call: Call, policy: Policy, found: dict[str, Raised]) -> None:
         self.policy = policy
         self.found = found
-        self.tool = call.tool
+        self.tool, self.description = call.tool, call.description
         self.kind = holds.kind_of(call.tool)
         self.builtin = call.is_builtin and call.tool in BASE
         self.settled = call.tool in OWN
@@ -226,7 +227,7 @@ class _Look:
                 self.add(options.raised_by(str(name), str(value)))
 
     def _argument(self, key: str, value: Any, what: int, args: Mapping[str, Any]) -> None:
-        if what & Holds.PEOPLE and not self.reads:
+        if what & Holds.PEOPLE and not (self.reads or holds.looks_up(self.tool, self.description, key)):
             if recipients.are_outside(value, key, self.policy.organisation, surely=not self.builtin):
                 self.add((kinds.RECIPIENT,))
             if recipients.count(value) > self.policy.limits.count:

@@ -38,6 +38,9 @@ _CODE = re.compile(r"^\s*(?:def|class|import|from|for|while|if|return|print|asse
 """Lines that only code has; whether it is some is for its parser to say."""
 LONGEST_CODE = 40_000
 _DIGITS = re.compile(r"(?<![a-z])pr[o0]d(?:uct[i1l!|][o0]n)?(?![a-z])", re.IGNORECASE)
+_NUMBERED = re.compile(r"\bprod[-_#]?\d{2,}(?![\w.-])", re.IGNORECASE)
+_GOODS = frozenset("product products item items sku skus article articles goods".split())
+"""Words of arguments that hold numbers of goods, where `PROD-4711` is a product."""
 _LETTERS = str.maketrans("01l!|", "oiiii")
 _COMPUTING = frozenset("math numpy itertools functools operator torch jax.numpy sympy".split())
 """Libraries of which `prod` is a product."""
@@ -53,14 +56,21 @@ def _in_letters(found: re.Match[str]) -> str:
     return found.group().translate(_LETTERS)
 
 
-def names_production(text: str, *, prose: bool = False) -> bool:
-    """Whether a text names a production system.
+@lru_cache(maxsize=4096)
+def _is_of_goods(key: str) -> bool:
+    return not _GOODS.isdisjoint(words(key))
+
+
+def names_production(text: str, *, prose: bool = False, key: str = "") -> bool:
+    """Whether a text names a production system; `key` is the name of its argument.
 
     In `prose` (a document, a question) the bare word `production` counts only after a flag or a preposition that
     points at something (`deploy to production`); elsewhere any bare word counts. Source: numbers, "Risk and trust".
     """
     if not may_name_production(text.lower()):
         return False
+    if key and _is_of_goods(key):
+        text = _NUMBERED.sub("", text)
     text = _DIGITS.sub(_in_letters, text)
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
