@@ -1,8 +1,12 @@
 """Being told to stop at any moment, and people who do the same thing twice: clean ends, and nothing is lost."""
 
 import asyncio
+import contextlib
+import os
 import signal
-from collections.abc import Awaitable, Callable
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +14,10 @@ import pytest
 from interlock.desk import signing
 from interlock.desk.details import deliverable
 from interlock.desk.office import Office, Person
+from interlock.store import leases
+from interlock.store.schema import Run
 from interlock.testing.messages_script import Ending, Scripted
-from tests.e2e.books import at_rest, check_books, check_rest, questions
+from tests.e2e.books import at_rest, check_books, check_rest, questions, rows
 from tests.e2e.conftest import World
 from tests.e2e.home import Home, Started, until
 from tests.e2e.story import GOAL, Asked, answer
@@ -27,6 +33,51 @@ async def test_up_ends_cleanly_while_a_model_call_streams(world: World) -> None:
     await hanging()
     await told_to_stop(up, signal.SIGTERM)
     await goes_on_to_its_end(world, mission)
+
+
+async def test_up_whose_terminal_is_closed_hands_back_what_it_has_in_hand(world: World) -> None:
+    hanging = hang(world, "facts:0")
+    mission = await begin(world.home)
+    terminal, its = os.openpty()
+    with up_of_its_own(world.home, "fcntl.ioctl(0, termios.TIOCSCTTY, 0)", its) as up:
+        os.close(its)
+        await hanging()
+        os.close(terminal)
+        assert await asyncio.to_thread(up.wait, STOPS_WITHIN_S) == 0
+    async with world.home.desk() as (office, _):
+        assert {row.status for row in await rows(office, Run) if row.kind == "task"} == {"created"}
+        assert await office.store.read(leases.live) == []
+    await goes_on_to_its_end(world, mission)
+
+
+async def test_up_that_is_not_to_mind_its_terminal_goes_on_without_it(world: World) -> None:
+    mission = await begin(world.home)
+    with up_of_its_own(world.home, "signal.signal(signal.SIGHUP, signal.SIG_IGN)") as up:
+        await world.api.until(lambda api: bool(api.requests))
+        up.send_signal(signal.SIGHUP)
+        async with world.home.desk() as (office, _):
+            await questions(office, 2)
+        up.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(up.wait, STOPS_WITHIN_S) == 0
+    await goes_on_to_its_end(world, mission)
+
+
+@contextlib.contextmanager
+def up_of_its_own(home: Home, first: str, terminal: int = subprocess.DEVNULL) -> Iterator["subprocess.Popen[bytes]"]:
+    """`interlock up` in a session of its own, which does something first."""
+    code = (
+        f"import fcntl, os, signal, sys, termios\nos.setsid()\n{first}\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'interlock.cli', 'up'])"
+    )
+    up = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=home.folder, env=home.env, stdin=terminal, stdout=terminal, stderr=terminal
+    )
+    try:
+        yield up
+    finally:
+        if up.poll() is None:
+            up.kill()
+            up.wait()
 
 
 async def test_up_ends_cleanly_while_a_run_waits_for_a_person(world: World) -> None:

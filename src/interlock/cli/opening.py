@@ -100,7 +100,7 @@ def note_rest() -> None:
 
 
 class Stopping(asyncio.Event):
-    """Set by the first Ctrl-C or SIGTERM.
+    """Set by the first Ctrl-C or SIGTERM, or when the terminal is closed.
 
     A second one ends the process at once; or, where the command `is_patient`, sets `again`, and a third one does.
     """
@@ -112,10 +112,15 @@ class Stopping(asyncio.Event):
 
 @contextlib.contextmanager
 def stopping() -> Iterator[Stopping]:
-    """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once.
+
+    A closed terminal sets it, too, unless the command was told not to mind (`nohup`); however often that is told, since
+    the system and the shell both do, it ends nothing at once.
+    """
     looks.as_ever()
     asked = Stopping()
     loop = asyncio.get_running_loop()
+    terminals = [number for number in (1, 2) if os.isatty(number)]
 
     def stop() -> None:
         if asked.again.is_set() or (asked.is_set() and not asked.is_patient):
@@ -123,10 +128,25 @@ def stopping() -> Iterator[Stopping]:
             os._exit(AT_ONCE)
         (asked.again if asked.is_set() else asked).set()
 
-    for each in STOP_SIGNALS:
-        loop.add_signal_handler(each, stop)
+    def hung_up() -> None:
+        _mute(terminals)
+        asked.set()
+
+    handlers = dict.fromkeys(STOP_SIGNALS, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = hung_up
+    for each, handler in handlers.items():
+        loop.add_signal_handler(each, handler)
     try:
         yield asked
     finally:
-        for each in STOP_SIGNALS:
+        for each in handlers:
             loop.remove_signal_handler(each)
+
+
+def _mute(terminals: list[int]) -> None:
+    """What is still said goes nowhere: a terminal that is gone would make each line an error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in terminals:
+        os.dup2(nowhere, number)
+    os.close(nowhere)
