@@ -6,6 +6,8 @@ What the fields of a protocol mean belongs to the adapters.
 import json
 from typing import Any, NoReturn
 
+MOST_TOKENS = 100_000_000
+"""Of one count; several of them fit into a column."""
 _DEEPEST = 100
 """Levels of a value; what is deeper is refused before anything walks through it."""
 
@@ -44,10 +46,15 @@ def json_object(raw: str) -> dict[str, Any] | None:
 
 
 def count(value: Any) -> int:
-    """A count of tokens; junk counts as nothing."""
+    """A count of tokens; junk counts as nothing, and more than any model could take as `MOST_TOKENS`.
+
+    So the bill is on record, and freezes what it is paid from, however large a number was sent.
+    """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return 0
+    return min(value, MOST_TOKENS)
 
 
 def _nothing(_: str) -> None:

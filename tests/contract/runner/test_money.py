@@ -9,10 +9,13 @@ import pytest
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
-from interlock.llm.messages import ModelRequest, Usage
+from interlock.llm.messages import ModelRef, ModelRequest, Usage
+from interlock.llm.providers import ProviderSettings, open_model
 from interlock.oversight import waiting
 from interlock.store import audit, ledger, limits, squad
 from interlock.store.ledger import Spender
+from interlock.testing.messages_api import MessagesApi
+from interlock.testing.messages_script import Answer, text
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
@@ -233,3 +236,21 @@ async def test_unknown_model_is_paid_at_the_configured_rate_and_says_so(store: C
     await stage.think(name="two", model="acme/new", **budget(900_000))
     await stage.work()
     assert await stage.alerts() == [], "once for each model"
+
+
+@pytest.mark.parametrize("count", [2**32 - 1, 10**20, 1e300])
+async def test_a_bill_that_no_column_can_hold_is_booked_all_the_same_and_freezes_what_it_is_paid_from(
+    store: CountingStore, tmp_path: Path, count: float
+) -> None:
+    bill = Answer([text("hello")], usage={"input_tokens": count, "output_tokens": count})
+    async with MessagesApi(lambda *_: bill) as api:
+        adapter: Any = open_model(ModelRef("anthropic", "m"), ProviderSettings("sk-test-key", api.base_url))
+        stage = await staged(store, tmp_path, adapter)
+        run = await stage.chat()
+        await stage.work()
+        await adapter.close()
+    assert await stage.ended(run) == ("completed", "end_turn")
+    reserved, settled = await stage.ledger(run)
+    assert settled.amount_microusd > 1_000 * reserved.amount_microusd
+    (alert,) = [each for each in await stage.alerts() if each.kind == ledger.OVERBILLED]
+    assert (alert.severity, "frozen: " in alert.text) == ("critical", True)
