@@ -282,8 +282,7 @@ def _line(row: "View", now: datetime | None) -> None:
     more += [f"{row['replies']} in its thread"] if row["replies"] else []
     tail = f"  [{', '.join(more)}]" if more else ""
     screen.line(f"{row['name']}{when} ({row['id']}){tail}", style="bold")
-    for line in str(row["text"]).splitlines():
-        screen.line(f"  {line}")
+    screen.quoted(row["text"])
 
 
 def _name(row: "View") -> str:

@@ -44,7 +44,7 @@ def show_task(task: View, now: datetime) -> None:
     )
     if task["parent_id"] is not None:
         screen.line()
-        screen.line(task["description"])
+        screen.quoted(task["description"])
     if task["subtasks"]:
         screen.heading("Tasks")
         rows = [(s["id"], screen.state(s["status"]), s["persona"] or "–", s["title"]) for s in task["subtasks"]]
@@ -79,7 +79,8 @@ def _checks(task: View) -> None:
         screen.table((">N", "STATE", "SET BY", "~CHECK"), rows, empty="")
         for each in task["checks"]:
             if each["detail"] and each["state"] in ("failed", "waived"):
-                screen.line(f"{each['number']} {each['state']}: {each['detail']}")
+                screen.line(f"{each['number']} {each['state']}:")
+                screen.quoted(each["detail"])
     if task["turned_back"]:
         screen.heading("Not taken as a deliverable")
         for each in task["turned_back"]:
@@ -111,7 +112,7 @@ def _history(task: View, now: datetime) -> None:
         for message in task["thread"]:
             when = screen.ago(message["created_at"], now)
             screen.line(f"{when}  {message['author']}  {message['kind']}", style="dim")
-            screen.line(message["text"])
+            screen.quoted(message["text"])
     if task["runs"]:
         screen.heading("Runs")
         rows = [
@@ -157,7 +158,7 @@ def show_trace(run: View, now: datetime) -> None:
         tool = message["tool_name"]
         screen.heading(message["message_type"].replace("_", " ") + (f": {screen.plain(tool)}" if tool else ""))
         text = message["content"] or (one_line(message["tool_input"]) if message["tool_input"] else "")
-        screen.line(cut(text) if prompt is None else text)
+        screen.quoted(cut(text) if prompt is None else text)
     if run["tool_calls"]:
         screen.heading("Tool calls")
         rows = [
@@ -218,7 +219,7 @@ def _prompt(prompt: View) -> None:
     )
     for each in prompt["layers"]:
         screen.heading(f"layer: {each['name']}")
-        screen.line(each["text"])
+        screen.quoted(each["text"])
 
 
 def show_card(card: "Card") -> None:
@@ -229,7 +230,7 @@ def show_card(card: "Card") -> None:
         screen.line()
         if passage.heading:
             screen.line(passage.heading, style="dim")
-        screen.line("\n".join(f"  {each}" for each in screen.plain(passage.text).split("\n")))
+        screen.quoted(passage.text)
 
 
 def _fact(fact: "Fact") -> object:

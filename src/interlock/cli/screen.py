@@ -166,6 +166,11 @@ def line(text: object = "", *, style: str = "") -> None:
     console().print(Text(plain(text), style=style))
 
 
+def quoted(text: object) -> None:
+    """Prints what an agent or a person wrote, indented, so that no line of it looks like one of ours."""
+    line("\n".join(f"{OWN_LINE}{each}" for each in plain(text).split("\n")))
+
+
 def note(text: object) -> None:
     """Prints a line beside the output proper, to stderr."""
     console(error=True).print(Text(plain(text), style="dim"))

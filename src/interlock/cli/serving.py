@@ -197,5 +197,5 @@ async def _tell_alerts(box: "Interlock") -> None:
             for alert in reversed(await listings.alerts(box.runtime)):
                 if alert["id"] not in told:
                     told.add(alert["id"])
-                    screen.line(f"{alert['severity']}: {alert['text']}")
+                    screen.line(f"{alert['severity']}: {screen.plain(alert['text'], one_line=True)}")
         await asyncio.sleep(ALERTS_S)
