@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -9,8 +10,13 @@ from importlib.metadata import version
 from interlock.app.box import Interlock
 from interlock.app.outlets import deliverer
 from interlock.app.surfaces import Surfaces, attended
+from interlock.core.complaint import Complaint
+from interlock.core.errors import InterlockError
 from interlock.desk import tokens
+from interlock.desk.office import outage_told
 from interlock.store import leaders
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +56,15 @@ async def _door(
     from interlock.web.api import Gate, Live, Premises, api
     from interlock.web.http import BODY_S, MOST_BYTES, Hook, application, listen, serving
 
+    complaint = Complaint(_log)
+
     async def ready() -> None:
-        await box.runtime.store.read(leaders.leaders)
+        try:
+            await box.runtime.store.read(leaders.leaders)
+        except InterlockError as error:
+            complaint.say("not ready: %s", error)
+            raise InterlockError(outage_told(error)) from error
+        complaint.over()
 
     box.relay(listens=True)
     premises = Premises(Live(box.runtime), box.answers, Gate(box.runtime))

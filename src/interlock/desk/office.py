@@ -74,6 +74,13 @@ def is_outage(error: InterlockError) -> bool:
     return isinstance(error, (StoreError, Stopping))
 
 
+def outage_told(error: InterlockError) -> str:
+    """What may be said of an outage over a network: not where the database is, nor what it answered."""
+    if isinstance(error, StoreError):
+        return "the database cannot be used just now: the log of this process says why"
+    return str(error)
+
+
 def require_operator(person: Person, what: str) -> None:
     """Lets operators and admins pass.
 

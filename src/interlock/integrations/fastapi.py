@@ -14,7 +14,7 @@ from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, NotFound, Refused, UsageError
 from interlock.desk import controls, conversation, guests, sse
 from interlock.desk.answering import Answers, spoken
-from interlock.desk.office import Person, is_outage
+from interlock.desk.office import Person, is_outage, outage_told
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,10 @@ def chat_router(
             person = await guests.guest(home.runtime, user)
             return await _said(home, person, persona, message, project, stream, cancel_when_gone)
         except InterlockError as error:
-            raise HTTPException(_status(error), " ".join(str(error).split())) from error
+            if is_outage(error):
+                _log.warning("a message could not be taken: %s", error)
+            told = outage_told(error) if is_outage(error) else str(error)
+            raise HTTPException(_status(error), " ".join(told.split())) from error
 
     router.add_api_route("/{persona}/chat", chat, methods=["POST"], response_model=None)
     return router

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from interlock.core.errors import ConfigError, Conflict, InterlockError, NotFound, Refused, UsageError
 from interlock.desk.gate import NotKnown, TooMany
-from interlock.desk.office import is_outage
+from interlock.desk.office import is_outage, outage_told
 
 _STATUS: tuple[tuple[type[InterlockError], int], ...] = (
     (TooMany, 429), (NotKnown, 401), (NotFound, 404), (Refused, 403), (Conflict, 409), (UsageError, 422),
@@ -51,7 +51,10 @@ async def _of_ours(request: Request, error: Exception) -> Response:
         headers["www-authenticate"] = "Bearer"
     if isinstance(error, TooMany):
         headers["retry-after"] = f"{error.after_s:.0f}"
-    return problem(request, status_of(error), " ".join(str(error).split()), headers)
+    if is_outage(error):
+        _log.warning("request %s failed: %s", request.scope.get("state", {}).get("request_id"), error)
+    told = outage_told(error) if is_outage(error) else str(error)
+    return problem(request, status_of(error), " ".join(told.split()), headers)
 
 
 async def _of_validation(request: Request, error: Exception) -> Response:

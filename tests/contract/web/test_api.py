@@ -9,9 +9,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from interlock.app.serving import served
 from interlock.desk import gate as gates
 from interlock.desk import people, personal, tokens
 from interlock.store import tokens as stored
+from interlock.store.errors import StoreUnavailable
 from interlock.web.http import MOST_BYTES
 from tests.contract.web.house import House, Stream, house
 
@@ -251,3 +253,27 @@ async def test_token_of_somebody_who_was_erased_is_known_no_more(tmp_path: Path,
         made = await tokens.create(runtime, person, "hers", who="Olga")
         await personal.erase(runtime, person, "Olga")
         await problem(home, 401, "GET", "/api/channels", headers=bearer(made["token"]))
+
+
+async def test_nobody_is_told_where_the_database_is_while_it_is_out_of_reach(
+    tmp_path: Path, migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    why = 'PostgreSQL went away: connection to server at "10.1.2.3" failed for user "interlock"'
+
+    async def lost(*_: Any) -> Any:
+        raise StoreUnavailable(why)
+
+    async with (
+        house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home,
+        served(home.box, "127.0.0.1", 0, always=True) as door,
+    ):
+        (url,) = [each.removeprefix("listening at ") for each in door.told if "listening" in each]
+        with monkeypatch.context() as patched:
+            patched.setattr(home.box.runtime.store, "read", lost)
+            guess = {"Authorization": "Bearer ilk_guess"}
+            for path in ("/readyz", "/api/missions"):
+                async with httpx2.AsyncClient(base_url=url) as stranger:
+                    found = await stranger.get(path, headers=guess)
+                said = "the database cannot be used just now: the log of this process says why"
+                assert (found.status_code, found.json()["detail"]) == (503, said)
+    assert [why in each for each in caplog.messages if "failed: " in each or "not ready" in each] == [True, True]
