@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from interlock.policy import paths
+from interlock.policy import paths, windows
 from interlock.policy.calls import Raised
 from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, OUTSIDE_WORKSPACE, READS_SECRETS
 
@@ -53,6 +53,7 @@ _HIDDEN: Mapping[str, str] = {
     "docker docker-compose podman": r"-H|--host|--context|-c$|--url|--connection",
     "kubectl oc helm": r"--(?:kubeconfig|server|token|as|certificate|insecure|raw|kube-apiserver|"
     r"post-renderer)|-s$|-s=?https?:",
+    **windows.ELSEWHERE,
     "csvtool": r"call$",
     "xidel": r".*(?:system|file:|process)\b",
     "fx": r".*(?:require|import|process|save|eval|constructor|Function)",

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from interlock.policy import windows
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, PAYS, READS_SECRETS
 
-HARMLESS = frozenset(
-    """
+HARMLESS = (
+    frozenset(
+        """
     ls dir vdir tree pwd cd pushd popd dirs cat tac head tail less more nl wc sort uniq cut paste join comm column
     fold fmt expand unexpand tr rev grep egrep fgrep rg ag ack fd fdfind locate basename dirname realpath readlink
     stat file du df free uptime uname hostname whoami id groups who w date cal ncal time sleep true false test [ [[ :
@@ -37,8 +39,7 @@ HARMLESS = frozenset(
     tokei scc sloccount wdiff dwdiff delta bat exa eza lsd ncdu dust duf   watch  ctags etags cscope
     indent uncrustify protoc thrift flatc buf sqlformat sqlfluff jsonlint ajv xq tomlq envsubst cowsay figlet fortune
     lolcat banner neofetch screenfetch sqlite3_analyzer pg_dump mysqldump  msgfmt xgettext gperf flex bison
-    yacc lex m4 findmnt blkid lspci lsusb lshw getent last lastlog uuidgen cksfv pathchk sync nice get-childitem gci
-    get-content gc get-location select-string where-object select-object measure-object get-date get-process
+    yacc lex m4 findmnt blkid lspci lsusb lshw getent last lastlog uuidgen cksfv pathchk sync nice
     for select lsb_release namei lslocks lsns lsipc ipcs lsattr getfacl getfattr dmidecode sensors acpi nvidia-smi
     rocm-smi
     fc-list fc-match fc-scan pdfgrep bzgrep xzgrep zegrep zfgrep ugrep ast-grep  bfs ipcalc sipcalc jps jdeps jstat look
@@ -69,8 +70,11 @@ HARMLESS = frozenset(
     lvdisplay vgdisplay pvdisplay xfs_info glxinfo vulkaninfo vainfo vdpauinfo clinfo cpuid cpufreq-info
     sw_vers system_profiler vm_stat mdfind mdls otool samtools bedtools squeue sinfo sacct sprio sstat qstat
     b3sum rhash xxhsum soxi rpm2cpio antiword catdoc docx2txt fromdos todos tqdm pwgen
-    write-output write-host get-help test-path sort-object format-table format-list ver vol findstr
+    ansible-doc
     """.split()
+    )
+    | windows.CMDLETS
+    | windows.PROGRAMS
 )
 """Programs that look, compute, or change files that their arguments name."""
 

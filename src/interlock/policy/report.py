@@ -3,6 +3,7 @@
 Which program does what is not known here.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +16,10 @@ from interlock.policy.shell import UNKNOWN, Command
 _STARTS = frozenset(
     "-f --from-file -exec -execdir -ok -okdir -x -X --exec --exec-batch -fprint -fls -files0-from --files0-from".split()
 )
+
+
+_STREAM = re.compile(r"(?:[A-Za-z]:)?[^:]*\.\w{1,5}:[\w.-]+(?::\$DATA)?", re.IGNORECASE)
+"""A stream behind a file of Windows, which no listing shows."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,8 @@ class Report:
 
     def writes(self, target: str) -> None:
         """Notes that a file is written."""
+        if _STREAM.fullmatch(target):
+            self.add(kinds.HIDDEN)
         if paths.is_outside(target) or (self.away and not target.startswith("/dev/")):
             self.add(kinds.OUTSIDE_WORKSPACE)
         self.add(*paths.written(target))

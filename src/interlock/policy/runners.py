@@ -7,7 +7,7 @@ import itertools
 import re
 from functools import lru_cache
 
-from interlock.policy import awk, commands, shell, tells
+from interlock.policy import awk, commands, shell, tells, windows
 from interlock.policy import services as s
 from interlock.policy.calls import Call
 from interlock.policy.choices import verbs_like
@@ -18,15 +18,19 @@ from interlock.policy.shell import Command, Unreadable
 from interlock.policy.spelling import parts
 from interlock.policy.words import looks_red
 
-_RUNNERS = frozenset("run execute exec bash shell terminal command commands cmd invoke cli console sh zsh call".split())
-_NEUTRAL = frozenset("tool a in the local system linux unix session mcp aws kubectl gcloud git docker".split())
+_RUNNERS = frozenset(
+    "run execute exec bash shell terminal command commands cmd invoke cli console sh zsh call "
+    "powershell pwsh prompt".split()
+)
+_NEUTRAL = frozenset("tool a in the local system linux unix windows session mcp aws kubectl gcloud git docker".split())
 _KEYS = frozenset("command cmd cli_command bash_command shell_command".split())
 _BESIDE = frozenset(
     "timeout timeout_ms timeout_s timeout_seconds cwd workdir working_dir working_directory description explanation "
     "reason thought security_risk is_input blocking session session_id title".split()
 )
-_LOOKS = frozenset(
-    """
+_LOOKS = (
+    frozenset(
+        """
     ls dir tree pwd cd pushd popd dirs cat tac head tail less more nl wc cut paste join comm column fold expand
     unexpand tr rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat file du df free
     uptime uname hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which
@@ -35,6 +39,9 @@ _LOOKS = frozenset(
     bzcat xzcat zipinfo getconf man help whatis apropos netstat ss for do then break continue read lsmod modinfo
     lsb_release nm objdump readelf size getent journalctl dpkg-query
     """.split()
+    )
+    | windows.CMDLETS
+    | windows.PROGRAMS
 )
 _GIT = frozenset(
     "status log diff show blame rev-parse rev-list ls-files ls-tree cat-file grep describe shortlog name-rev "
@@ -58,8 +65,12 @@ _SHOWN = re.compile(r"(?:\d+|\$|/[^/]+/)(?:,(?:\+?\d+|\$|/[^/]+/))?[p=]")
 """Lines that `sed -n` shows."""
 _TAKES = re.compile(r"-[nPLIsEad]$")
 _WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
-_OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|\\\\\w")
+_SHARED = re.compile(r"\\\\[\w.]|%logonserver%", re.IGNORECASE)
+"""A place of another machine."""
+_OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w+%\\|(?<!\S)\.{1,2}\\\w")
 """Paths that a POSIX shell would read as others."""
+_STORES = re.compile(r"(?<![\w/\\])(?:Env|Cert|HKCU|HKLM|WSMan|Variable|Function|AD):", re.IGNORECASE)
+"""Where Windows keeps variables, certificates and settings."""
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
@@ -91,7 +102,11 @@ def _as_read(word: str) -> str:
 @lru_cache(maxsize=512)
 def only_looks(text: str) -> bool:
     """Whether a script does nothing but look: programs that read, plain git, services that are asked. Total."""
-    if _OF_WINDOWS.search(text) or any(found.risk is Risk.RED for found in commands.judge(text)):
+    if _SHARED.search(text) or _STORES.search(text):
+        return False
+    if _OF_WINDOWS.search(text):
+        text = text.replace("\\", "/")
+    if any(found.risk is Risk.RED for found in commands.judge(text)):
         return False
     try:
         found = shell.commands(text)

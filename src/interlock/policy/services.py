@@ -69,7 +69,9 @@ _READS: Mapping[str, frozenset[str]] = {
         "gh": "pr~view pr~list pr~status pr~diff pr~checks issue~view issue~list issue~status repo~view repo~list "
         "run~view run~list run~watch workflow~view workflow~list release~view release~list search~issues search~prs "
         "search~repos search~code search~commits gist~view gist~list label~list api status auth~status cache~list "
-        "ruleset~list ruleset~view ruleset~check org~list project~list project~view codespace~list cs~list rs~list "
+        "ruleset~list ruleset~view ruleset~check org~list project~list project~view project~item-list "
+        "project~field-list codespace~list "
+        "codespace~ports codespace~logs cs~list cs~ports cs~logs rs~list rs~view rs~check ext~list "
         "help reference extension~list "
         "extension~search alias~list config~get config~list completion version milestone~list attestation~verify",
         "glab": "mr~view mr~list mr~diff mr~issues mr~approvers issue~view issue~list repo~view repo~list "
@@ -85,7 +87,7 @@ _READS: Mapping[str, frozenset[str]] = {
         "workspace~list "
         "workspace~show metadata~functions get modules",
         "pulumi": "preview stack~ls stack~output stack~history stack~graph whoami about version config~get logs "
-        "plugin~ls org~get-default",
+        "plugin~ls org~get-default stack~hist policy~ls schema~check",
         "cdk": "diff list ls synth doctor docs notices metadata",
         "flux": "get logs check events tree version stats trace diff",
         "argocd": "app~list app~get app~diff app~history app~logs app~manifests app~resources cluster~list proj~list "
@@ -97,7 +99,10 @@ _READS: Mapping[str, frozenset[str]] = {
         "netlify": "status sites:list logs api:list",
         "crane": "manifest digest ls catalog config blob validate version",
         "skopeo": "inspect list-tags",
-        "nomad": "status version node~status job~status job~history job~inspect alloc~status alloc~logs "
+        "helmfile": "diff list status template lint build version",
+        "eksctl": "get version info",
+        "nomad": "job~validate job~plan volume~status status "
+        "version node~status job~status job~history job~inspect alloc~status alloc~logs "
         "deployment~status server~members",
         "consul": "members info version catalog~nodes catalog~services",
         "istioctl": "analyze version proxy-status ps describe",
@@ -156,8 +161,11 @@ _RULED = frozenset(
     "hg svn cdk dnf yum dnf4 dnf5 tdnf zypper systemctl apt apt-get apt-cache apt-mark aptitude cargo".split()
 )
 _SECRET = frozenset(
-    "secret secrets token tokens password passwords credential credentials key keys env config auth login".split()
+    "secret secrets token tokens password passwords credential credentials key keys env config auth login "
+    "connection strings publishing sas admin".split()
 )
+_TOLD_ALONE = frozenset("version info topic help".split())
+"""Commands of clouds that tell of the program itself."""
 
 
 def command_of(name: str, args: Sequence[str]) -> tuple[Sequence[str], bool]:
@@ -200,7 +208,9 @@ def reads(name: str, args: Sequence[str]) -> bool:
             return True
         if name == "gcloud" and verbs[:1] in (["run"], ["deploy"]) and verbs[1:2] and verbs[1] in _GROUPS:
             verbs = verbs[1:]
-        look = next((at for at, verb in enumerate(verbs[:4]) if at and verb in _LOOKS), None)
+        if verbs[:1] and verbs[0] in _TOLD_ALONE:
+            return True
+        look = next((at for at, verb in enumerate(verbs[:4]) if at and (verb in _LOOKS or _is_look(verb))), None)
         before = frozenset(part for verb in verbs[:look] for part in (verb, *verb.split("-")))
         return look is not None and _ACTING.isdisjoint(before) and not any(asks_for_act(verb) for verb in verbs)
     if (verbs_of := _BY_NAME.get(name)) is None:
@@ -256,6 +266,14 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
         ):
             return False
     return True
+
+
+def _is_look(verb: str) -> bool:
+    """Whether a command of a cloud asks for something that gives nobody powers: `list-locations`, `get-upgrades`."""
+    asked, _, what = verb.partition("-")
+    if not what:
+        return verb == "exists"
+    return asked in ("list", "show", "get", "check") and _SECRET.isdisjoint(what.split("-"))
 
 
 def _looks(word: str) -> bool:

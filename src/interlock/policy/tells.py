@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from interlock.policy import windows
 from interlock.policy.printing import UNKNOWN
 
 _N = r"(?: (?!-|\S*://)[\w@.:,=+*?/~%-]+)"
@@ -114,6 +115,7 @@ _TELLS: Mapping[str, str] = {
     "fuser": r"(?:-[vmun]+ ?)*(?:(?:^| )[\w./]+)+",
     "inotifywait": r"(?:(?:^| )(?:-[mrq]+|-e [\w,]+|-t \d+|--(?:monitor|recursive|quiet|event|timeout|"
     r"format)(?:=\S+)?|[\w./]+))+",
+    **windows.TELLS,
 }  # fmt: skip
 """By program, its arguments in one line where they only tell something."""
 _BY_NAME = {name: pattern for names, pattern in _TELLS.items() for name in names.split()}

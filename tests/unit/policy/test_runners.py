@@ -30,12 +30,23 @@ python3 --version
 pip list
 for f in *.py; do wc -l "$f"; done
 mount | grep ext4
+Get-ChildItem C:\Projects\tides -Filter *.csv
+Get-Process | Sort-Object CPU -Descending | Select-Object -First 10
+Get-Service
+Get-Content .\tides.csv | Measure-Object -Line
+type C:\Projects\tides\readme.txt
+tasklist
 """.strip().splitlines()
 ACTS = r"""
 rm pier.py
 cat .env
 cat /etc/shadow
 type C:\Windows\Panther\unattend.xml
+type %USERPROFILE%\.aws\credentials
+Get-Content C:\Users\ann\.ssh\id_rsa
+Get-ChildItem Env:
+Get-ChildItem \\quay\tides
+Get-Item tides.csv | Remove-Item
 head \\fileserver\share\keys.txt
 python pier.py
 pytest
