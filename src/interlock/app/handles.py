@@ -34,7 +34,7 @@ class RunFailed(InterlockError):
     def __init__(self, run_id: str, status: str, stop_reason: str, error: str | None) -> None:
         self.run_id, self.status, self.stop_reason, self.error = run_id, status, stop_reason, error
         why = f": {error}" if error else ""
-        super().__init__(f"run `{run_id}` {self._what()} ({stop_reason}){why}: look with `interlock trace {run_id}`")
+        super().__init__(f"run `{run_id}` {self._what()} ({stop_reason}){why}: see `interlock trace {run_id}`")
 
     def _what(self) -> str:
         return "was cancelled" if self.status == "cancelled" else "failed"

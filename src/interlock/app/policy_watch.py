@@ -61,7 +61,7 @@ class PolicyWatch:
                 await self.look()
                 self._complaint.over()
             except Exception as error:  # noqa: BLE001 (the policy that holds goes on holding)
-                self._complaint.say("the policy file could not be looked at: %s", error)
+                self._complaint.say("the policy file could not be read: %s", error)
             await asyncio.sleep(LOOK_S)
 
     async def look(self) -> None:
@@ -122,8 +122,8 @@ def _record(
         return audit.settle(tx, BROKEN, subject, now)
     more = f" (and {len(faults) - MOST_TOLD} more)" if len(faults) > MOST_TOLD else ""
     text = (
-        f"`{shown(path)}` on {host} cannot be used, so the former policy holds: {'; '.join(faults[:MOST_TOLD])}{more}. "
-        "Mend it; `interlock policy check` tells all that is wrong"
+        f"`{shown(path)}` on {host} cannot be used, so the previous policy stays in force: "
+        f"{'; '.join(faults[:MOST_TOLD])}{more}. Correct it; `interlock policy check` reports every mistake"
     )
     return audit.alert(
         tx, now, project_id=project, severity="warning", kind=BROKEN, text=text, key=f"{BROKEN}:{subject}",

@@ -51,7 +51,7 @@ def cancel(
     screen.line(f"{ended['kind']} {ended['id']} {word}{stopped}")
     screen.flight({**ended, "runs": ended["in_flight"]}, "stopped")
     if ended.get("uncertain"):
-        screen.note("nobody knows whether the uncertain effects happened: look before they are done again")
+        screen.note("nobody knows whether the uncertain effects happened: check before they are repeated")
 
 
 def deliverable(

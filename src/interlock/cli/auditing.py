@@ -79,7 +79,7 @@ def listed(
             )
             for r in rows
         ],
-        empty="nothing is on record" + (" that is so" if any(wanted.values()) else " yet"),
+        empty="no activities are recorded" + (" that is so" if any(wanted.values()) else " yet"),
     )  # fmt: skip
     return None
 
@@ -122,14 +122,14 @@ def _tell(found: "Report") -> None:
         screen.note(f"remark: {remark}")
     told = [f"{found.sealed:,} of {found.rows:,} activities are as {found.links:,} links have sealed them"]
     if found.redacted:
-        told.append(f"{found.redacted:,} of them as an erasure left them")
+        told.append(f"{found.redacted:,} of them as an erasure changed them")
     if found.pruned:
-        told.append(f"{found.pruned:,} more were let go by retention")
+        told.append(f"{found.pruned:,} more were deleted by retention")
     screen.line(", ".join(told))
     if found.unsealed:
         first = found.unsealed_first
         verb = "is" if found.unsealed == 1 else "are"
-        screen.line(f"{found.unsealed:,} {verb} not sealed yet, from {first} on: nothing vouches for that before it is")
+        screen.line(f"{found.unsealed:,} {verb} not sealed yet, from {first} on: changes there would not be noticed")
     if found.head is not None:
         screen.line(f"head {found.head['number']} of epoch {found.head['epoch']}: {found.head['head']}")
     if found.faults:
@@ -193,7 +193,7 @@ def anew(
     from interlock.desk import audit as desk
 
     if not yes:
-        typer.confirm("what the lost key sealed can never be verified again: go on with another key", abort=True)
+        typer.confirm("what the lost key sealed can never be verified again: continue with another key", abort=True)
     return _sealed(opening.at_desk(desk.anew), as_json, screen)
 
 

@@ -62,7 +62,7 @@ def listing(
             )
             for row in rows
         ],
-        empty="no channels yet: make one with `interlock channel create NAME --member PERSONA`",
+        empty="no channels yet: create one with `interlock channel create NAME --member PERSONA`",
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def show(
     for row in rows:
         _line(row, now)
     if not rows:
-        screen.note("nothing was said here yet")
+        screen.note("no messages here yet")
     return None
 
 
@@ -145,7 +145,7 @@ def say(
         screen.data(found)
     elif not wait:
         screen.line(found["id"])
-        screen.note("agents answer where `interlock up` runs; look with `interlock channel show`")
+        screen.note("agents answer while `interlock up` runs; read the answers with `interlock channel show`")
 
 
 async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[View]":
@@ -205,11 +205,11 @@ async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
 
     for turn in await rooms.outcomes(box.runtime, box.person, said["id"]):
         if turn["status"] == "waiting":
-            screen.note(f"{turn['persona']} waits for a person: `interlock approvals` lists what is asked")
+            screen.note(f"{turn['persona']} waits for a person: `interlock approvals` lists the questions")
         elif turn["status"] == "failed":
             screen.note(f"{turn['persona']}: {turn['error']}: `interlock trace {turn['run_id']}` shows it")
         elif turn["status"] == "created" and turn["error"]:
-            screen.note(f"{turn['persona']} tries again later, where `interlock up` runs: {turn['error']}")
+            screen.note(f"{turn['persona']} tries again later, while `interlock up` runs: {turn['error']}")
     if not spoke:
         screen.note("nobody has answered")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXITS = {"end_turn": 0, "waiting": 3, "budget": STOPPED, "cancelled": STOPPED}
 """By why a run stopped; any other reason is a failure."""
-HELP = "/reset begins anew, /help says this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
+HELP = "/reset starts afresh, /help shows this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
 QUIET_S = 15.0
 """After so long without a word it is said why."""
 MOST_BYTES = 400_000
@@ -153,7 +153,7 @@ class _Talk:
         except InterlockError as error:
             screen.note(str(error))
         else:
-            screen.note(f"{self.wanted.persona} begins anew: what was said before is not shown to it again")
+            screen.note(f"{self.wanted.persona} starts afresh: it does not see earlier messages any more")
 
     async def once(self, text: str) -> int:
         """One message and what comes of it; returns the exit code."""
@@ -179,7 +179,7 @@ class _Talk:
         if reply.stop_reason == "waiting":
             held = [str(call["approval_id"]) for call in reply.tool_calls if call["status"] == "held"]
             what = f": `interlock approve {held[0]}`" if held else ": `interlock approvals`"
-            screen.note(f"{self.wanted.persona} waits for a person{what}, and goes on by itself once it is answered")
+            screen.note(f"{self.wanted.persona} waits for a person{what}, and continues once somebody has answered")
         elif reply.stop_reason != "end_turn":
             why = f"`interlock trace {reply.run_id}` shows why" if self._is_shown else reply.response
             screen.note(f"{self.wanted.persona} did not finish ({reply.stop_reason}): {why}")
@@ -223,7 +223,7 @@ class _Talk:
         if found is None or (found["status"] == "running" and not found["error"]):
             return f"{self.wanted.persona} is still at work; Ctrl-C stops it"
         if found["status"] == "running":
-            return f"{self.wanted.persona} tries again; before: {found['error']}"
+            return f"{self.wanted.persona} tries again; the last error: {found['error']}"
         why = "it comes next" if found["because"] == "next" else found["because"]
         return f"{self.wanted.persona} has not answered yet: {why}; Ctrl-C stops it"
 
@@ -274,7 +274,7 @@ class _Talk:
 def _waits_elsewhere() -> None:
     from interlock.cli import screen
 
-    screen.note("another process executes this home: the answer comes from there, all at once")
+    screen.note("another process executes this home: the answer comes from there, in one piece")
 
 
 class _Page:
@@ -299,13 +299,13 @@ class _Page:
             sys.stdout.flush()
         elif event.name == "lifecycle" and event.payload["phase"] == "start" and self._said:
             self._break()
-            screen.note("… the answer broke off and begins again")
+            screen.note("… the answer broke off and starts again")
         elif event.name == "tool" and "args" in event.payload:
             self._break()
             screen.note(f"… {event.payload['name']}")
         elif event.name == "compaction":
             self._break()
-            screen.note("… what was said before is summed up")
+            screen.note("… earlier messages are being summarised")
 
     def has_said(self, text: str) -> bool:
         """Whether these are the words that it has shown last."""

@@ -154,7 +154,7 @@ def _without_user(url: str) -> str:
 
 def _key(provider: str, key: str) -> Finding:
     if any(c.isspace() or not c.isprintable() for c in key):
-        return Finding("key", "error", f"{provider}: it has a space or line break in it: set it again, without")
+        return Finding("key", "error", f"{provider}: it contains a space or line break: set it again without")
     return Finding("key", "ok", f"{provider}: set, {len(key)} characters")
 
 
@@ -249,7 +249,7 @@ def _clock(settings: Settings) -> Iterator[Finding]:
 def _executing(settings: Settings) -> Iterator[Finding]:
     if settings.is_embedded:
         holder = home_lock(settings).holder()
-        yield Finding("executing", "ok", "no process, start `interlock up`" if holder is None else f"process {holder}")
+        yield Finding("executing", "ok", "no process: start `interlock up`" if holder is None else f"process {holder}")
 
 
 def _times(settings: Settings) -> Iterator[Finding]:
@@ -257,7 +257,7 @@ def _times(settings: Settings) -> Iterator[Finding]:
     times = settings.times
     for name in ("stuck_s", "graceful_stop_s", "reassign_s"):
         if times.heartbeat_s * 2 > getattr(times, name):
-            problem = f"`times.{name}` is less than twice `times.heartbeat_s`: workers that live are taken for dead"
+            problem = f"`times.{name}` is less than twice `times.heartbeat_s`: live workers are taken for dead"
             yield Finding("times", "warning", problem)
             return
 
@@ -276,7 +276,7 @@ async def _workers(settings: Settings) -> list[Finding]:
         )
         for each in found
     ]  # fmt: skip
-    return told or [Finding("worker", "warning", "nobody executes: start `interlock worker` or `interlock up`")]
+    return told or [Finding("worker", "warning", "no process is executing: start `interlock worker` or `interlock up`")]
 
 
 async def _database(settings: Settings) -> Finding:
@@ -287,7 +287,7 @@ async def _database(settings: Settings) -> Finding:
         refused = refusals.told(error) if isinstance(error, OSError) else None
         return Finding("database", "error", refused or str(error))
     if found is None:
-        return Finding("database", "ok", f"{settings.database_name}: not there yet, it is made at the first start")
+        return Finding("database", "ok", f"{settings.database_name}: not there yet, it is created at the first start")
     behind = "" if found == migrate.HEAD else f", will be brought to {migrate.HEAD} at the next start"
     if found not in migrate.KNOWN:
         behind = ", of a newer version that lets this one use it"

@@ -65,7 +65,7 @@ def backup(
     size = f"{file.stat().st_size / 1024:,.0f} KiB"
     where = f"{settings.database_name} at revision {manifest.revision}"
     screen.line(f"{file}: {amount(manifest.rows, 'row')} of {where}, {size}")
-    screen.note("it holds what people and agents wrote, and no keys: keep it where only you can read it")
+    screen.note("it contains what people and agents wrote, but no keys: keep it where only you can read it")
     return None
 
 
@@ -93,7 +93,7 @@ def restore(
         screen.line(f"what it replaced is in {found.replaced}")
     _tell(found)
     if paused:
-        screen.note("nothing starts before `interlock resume`")
+        screen.note("nothing starts until `interlock resume`")
     return None
 
 
@@ -107,8 +107,8 @@ def _tell(found: "Restored") -> None:
         [
             *(("call", c.id, f"{c.tool}: repeated where harmless, else you are asked") for c in uncertain.calls),
             *(("message", m.id, f"{m.surface} {m.channel}: {m.subject or m.kind}") for m in uncertain.messages),
-            *(("request", s.key, f"of {s.identity}: not worked any more, say it again") for s in uncertain.said),
-            *(("question", q.id, f"{q.kind}: asked again, whatever was answered") for q in uncertain.questions),
+            *(("request", s.key, f"of {s.identity}: not handled any more: send it again") for s in uncertain.said),
+            *(("question", q.id, f"{q.kind}: asked again, whatever the answer was") for q in uncertain.questions),
             *(("run", r.id, f"{r.kind} of {r.mission_id or 'no mission'}: goes on from there") for r in uncertain.runs),
         ],
         empty="nothing was under way",
@@ -117,7 +117,7 @@ def _tell(found: "Restored") -> None:
         booked = screen.dollars(uncertain.charged_microusd / 1e6)
         screen.line(f"{booked} set aside for open model calls was booked in full")
     if uncertain.messages:
-        screen.note("have a message sent with `interlock outbox retry ID`; it may arrive twice")
+        screen.note("send a message with `interlock outbox retry ID`; it may arrive twice")
 
 
 def _as_json(found: "Restored") -> dict[str, Any]:

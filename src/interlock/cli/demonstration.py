@@ -59,14 +59,14 @@ async def demonstrate(home: Path | None) -> int:
                 )
             screen.line(f"goal   {GOAL}")
             screen.line(f"home   {folder}")
-            screen.line(f"model  {MODEL}, which costs nothing; effects outside are simulated")
+            screen.line(f"model  {MODEL}, which costs nothing; effects on the outside world are simulated")
             screen.line()
             mission_id = await box.submit(GOAL)
             signing_off = Signing(box)
             watching = running.watch_mission(box, mission_id, signing_off, silent=False, to_the_end=True)
             found = await running.until_asked(watching, asked)
             if found is None:
-                screen.note(f"stopped; go on with `INTERLOCK_HOME={folder} interlock up`")
+                screen.note(f"stopped; continue with `INTERLOCK_HOME={folder} interlock up`")
                 return running.STOPPED
             if found.standing is not Standing.DONE:
                 return await running.finish(box, found, as_json=False)
@@ -83,7 +83,7 @@ async def _tell(box: Interlock, mission_id: str, folder: Path) -> None:
     path = folder / "deliverable.md"
     path.write_bytes(handed.content)
     screen.line()
-    screen.line(f"cost {screen.dollars(whole['cost_usd'])}; for real {details.estimated(whole)}")
+    screen.line(f"cost {screen.dollars(whole['cost_usd'])}; with a real model {details.estimated(whole)}")
     screen.heading("The deliverable")
     text = handed.content.decode("utf-8", "replace")
     screen.line("\n".join(text.splitlines()[:16]))

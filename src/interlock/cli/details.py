@@ -82,7 +82,7 @@ def _checks(task: View) -> None:
                 screen.line(f"{each['number']} {each['state']}:")
                 screen.quoted(each["detail"])
     if task["turned_back"]:
-        screen.heading("Not taken as a deliverable")
+        screen.heading("Rejected deliverables")
         for each in task["turned_back"]:
             screen.line(f"{each['name']}: {screen.plain(each['detail'], one_line=True)}")
 
@@ -136,7 +136,7 @@ def show_trace(run: View, now: datetime) -> None:
             ("error", run["error"]),
             ("persona", run["persona"]),
             ("model", run["model"]),
-            ("rehearsal", "yes, outside effects are simulated" if run["simulated"] else None),
+            ("rehearsal", "yes, effects on the outside world are simulated" if run["simulated"] else None),
             ("cause", f"{run['cause_kind']} {run['cause_id'] or ''}".strip()),
             ("mission", run["mission_id"]),
             ("task", run["task_id"]),
@@ -215,7 +215,7 @@ def _prompt(prompt: View) -> None:
             (each["name"], f"{each['tokens']:,}", f"{each['characters']:,}", "stable" if each["stable"] else "changing")
             for each in prompt["layers"]
         ],
-        empty="no layers: nothing is said to this agent beside its messages",
+        empty="no layers: this agent gets no system prompt",
     )
     for each in prompt["layers"]:
         screen.heading(f"layer: {each['name']}")
@@ -249,7 +249,7 @@ def show_answered(cards: Sequence[View], now: datetime) -> None:
             )
             for c in cards
         ],
-        empty="nothing was ever asked",
+        empty="no questions have been asked",
     )  # fmt: skip
 
 

@@ -97,4 +97,4 @@ def _show_flight(done: dict[str, Any], fate: str) -> None:
 
     screen.flight(done, fate)
     if done.get("uncertain"):
-        screen.note("each uncertain effect is asked about when its run goes on")
+        screen.note("you are asked about each uncertain effect when its run continues")

@@ -16,6 +16,6 @@ def write_private(path: Path, text: str) -> None:
         with os.fdopen(opened, "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"`{path}` is there already: name another file") from error
+        raise UsageError(f"`{path}` exists already: name another file") from error
     except OSError as error:
         raise UsageError(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}") from error

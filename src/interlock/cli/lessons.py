@@ -36,7 +36,7 @@ def listed(every: EveryOne = False, as_json: Json = False) -> None:
         empty="no lessons yet: the Learner writes them when tasks have ended",
     )  # fmt: skip
     if waiting := [r["id"] for r in rows if r["waits_for_person"]]:
-        screen.note(f"strangers' words are in the evidence: read it, then `interlock lessons approve {waiting[0]}`")
+        screen.note(f"the evidence includes untrusted content: read it, then `interlock lessons approve {waiting[0]}`")
     return None
 
 
@@ -115,8 +115,8 @@ def learn(as_json: Json = False) -> None:
         return screen.data(found)
     posted = found["posted"]
     if not posted:
-        return screen.line("nothing new to look at", style="dim")
-    return screen.line(f"{posted} look{'' if posted == 1 else 's'} back posted: a running `interlock up` takes them up")
+        return screen.line("nothing new to learn from", style="dim")
+    return screen.line(f"{posted} look{'' if posted == 1 else 's'} back posted; `interlock up` executes them")
 
 
 def _standing(lesson: dict[str, Any]) -> str:

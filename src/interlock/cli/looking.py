@@ -139,7 +139,7 @@ def agents(as_json: Json = False) -> None:
             )
             for r in rows
         ],
-        empty="no agents yet: they are made when there is work",
+        empty="no agents yet: they are created when there is work",
     )  # fmt: skip
     return None
 

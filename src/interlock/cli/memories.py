@@ -64,7 +64,7 @@ def search(
             )
             for r in rows
         ],
-        empty="nothing is remembered of that" if query else "nothing is remembered yet",
+        empty="no memories match" if query else "no memories yet",
     )  # fmt: skip
 
 

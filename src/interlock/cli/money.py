@@ -100,7 +100,7 @@ def _changed(row: dict[str, Any], as_json: bool) -> None:
         spent = screen.dollars(row["settled_usd"] + row["reserved_usd"])
         screen.note(f"it is still frozen, since {spent} are spent: `interlock budget set {row['id']} USD` with more")
     if row["hindrance"]:
-        screen.note(f"nothing goes on yet: {row['hindrance']}")
+        screen.note(f"nothing continues yet: {row['hindrance']}")
     return None
 
 
@@ -198,7 +198,7 @@ def _show_sums(found: dict[str, Any]) -> None:
 
     sums, account = found["sums"], found["account"]
     if found["next"]:
-        screen.note(f"there are more: `--after {found['next']}`")
+        screen.note(f"there are more: use `--after {found['next']}`")
     estimated = f", {screen.dollars(sums['estimated_usd'])} of it estimated" if sums["estimated_usd"] else ""
     screen.line(
         f"{amount(sums['lines'], 'line')}: {screen.dollars(sums['settled_usd'])} spent{estimated}, "
@@ -226,7 +226,7 @@ def verify(as_json: Json = False) -> None:
         if not found["faults"]:
             screen.line(f"{found['accounts']:,} accounts agree with {found['lines']:,} lines")
         else:
-            screen.note("keep the database as it is and report it; new calls can be stopped with `interlock pause`")
+            screen.note("keep the database as it is and report this; `interlock pause` stops new calls")
     if found["faults"]:
         raise typer.Exit(1)
 

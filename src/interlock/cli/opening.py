@@ -54,7 +54,7 @@ def place() -> "Settings":
         return settings()
     except ConfigError as error:
         found = load_place(Path.cwd(), os.environ)
-        screen.note(f"the settings have faults, which do not keep you from this:\n{error}")
+        screen.note(f"the settings have mistakes, which do not prevent this:\n{error}")
         return found
 
 
@@ -96,7 +96,7 @@ def note_rest() -> None:
     from interlock.cli import screen
 
     if not is_anybody_at_work():
-        screen.note("nothing goes on yet: nobody is at work here, `interlock up` takes it up")
+        screen.note("nothing continues yet: no process is executing here, start `interlock up`")
 
 
 class Stopping(asyncio.Event):

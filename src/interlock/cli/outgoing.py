@@ -38,8 +38,8 @@ def outbox(
         empty="no dead messages" if dead else "everything has been delivered",
     )  # fmt: skip
     if any(r["state"] in ("dead", "uncertain") for r in rows):
-        screen.note("have one tried again with `interlock outbox retry ID`; an uncertain one may arrive twice")
-        screen.note("`interlock outbox retry --all` is for those to chats that certainly did not arrive")
+        screen.note("retry one with `interlock outbox retry ID`; an uncertain one may arrive twice")
+        screen.note("`interlock outbox retry --all` retries chat messages that certainly did not arrive")
     return None
 
 

@@ -14,7 +14,7 @@ Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an id, or on
 IdentityArgument = Annotated[
     str, typer.Argument(metavar="IDENTITY", help="Such as slack:U0123ABCD, telegram:42 or local:1000.")
 ]
-RoleHelp = "viewer looks, operator acts, admin also says who is what."
+RoleHelp = "viewer (looks), operator (acts) or admin (also manages people)."
 
 
 def people() -> typer.Typer:
@@ -57,7 +57,7 @@ def add(
     if as_json:
         return screen.data(found)
     screen.line(f"{found['name']} is {_a(found['role'])} ({found['id']})")
-    screen.note(f"let a chat know them with `interlock people link {found['id']} slack:U…`")
+    screen.note(f"link them to a chat with `interlock people link {found['id']} slack:U…`")
     return None
 
 
@@ -137,7 +137,7 @@ def erase(
     screen.line(f"{done['id']} is erased, and called `{done['name']}` in records: {done['chats']} chats erased")
     if left := done["open_chats"]:
         screen.note(
-            f"{len(left)} of their chats are being worked on: `interlock people erase {done['id']}` again later"
+            f"{len(left)} of their chats are still executing: `interlock people erase {done['id']}` again later"
         )
     return None
 

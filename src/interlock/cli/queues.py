@@ -23,7 +23,7 @@ def queue(agent: Named, what: What = None, reason: Reason = None, as_json: Json 
     from interlock.core.errors import UsageError
 
     if what not in (None, "clear"):
-        raise UsageError(f"`{what}` cannot be done with a queue: leave it out, or say `clear`")
+        raise UsageError(f"`{what}` is not an action on queues: leave it out, or write `clear`")
     if what is None:
         if reason is not None:
             raise UsageError(f"`--reason` goes with `clear`: interlock queue {agent} clear --reason T")

@@ -159,7 +159,7 @@ class _Mission:
                 watching = watch_mission(box, mission_id, asking, silent=self.as_json, to_the_end=executes)
                 found = await until_asked(watching, asked)
                 if found is None:
-                    go_on = "it goes on there" if not executes else "go on with `interlock up`"
+                    go_on = "it continues there" if not executes else "continue it with `interlock up`"
                     screen.note(f"stopped watching mission {mission_id}: {go_on}, see `interlock task {mission_id}`")
                     return STOPPED
                 return await finish(box, found, self.as_json)
@@ -176,7 +176,7 @@ async def _started(box: "Interlock", mission_id: str, as_json: bool) -> int:
         hindrance = await box.runtime.store.read(emergency.hindrance)
         if hindrance is not None:
             screen.note(f"it waits: {hindrance}")
-        screen.note("it gets on where `interlock up` runs; look with `interlock missions`")
+        screen.note("it makes progress while `interlock up` runs; follow it with `interlock missions`")
     return 0
 
 
@@ -185,7 +185,7 @@ def report_faults(box: "Interlock") -> None:
     from interlock.cli import screen
 
     for fault in box.runtime.personas.faults:
-        screen.note(f"{fault} (refused, the other personas are there)")
+        screen.note(f"{fault} (refused; the other personas were loaded)")
 
 
 async def watch_mission(
@@ -232,6 +232,6 @@ async def finish(box: "Interlock", found: "Progress", as_json: bool) -> int:
         screen.line(f"interlock approve {ident}    or: interlock deny {ident} --reason …")
     spent = f"cost {screen.dollars(result.cost_usd)}"
     if result.estimate is not None:
-        spent += f", for real about {screen.dollars(result.estimate['cost_usd'])} with {result.estimate['model']}"
+        spent += f", about {screen.dollars(result.estimate['cost_usd'])} with {result.estimate['model']}"
     screen.note(f"{spent}; see `interlock task {found.mission_id}`")
     return code

@@ -129,7 +129,7 @@ def listing(project: InProject = None, as_json: Json = False) -> None:
     if leader is None:
         screen.note(NOBODY)
     if mode != "running":
-        screen.note(f"the squad is {mode}: what is due is fired once after `interlock resume`")
+        screen.note(f"the squad is {mode}: what is due fires once after `interlock resume`")
 
 
 def remove(name: Name, project: InProject = None, as_json: Json = False) -> None:

@@ -35,7 +35,7 @@ def reset(agent: Named, as_json: Json = False) -> None:
         if each["pending"]:
             screen.note(f"{each['pending']} pending messages stay in its mailbox")
         if each["running"]:
-            screen.note("what it is at work on goes on with what it knows")
+            screen.note("its running work continues with what it knows")
     return None
 
 

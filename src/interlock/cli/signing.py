@@ -93,10 +93,10 @@ def approve(
 
     edited = None if args is None else arguments(args)
     if narrow and grant is None:
-        raise UsageError("`--narrow` is about a grant: give one with `--grant hour`, `task` or `agent`")
+        raise UsageError("`--narrow` needs a grant: give one with `--grant hour`, `task` or `agent`")
     if alike:
         if edited is not None or grant is not None:
-            raise UsageError("`--alike` answers questions as they stand: leave `--args` and `--grant` out")
+            raise UsageError("`--alike` answers questions without changes: leave `--args` and `--grant` out")
         return _together(ident, "approve", note, yes=yes, as_json=as_json)
     _answered(
         opening.at_desk(lambda o, p: signing.approve(o, p, ident, note=note, args=edited, grant=grant, narrow=narrow)),
@@ -128,7 +128,7 @@ def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: b
 
     shown = opening.at_desk(lambda office, _: signing.alike(office, ident))
     if not shown:
-        raise UsageError(f"nothing waits alike: answer `{ident}` by itself")
+        raise UsageError(f"no other question is of the same kind: answer `{ident}` by itself")
     if not as_json:
         _list(shown)
     if not yes and sys.stdin.isatty() and not typer.confirm(f"{verb} these {len(shown)}?"):
@@ -171,7 +171,7 @@ def _answered(card: View, as_json: bool) -> None:
     missing = f", {card['still_needed']} more must approve" if card["still_needed"] else ""
     screen.line(f"{card['status']}: {details.headline(card)}{missing}")
     if card["hindrance"]:
-        screen.note(f"nothing goes on yet: {card['hindrance']}")
+        screen.note(f"nothing continues yet: {card['hindrance']}")
     elif not card["still_needed"]:
         opening.note_rest()
     if granted := card["grant"]:
@@ -204,7 +204,7 @@ def grants(
             )
             for r in rows
         ],
-        empty="nothing is granted: every held call is asked about",
+        empty="no grants: you are asked about every held call",
     )  # fmt: skip
 
 

@@ -22,15 +22,15 @@ def init(
     for path, was_written in outcomes:
         screen.line(f"{'wrote' if was_written else 'kept '}  {path}")
     screen.line()
-    screen.line("policy.yaml     what agents may do by themselves, and what a person must approve")
+    screen.line("policy.yaml     what agents may do on their own, and what a person must approve")
     screen.line("personas/       who they are; a file here replaces the built-in one of the same name")
-    screen.line("AGENTS.md       what all agents are told, as are TOOLS.md, USER.md, SOUL.md and MEMORY.md")
-    screen.line("HEARTBEAT.md    what is to be looked at every half hour")
+    screen.line("AGENTS.md       what all agents are told; so are TOOLS.md, USER.md, SOUL.md and MEMORY.md")
+    screen.line("HEARTBEAT.md    what an agent looks after every half hour")
     screen.line("interlock.yaml  everything else: model, budgets, e-mail, search")
     screen.line()
     at = "" if folder == Path() else f"cd {folder} && "
     screen.line(f'next: {at}export ANTHROPIC_API_KEY=…  and  interlock run "GOAL"')
-    screen.line(f'or, at no cost: {at}interlock run --model rehearsal/offline "GOAL"')
+    screen.line(f'or, free of charge: {at}interlock run --model rehearsal/offline "GOAL"')
 
 
 def doctor(as_json: Json = False) -> None:

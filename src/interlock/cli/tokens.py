@@ -70,7 +70,7 @@ def listing(as_json: Json = False) -> None:
             )
             for r in rows
         ],
-        empty="no tokens yet: `interlock token create NAME` makes one",
+        empty="no tokens yet: create one with `interlock token create NAME`",
     )  # fmt: skip
     return None
 
@@ -86,4 +86,4 @@ def revoke(
     found = opening.at_desk(lambda office, person: tokens.revoke(office, person, ident))
     if as_json:
         return screen.data(found)
-    return screen.line(f"{found['id']} ({found['name']}) is no good any more")
+    return screen.line(f"{found['id']} ({found['name']}) is revoked")

@@ -266,4 +266,4 @@ async def watch(
                 await asking.put(questions[0])
         elif found.standing is not Standing.MOVING and not (found.busy and to_the_end):
             return found
-    raise InterlockError("the mission is not being watched any more")
+    raise InterlockError("stopped following the mission")

@@ -145,7 +145,7 @@ def _standing(
     if shortfalls.parked_in(tx, root.id):
         return Standing.STOPPED, "the project's money for today is used up: see `interlock approvals`"
     if hindered := [why for why, passes in put_off if not passes]:
-        return Standing.FAILED, f"{hindered[0]}; nothing is lost: put it right, then go on with `interlock up`"
+        return Standing.FAILED, f"{hindered[0]}; nothing is lost: put it right, then continue with `interlock up`"
     if shut := counts.shut_in(tx, root.id):
         return Standing.STOPPED, "; ".join(_why_shut(persona, state) for persona, state in shut)
     blocked = [row for row in rows if row.status == "BLOCKED"]

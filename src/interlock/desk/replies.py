@@ -126,7 +126,7 @@ def agents_card(rows: Sequence[View]) -> Card:
         + (f" · {line(r['state_reason'], SHORT)}" if r["state_reason"] else "")
         for r in rows
     ]
-    return said(f"Agents: {len(rows)}", listed(lines, empty="no agents yet: they are made when there is work"))
+    return said(f"Agents: {len(rows)}", listed(lines, empty="no agents yet: they are created when there is work"))
 
 
 def budget_card(rows: Sequence[View]) -> Card:
@@ -261,7 +261,7 @@ def member_card(surface: str, view: View) -> Card:
 def learned_card(view: View) -> Card:
     """How much the Learner was given to look at."""
     posted = view["posted"]
-    looks = f"{posted} look{'' if posted == 1 else 's'} back" if posted else "nothing new to look at"
+    looks = f"{posted} look{'' if posted == 1 else 's'} back" if posted else "nothing new to learn from"
     return said(f"The Learner has {looks}", "lessons that it writes are in the next prompts" if posted else "")
 
 
