@@ -103,7 +103,7 @@ async def lasting(run: Callable[[], Awaitable[object]], told: str, *, rest_s: fl
             await run()
             return
         except Exception as error:  # noqa: BLE001 (nobody could say `stop` any more)
-            _log.error("%s: it failed and is restarted: %s: %s", told, type(error).__name__, error)
+            _log.error("%s: it broke off and begins anew: %s: %s", told, type(error).__name__, error)
             await asyncio.sleep(rest_s)
 
 

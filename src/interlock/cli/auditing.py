@@ -79,7 +79,7 @@ def listed(
             )
             for r in rows
         ],
-        empty="no activities are recorded" + (" that is so" if any(wanted.values()) else " yet"),
+        empty="no matching activities" if any(wanted.values()) else "no activities yet",
     )  # fmt: skip
     return None
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXITS = {"end_turn": 0, "waiting": 3, "budget": STOPPED, "cancelled": STOPPED}
 """By why a run stopped; any other reason is a failure."""
-HELP = "/reset starts afresh, /help shows this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
+HELP = "/reset begins anew, /help shows this, /exit or Ctrl-D ends; Ctrl-C stops an answer"
 QUIET_S = 15.0
 """After so long without a word it is said why."""
 MOST_BYTES = 400_000
@@ -153,7 +153,7 @@ class _Talk:
         except InterlockError as error:
             screen.note(str(error))
         else:
-            screen.note(f"{self.wanted.persona} starts afresh: it does not see earlier messages any more")
+            screen.note(f"{self.wanted.persona} begins anew: it does not see earlier messages any more")
 
     async def once(self, text: str) -> int:
         """One message and what comes of it; returns the exit code."""

@@ -107,7 +107,7 @@ def _tell(found: "Restored") -> None:
         [
             *(("call", c.id, f"{c.tool}: repeated where harmless, else you are asked") for c in uncertain.calls),
             *(("message", m.id, f"{m.surface} {m.channel}: {m.subject or m.kind}") for m in uncertain.messages),
-            *(("request", s.key, f"of {s.identity}: not handled any more: send it again") for s in uncertain.said),
+            *(("request", s.key, f"of {s.identity}: not worked any more, say it again") for s in uncertain.said),
             *(("question", q.id, f"{q.kind}: asked again, whatever the answer was") for q in uncertain.questions),
             *(("run", r.id, f"{r.kind} of {r.mission_id or 'no mission'}: goes on from there") for r in uncertain.runs),
         ],
