@@ -13,7 +13,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.values import Actor
-from interlock.store import audit, ledger, seals
+from interlock.store import audit, grants, ledger, seals
 from interlock.store.chain import RESTORE, Key
 from interlock.store.dispatch import UNCERTAIN
 from interlock.store.schema import (
@@ -130,6 +130,9 @@ _SCHEDULES = sa.update(table(Schedule)).where(table(Schedule).c.state == "active
 _CONTROL = sa.delete(CONTROLS).where(CONTROLS.c.scope == "squad")
 _CONTROLLED = sa.select(CONTROLS.c.version).where(CONTROLS.c.scope == "squad")
 
+MOST_GRANTS = 1_000_000
+"""More than there ever are: all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
@@ -195,6 +198,8 @@ def begin(tx: Tx, start: Beginning, replaced: tuple[int, int]) -> Uncertain:
     runs, questions = tx.rows(_RUNS), tx.rows(_QUESTIONS)
     charged = sum(ledger.charge_open(tx, row.run_id, start.now) for row in tx.rows(_OPEN_MONEY))
     tx.run(_BACK)
+    for row in grants.listing(tx, start.now, most=MOST_GRANTS):
+        grants.revoke(tx, row.id, start.actor, start.now, reason=why)
     found = Uncertain(epoch + 1, runs, calls, messages, said, questions, charged)
     _note(tx, start, found)
     return found

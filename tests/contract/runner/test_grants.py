@@ -7,10 +7,12 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.core.errors import Refused, UsageError
+from interlock.core.values import SYSTEM
 from interlock.desk import grants, signing
 from interlock.policy.rules import Policy
-from interlock.store import audit, people
+from interlock.store import audit, epochs, people
 from interlock.store import grants as stored
+from interlock.store.epochs import Beginning
 from interlock.store.schema import Grant, table
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
@@ -183,3 +185,17 @@ async def test_grants_are_looked_up_only_where_one_would_help(store: CountingSto
         await stage.work()
         assert await stage.ended(run) == ("completed", "end_turn")
         assert looked == []
+
+
+async def test_a_restore_ends_what_was_granted_before_the_backup(store: CountingStore, tmp_path: Path) -> None:
+    """It may have been revoked since, and nobody knows."""
+    stage, run = await intern(store, tmp_path, *notes("a", "b"), "done")
+    given = await grant(stage, "hour")
+    now = stage.clock.now()
+    await store.write(epochs.begin, Beginning(now, now, SYSTEM, "default", False), (0, 0))
+    await stage.work()
+    assert [row["state"] for row in await grants.grants(stage.runtime, every=True)] == ["revoked"]
+    (told,) = await store.read(audit.activities, action="GRANT_REVOKED")
+    assert (told.subject, "restored from the backup" in told.data["reason"]) == (given["id"], True)
+    assert [each.status for each in await stage.questions(run)][-1] == "pending"
+    assert ("b", "x") not in DONE
