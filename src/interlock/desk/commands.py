@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.agents.context import Runtime
-from interlock.core.errors import InterlockError, UsageError
+from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, sessions, signing, talking
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
@@ -25,6 +25,8 @@ from interlock.store.approvals import EDITED, AlreadyAnswered
 SHOWN = 20
 """Questions of a listing."""
 ALIKE = "alike"
+FRESH_S = 300.0
+"""How old a word may be that lets something go on again."""
 ANSWERS = {"approve": ("approved", "used"), "deny": ("denied",)}
 
 
@@ -41,6 +43,7 @@ class Desk:
     words: str
     fields: Mapping[str, Any] | None
     """Of a tap or a form."""
+    said_at: float | None = None
     accepted_at: datetime | None = None
     """Of a request that is worked again, since whoever had it is gone."""
 
@@ -57,6 +60,20 @@ class Desk:
             whole = spelled(self.place.surface, self.command.name)
             one = spelled(self.place.surface, "cancel ID")
             raise UsageError(f"`{whole}` is for the whole squad and takes nothing more: to end one thing, `{one}`")
+
+    def fresh(self) -> None:
+        """Lets pass what was said just now.
+
+        Chats keep for a day what could not be delivered; what stops something is heeded all the same.
+
+        Raises Conflict.
+        """
+        late_s = 0.0 if self.said_at is None else self.runtime.clock.now().timestamp() - self.said_at
+        if late_s > FRESH_S:
+            raise Conflict(
+                f"you said `{self.command.name}` {late_s / 60:.0f} minutes ago, and it only came now: look with"
+                f" `{spelled(self.place.surface, 'status')}` how things are, and say it again"
+            )
 
     def ident(self) -> tuple[str, str]:
         """The id that was named, and the words after it.
@@ -111,7 +128,10 @@ async def carry_out(
     try:
         if command is None:
             return await talking.talk(runtime, person, request)
-        desk = Desk(runtime, person, request.place, request.key, command, request.words, request.fields, accepted_at)
+        desk = Desk(
+            runtime, person, request.place, request.key, command, request.words, request.fields, request.said_at,
+            accepted_at,
+        )  # fmt: skip
         if command.role != VIEWER:
             require_operator(person, f"use `{command.name}`")
         return await HANDLERS[command.name](desk)
@@ -256,7 +276,14 @@ async def _quarantine(desk: Desk) -> Card:
     return replies.member_card(desk.place.surface, done)
 
 
+async def _resume(desk: Desk) -> Card | None:
+    """INVARIANT: what was stopped since is not let go by a word from before."""
+    desk.fresh()
+    return await _control(emergency.resume)(desk)
+
+
 async def _release(desk: Desk) -> Card:
+    desk.fresh()
     return replies.member_card(
         desk.place.surface, await emergency.release(desk.runtime, desk.person, desk.only_ident())
     )
@@ -297,7 +324,7 @@ HANDLERS: Mapping[str, Handler] = {
     "deny": _deny,
     "grants": _grants,
     "pause": _control(emergency.pause),
-    "resume": _control(emergency.resume),
+    "resume": _resume,
     "drain": _control(emergency.drain),
     "stop": _control(emergency.stop),
     "quarantine": _quarantine,

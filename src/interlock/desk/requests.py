@@ -43,6 +43,8 @@ class Request:
     """What follows the command."""
     fields: Mapping[str, Any] | None = None
     """Of a tap or a form, in place of words: `id`, `reason`, `note`, `args`."""
+    said_at: float | None = None
+    """When it was said, in Unix time, as the surface tells; None if it tells nothing."""
 
     def to_json(self) -> dict[str, Any]:
         """The request as it is kept in the inbox."""

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 from aiohttp import ClientSession, web
 
+from interlock.core.clock import SystemClock
 from interlock.testing.telegram_state import Chats, Fault, Sent
 
 BOT_ID = 7_000_001
-_DATE = 1_790_000_000
 
 
 class Trouble(StrEnum):
@@ -153,7 +153,8 @@ class TelegramApi:
         where = user if chat is None else chat
         kind = {"type": "private", "first_name": "Ann"} if where > 0 else {"type": "supergroup", "title": "Squad"}
         found = {
-            "message_id": self.chats.number(), "date": _DATE, "from": self.person(user), "chat": {"id": where, **kind},
+            "message_id": self.chats.number(), "date": int(SystemClock().now().timestamp()),
+            "from": self.person(user), "chat": {"id": where, **kind},
             **({} if text is None else {"text": text}), **more,
         }  # fmt: skip
         if text and text.startswith("/"):

@@ -24,14 +24,19 @@ async def until(happened: Callable[[], Awaitable[bool]]) -> None:
 
 
 def request(
-    text: str, key: str, who: str = ANA, fields: dict[str, Any] | None = None, name: str = "Somebody"
+    text: str,
+    key: str,
+    who: str = ANA,
+    fields: dict[str, Any] | None = None,
+    name: str = "Somebody",
+    said_at: float | None = None,
 ) -> Request:
     """Somebody says `text`, or taps what it names."""
     surface, _, user = who.partition(":")
     command, _, words = text.partition(" ")
     return Request(
         key=f"{surface}:{key}", identity=who, name=name, place=Place(surface, "C1", user=user), command=command,
-        words=words, fields=fields,
+        words=words, fields=fields, said_at=said_at,
     )  # fmt: skip
 
 

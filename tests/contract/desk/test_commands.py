@@ -63,6 +63,17 @@ async def test_a_mission_that_is_started_while_the_squad_is_paused_says_so(front
     assert "It waits: the squad was paused by Ana" in text_of(await front.say("run Compare A and B"))
 
 
+async def test_what_was_stopped_is_not_let_go_by_a_word_from_before_that_came_late(front: Front) -> None:
+    runtime = front.box.runtime
+    now = runtime.clock.now().timestamp()
+    assert text_of(await front.say("stop", said_at=now - 3_600)).startswith("The squad is stopped")
+    for late in ("resume", "release research"):
+        told = text_of(await front.say(late, BEN, said_at=now - 1_200))
+        assert f"you said `{late.split()[0]}` 20 minutes ago, and it only came now" in told
+    assert (await listings.status(runtime))["squad"]["mode"] == "stopped"
+    assert text_of(await front.say("resume", BEN, said_at=now - 20)).startswith("The squad works")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -97,6 +97,13 @@ async def test_edited_messages_and_posts_of_channels_ask_for_nothing(api: Telegr
     )  # fmt: skip
 
 
+async def test_a_request_says_when_it_was_said(api: TelegramApi, reception: Recording) -> None:
+    async with at_work(api, reception):
+        await api.push({"update_id": api.next_update(), "message": {**api.message("/resume"), "date": 1_790_000_000}})
+        (request,) = await reception.count(1)
+    assert (request.command, request.said_at) == ("resume", 1_790_000_000.0)
+
+
 async def test_service_messages_and_pictures_ask_for_nothing(api: TelegramApi, reception: Recording) -> None:
     await nothing_of(
         api, reception,

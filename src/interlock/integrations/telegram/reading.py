@@ -181,6 +181,7 @@ def _request(
         command=command,
         words=words,
         fields=fields,
+        said_at=update.message.date.timestamp() if update.message is not None else None,
     )
 
 
