@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from interlock.core.errors import InterlockError
 from interlock.core.events import Event
 from interlock.desk.conversation import Reply
+from interlock.desk.office import outage_told
 from interlock.desk.readers import Told
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ async def spoken_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenera
                 elif isinstance(item, Reply):
                     yield frame(DONE, answer(item))
     except InterlockError as error:
-        yield frame("error", {"detail": str(error)})
+        yield frame("error", {"detail": outage_told(error)})
 
 
 async def paced(items: AsyncIterator[T], every_s: float) -> AsyncGenerator[T | None, None]:
