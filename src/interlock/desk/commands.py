@@ -64,7 +64,7 @@ class Desk:
     def fresh(self) -> None:
         """Lets pass what was said just now.
 
-        Chats keep for a day what could not be delivered; what stops something is heeded all the same.
+        Chats keep for hours what could not be delivered; what stops something is heeded all the same.
 
         Raises Conflict.
         """

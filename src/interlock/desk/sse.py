@@ -6,6 +6,7 @@ No framework is needed for it, so that each surface uses its own.
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -13,9 +14,10 @@ from typing import Any, TypeVar
 from interlock.core.errors import InterlockError
 from interlock.core.events import Event
 from interlock.desk.conversation import Reply
-from interlock.desk.office import outage_told
+from interlock.desk.office import is_outage, outage_told
 from interlock.desk.readers import Told
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -68,6 +70,8 @@ async def spoken_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenera
                 elif isinstance(item, Reply):
                     yield frame(DONE, answer(item))
     except InterlockError as error:
+        if is_outage(error):
+            _log.warning("a conversation could not be followed: %s", error)
         yield frame("error", {"detail": outage_told(error)})
 
 

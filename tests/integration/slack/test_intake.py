@@ -93,6 +93,14 @@ async def test_small_talk_is_passed_on_and_a_lone_word_gets_a_hint(stage: Stage)
     await stage.api.until(lambda slack: any("help" in message.text() for message in slack.messages))
 
 
+async def test_what_slack_delivers_late_lets_nothing_go_on(stage: Stage) -> None:
+    """Slack tries an event again for hours; this one's time is long past."""
+    await stage.post(payloads.mention("pause"))
+    await stage.post(payloads.mention("resume"))
+    assert "minutes ago, and it only came now" in await stage.reply(2)
+    assert (await listings.status(stage.box.runtime))["squad"]["mode"] == "paused"
+
+
 async def test_a_mention_is_answered_to_who_spoke_alone(stage: Stage) -> None:
     await stage.post(payloads.mention("tasks"))
     await stage.reply()

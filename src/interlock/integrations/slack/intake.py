@@ -95,6 +95,7 @@ def of_event(body: Payload) -> Request | None:
         place=Place(SURFACE, event["channel"], event.get("thread_ts"), event["user"], _beneath(event)),
         command=command,
         words=words,
+        said_at=float(body["event_time"]) if isinstance(body.get("event_time"), int) else None,
     )
 
 
