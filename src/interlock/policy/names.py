@@ -96,8 +96,8 @@ AGENTS = {
 """What those are called that do it: `closer`, `dropper`."""
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
-_LOOKED_AT = tuple([noun] for noun in ("check", "status", "history", "forecast", "estimate"))
-"""What a name of two words ends with that asks about an act: `restock_check`."""
+_LOOKED_AT = frozenset(("check", "status", "history", "forecast", "estimate"))
+"""What a name ends with that asks about the acts before it: `restock_check`, `upgrade_downgrade_history`."""
 _LAST = frozenset("set update put close upload import mark move".split())
 """Verbs that end a name whose thing comes first: `time_estimate_set`."""
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
@@ -209,13 +209,18 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             if word in ACTS and follows not in nouns and (joined or follows) and not _is_object(words, at):
                 return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
-            looked_at = what in v.SOFT and at == 0 and list(words[1:]) in _LOOKED_AT
+            looked_at = what in v.SOFT and at == 0 and words[-1] in _LOOKED_AT and _is_of_acts(words[:-1])
             return Name(Says.UNCLEAR if looked_at else Says.ACTS, what, word)
         elif (at == 0 and _leads_to(words, read_at)) or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"}):
             return Name(Says.UNCLEAR, what, word)
     if (shown := reveals.perhaps(words)) is not None:
         return Name(Says.READS, reveals.WHAT, shown)
     return Name(Says.READS)
+
+
+def _is_of_acts(words: Sequence[str]) -> bool:
+    """Whether all words say what is done: one, or several of which no one is done to another."""
+    return len(words) == 1 or (len(words) < 4 and all(word in ACTS and ACTS[word] in v.SOFT for word in words))
 
 
 def _leads_to(words: Sequence[str], read_at: int) -> bool:

@@ -285,6 +285,7 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     ),
     "order": frozenset("results result rows output ascending descending".split()),
     "roll": frozenset("die dice".split()),
+    "initiate": frozenset("crawl search lookup query scan".split()),
     "request": frozenset(
         "list lists current information info data details status example examples metadata statistics history results "
         "logs".split()

@@ -7,12 +7,14 @@ import re
 
 _SHOWN = re.compile(
     r"(?m)^[ \t]*(?:%(?:matplotlib|pylab)(?:[ \t]+\w{1,20})?|%load_ext[ \t]+autoreload|%autoreload(?:[ \t]+\d)?|"
-    r"%config[ \t]+InlineBackend\.\w{1,40}[ \t]*=[ \t]*[\w{}'\", ]{1,60}|%who(?:s)?|%pwd|%precision[ \t]+[\w.%]{1,10}|"
+    r"%config[ \t]+InlineBackend\.\w{1,40}[ \t]*=[ \t]*[\w{}'\", ]{1,60}|%who(?:s)?|%pwd|%xmode[ \t]+\w{1,20}|"
+    r"%xdel[ \t]+\w{1,80}|%load_ext[ \t]+(?:line_profiler|memory_profiler|tensorboard)|"
+    r"%precision[ \t]+[\w.%]{1,10}|"
     r"[A-Za-z_][\w.]{0,80}\?{1,2})[ \t]*$"
 )
 """Lines that set how something is shown, or ask for help."""
 _TIMED = re.compile(
-    r"(?m)^([ \t]*)%(?:time|timeit(?:[ \t]+-[nr][ \t]*\d{1,9})*)[ \t]+(?=\S)|\A[ \t]*%%time(?:it)?[ \t]*$"
+    r"(?m)^([ \t]*)%(?:time|prun|memit|timeit(?:[ \t]+-[nr][ \t]*\d{1,9})*)[ \t]+(?=\S)|\A[ \t]*%%time(?:it)?[ \t]*$"
 )
 """What stands before code that is timed; the code itself is read."""
 

@@ -222,7 +222,8 @@ ABOUT = frozenset(
     "settings preferences options balance queue quota activity activities tracking reference references url urls "
     "size sizes requirements eligibility availability error errors reason reasons attempts feed estimator "
     "calculator validator viewer finder reader parser checker analyzer analyser converter tracker lookup searcher "
-    "docs documentation guidelines definition declaration help address market markets index marker markers".split()
+    "docs documentation guidelines definition declaration help address market markets index marker markers "
+    "validation version versions".split()
 )
 """Nouns that make the word before them a noun too: `payment_status`, `order_history`."""
 
@@ -236,7 +237,7 @@ CHANGED = frozenset(
 MADE = frozenset(
     "chart plot graph diagram summary summaries uuid guid embedding embeddings thought thoughts numbers integers "
     "ints digits matrix vector vectors outline translation visualization visualisation forecast "
-    "transcript thumbnail mindmap flowchart histogram heatmap wordcloud palette".split()
+    "transcript thumbnail mindmap flowchart histogram heatmap wordcloud palette map sitemap".split()
 )
 """What may be made without touching anything: the tool's own answer."""
 

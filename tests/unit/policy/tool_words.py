@@ -4,6 +4,9 @@ Judgement itself is in `test_words`.
 """
 
 ACTS = """
+delete_update_history | Returns what was deleted
+upgrade_status_page | -
+initiate_docking | Initiates the docking of a ferry
 rebuy_oars | -
 repurchase_rope | -
 resell_berth | -
@@ -459,6 +462,11 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+quay_crawl | Initiates a crawl of the pages of the port
+tide_map | Creates a map of the pages of a site
+upgrade_downgrade_history | Returns the classes of a ferry by year
+email_validation | Tells whether an address exists
+shell_versions | Lists shells
 tide_auto_complete | Gets suggestions for a port
 roll_dice | -
 tide_dice | Rolls a die with n faces
