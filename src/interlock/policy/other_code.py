@@ -24,6 +24,7 @@ _TELLS = re.compile(
     r"\bimport\s+['\"](?:fmt|strings|strconv|sort|math|time|errors|unicode|bytes)['\"]|\buse\s+(?:strict|warnings|feature\s+'\w+')\s*;|"
     r"#include\s*<(?:std(?:io|lib|int|bool|def)|math|string|ctype|limits|assert|time)\.h>|"
     r"#include\s*<(?:iostream|vector|string|algorithm|map|set|cmath|numeric)>|\bstd::(?:cout|endl|vector|string|sort|map|set|max|min)\b|"
+    r"\bfunction\b\s*[\w$]*\s*\(|(?<![.\w'\"\]\[])constructor\s*\([^()'\"]*\)\s*\{|(?<=[^\s)\]'\"]/)[gimsuy]{0,4}\.exec\(|"
     r"\bimport\s+java\.util\.(?:\*|\w+);|\bdelete\s+\$\w+(?:->)?[{\[]"
 )
 _NAMED = r"\(\s*['\"](?P<{}>[\w./ -]{{1,200}})['\"]"

@@ -25,12 +25,17 @@ _ACTS = re.compile(
     r"(?:delete|drop|purge|wipe|destroy|truncate|terminate|remove)_(?:all|many|one|users?|accounts?|tables?|databases?|"
     r"collections?|buckets?|objects?|records?|repos?|repository|clusters?|instances?|stack|documents?|indices|customers?|"
     r"orders?|messages?|events?|branch|projects?|deployments?|volumes?|snapshots?|roles?|polic(?:y|ies)|secrets?|everything)|"
-    r"drop_?(?:all|database|collection)|(?:create|capture|issue|make)_(?:charge|payment|refund|transfer|payout)|"
+    r"drop_?(?:all|database|collection)|(?:create|capture|issue|make)_(?:charge|payment|refund|transfer|payout|transaction)|"
     r"(?:transfer|withdraw|send)_(?:funds|money|payment|eth|btc|transaction)|(?:grant|revoke|assign)_(?:access|role|admin|"
     r"permissions?|privileges?)|flush_?(?:all|db)|add_collaborator|merge_pull_request|place_order|cancel_(?:order|booking|"
     r"subscription|reservation)|make_public|reset_password|shutdown_instance|reboot_instance"
 )
-"""Names of methods that act whatever they are taken from."""
+"""Names of methods that act whatever they are taken from, and of functions that others have made for the code."""
+_ON_A_PAGE = frozenset(
+    "click dblclick fill press upload_file drag_and_drop mouse_click mouse_dblclick mouse_upload_file keyboard_type "
+    "keyboard_press".split()
+)
+"""Functions with which code that is given to a browser acts on a page."""
 
 
 def judge(
@@ -53,7 +58,13 @@ def judge(
         yield kinds.HIDDEN
     if last == "to_sql":
         yield kinds.DATABASE_DELETE if keywords.get("if_exists") == "replace" else kinds.DATABASE_WRITE
-    if not is_method or last in made:
+    if last in made:
+        return
+    if not is_method:
+        if last in _ON_A_PAGE and name == last and last not in names:
+            yield kinds.BROWSER_ACTS
+        elif _ACTS.fullmatch(last):
+            yield kinds.ACTS
         return
     deletes = last == "delete" and (name or "").partition(".")[0] not in _ARRAYS and _ON_SCREEN.isdisjoint(names)
     if deletes or _ACTS.fullmatch(last):

@@ -5,9 +5,10 @@ Such a tool is no sandbox of ours: what starts a program of the project, writes,
 
 import itertools
 import re
+from collections.abc import Set
 from functools import lru_cache
 
-from interlock.policy import awk, commands, shell, tells, windows
+from interlock.policy import awk, commands, computing, shell, tells, windows
 from interlock.policy import services as s
 from interlock.policy.calls import Call
 from interlock.policy.choices import verbs_like
@@ -23,6 +24,8 @@ _RUNNERS = frozenset(
     "powershell pwsh prompt".split()
 )
 _NEUTRAL = frozenset("tool a in the local system linux unix windows session mcp aws kubectl gcloud git docker".split())
+_OF_CODE = frozenset("python code interpreter ipython jupyter repl snippet cell".split())
+_CODE_KEYS = frozenset(("code", "python_code", "source_code"))
 _KEYS = frozenset("command cmd cli_command bash_command shell_command".split())
 _BESIDE = frozenset(
     "timeout timeout_ms timeout_s timeout_seconds cwd workdir working_dir working_directory description explanation "
@@ -77,13 +80,30 @@ _QUIET = frozenset(("/dev/null", "1", "2"))
 def looks(call: Call) -> bool:
     """Whether a call of a tool that runs what it is given, and says no more of itself, is for a look."""
     words = frozenset(parts(call.tool.rpartition("__")[2]))
-    if type(call.args) is not dict or not words <= _RUNNERS | _NEUTRAL or words.isdisjoint(_RUNNERS):
+    if (
+        type(call.args) is not dict
+        or not words <= _RUNNERS | _OF_CODE | _NEUTRAL
+        or words.isdisjoint(_RUNNERS | _OF_CODE)
+    ):
         return False
+    given = _CODE_KEYS.intersection(call.args)
+    if given and _OF_CODE & words:
+        return _only_computes(call, given)
     given = _KEYS.intersection(call.args)
     if len(given) != 1 or not call.args.keys() <= given | _BESIDE:
         return False
     text = call.args[next(iter(given))]
     return isinstance(text, str) and only_looks(text) and not _says_more(call)
+
+
+def _only_computes(call: Call, given: Set[str]) -> bool:
+    """Whether a tool that runs code is given Python that computes and does nothing else."""
+    text = call.args[next(iter(given))]
+    beside = call.args.keys() - given - _BESIDE
+    if len(given) != 1 or not isinstance(text, str) or beside - {"language", "lang"}:
+        return False
+    named = {call.args[key] for key in beside}
+    return named <= {"python", "python3", "Python", "py"} and computing.only(text) and not _says_more(call)
 
 
 def _says_more(call: Call) -> bool:

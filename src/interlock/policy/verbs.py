@@ -41,7 +41,8 @@ _ASKS = frozenset(
 )
 _ACT_KEYS = frozenset(
     "action actions operation operations op verb act intent event_type operationtype command commands cmd task "
-    "actiontype subcommand actionname operationname apiname tool toolname function functionname".split()
+    "actiontype browseraction browseractions subcommand actionname operationname apiname tool toolname function "
+    "functionname".split()
 )
 _WEAK_KEYS = frozenset("intent task tool toolname function functionname apiname actionname".split())
 _CHANGED = frozenset(
@@ -57,6 +58,8 @@ _ALONE = frozenset("on off".split()) | frozenset(
     "access permit mention contact pop cut tip rate log record end finish review play input exchange commit".split()
 )
 """Words that order something where they stand alone, though they are nouns elsewhere."""
+_CALLED = re.compile(r"(?m)^\s*([A-Za-z_]\w{0,60})\(")
+"""What is called, where what to do is written as a call: `fill('b12', 'some text')`."""
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000
 _APART = re.compile(r"\s*[A-Za-z](?:[ ._-][A-Za-z]){3,40}\s*")
@@ -86,6 +89,8 @@ def names_a_log(tool: str) -> bool:
 @lru_cache(maxsize=4096)
 def asks_for_act(text: str) -> bool:
     """Whether the value of an argument such as `action` is a word for sending, paying, deleting and the like."""
+    if "(" in text and (called := _CALLED.findall(text[:4_000])):
+        return any(asks_for_act(name) or asks_for_deed(name) for name in called)
     plain = _pulled_together(fold(text))
     if len(plain) > 60 or plain.count(" ") > 3:
         return False

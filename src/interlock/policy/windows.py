@@ -20,11 +20,11 @@ CMDLETS = frozenset(
     """.split()
 )
 """Cmdlets that read, count, compare or show."""
-PROGRAMS = frozenset("ver vol findstr tasklist systeminfo driverquery getmac where comp winver gpresult".split())
+PROGRAMS = frozenset("ver vol findstr tasklist systeminfo driverquery getmac comp winver".split())
 """Programs of its prompt that do."""
 ELSEWHERE = {
     " ".join(sorted(CMDLETS)): r"(?i:-(?:computer|cn\b|cim|cred|session|connection|uri\b|server|stream\b))",
-    "tasklist systeminfo driverquery getmac gpresult": r"(?i:/[su]\b)",
+    "tasklist systeminfo driverquery getmac": r"(?i:/[su]\b)",
 }
 """Options by which they look at another machine, or at what lies hidden behind a file."""
 TELLS = {
@@ -33,6 +33,7 @@ TELLS = {
     "ipconfig": r"|(?i:/all|/displaydns)",
     "wevtutil": r"(?i:el|gl [\w.-]+|ep)",
     "certutil": r"(?i:-hashfile [\w./-]+(?: \w+)?)",
+    "where": r"(?:(?!/)[\w.*-]+ ?)+",
     "w32tm": r"(?i:/query /\w+)",
     "powercfg": r"(?i:/(?:l|list|a|q|query))",
 }

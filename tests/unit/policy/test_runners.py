@@ -129,3 +129,24 @@ def test_a_tool_that_is_more_than_one_that_runs_is_held(tool: str, description: 
 def test_a_tool_for_one_program_may_look() -> None:
     assert asked("call_aws", "Execute AWS CLI commands", {"cli_command": "aws s3 ls"}) is Effect.ALLOW
     assert asked("call_aws", "Execute AWS CLI commands", {"cli_command": "aws s3 rm s3://a"}) is Effect.HOLD
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('tides.csv', 'w').write('x')",
+        "import os\nos.listdir('.')",
+        "frame.to_csv('tides.csv')",
+        "import numpy as np\nnp.save('tides', 1)",
+        "print(open('tides.csv').read())",
+        "import requests",
+        "eval('1')",
+        "while True: pass",
+        "height(3)",
+    ],
+)
+def test_code_that_does_more_than_compute_is_held(code: str) -> None:
+    told = "Runs Python code"
+    assert asked("python_interpreter", told, {"code": code}) is Effect.HOLD
+    assert asked("python_interpreter", told, {"code": "print(2 ** 10)", "language": "bash"}) is Effect.HOLD
+    assert asked("python_interpreter", "Runs code and emails what it prints", {"code": "print(2)"}) is Effect.HOLD
