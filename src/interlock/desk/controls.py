@@ -85,10 +85,10 @@ def _stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str],
     Returns their ids, and those that were at work.
     """
     is_mission = row.parent_id is None
-    found = traces.runs(tx, mission_id=row.id, most=5_000) if is_mission else traces.runs(tx, task_id=row.id)
-    open_runs = [r for r in found if r.status not in ENDED_RUNS and r.kind != "mission"]
+    found = traces.open_runs(tx, mission_id=row.id) if is_mission else traces.open_runs(tx, task_id=row.id)
+    open_runs = [run for run in found if run.kind != "mission"]
     in_flight = flight.shown(tx, [run for run in open_runs if run.status == "running"])
-    for run in sorted(open_runs, key=lambda r: (r.agent_id, r.seq)):
+    for run in open_runs:
         leases.cancel(tx, run.id, now, reason)
     return [run.id for run in open_runs], in_flight
 

@@ -19,7 +19,8 @@ CLEARED = "cleared"
 """The stop reason of a run that was taken out of its queue."""
 MOST_LANES = 50
 MOST_RUNS = 200
-MOST_CLEARED = 5_000
+MOST_CLEARED = 1_000
+"""Of one mailbox in one transaction."""
 MOST_WORDS = 500
 SHOWN = (
     "id", "kind", "status", "attempt", "crashes", "due_at", "error", "cause_kind", "cause_id", "parent_run_id",
@@ -113,19 +114,22 @@ async def clear(office: Office, person: Person, agent: str, *, reason: str | Non
     """
     require_operator(person, "clear queues")
     why, patience = _words(reason), timedelta(seconds=office.settings.times.blocked_escalation_s)
-    return await office.store.write(
-        _clear, person, office.settings.project, agent, why, office.clock.now(), patience
-    )  # fmt: skip
+    project, runs, goes_on = office.settings.project, list[str](), True
+    while goes_on:
+        done, goes_on = await office.store.write(_clear, person, project, agent, why, office.clock.now(), patience)
+        runs += done["runs"]
+    return {**done, "runs": runs}
 
 
 def _clear(
     tx: Tx, person: Person, project_id: str, named: str, why: str | None, now: datetime, patience: timedelta
-) -> View:
+) -> tuple[View, bool]:
+    """Clears as much as others can wait for; with whether there may be more."""
     member, agents = _named(tx, project_id, named, MOST_CLEARED)
     for agent_id in sorted(agents):
         queues.lock(tx, agent_id)
-    pending = [run for agent_id in agents for run in queues.waiting(tx, agent_id, MOST_CLEARED)]
-    pending = [run for run in pending if run.status == "created"]
+    lanes = [queues.pending(tx, agent_id, MOST_CLEARED) for agent_id in agents]
+    pending = [run for lane in lanes for run in lane]
     cleared = [run for run in pending if run.kind != "mission"]
     told = f"{person.name} cleared the queue" + (f": {why}" if why else "")
     for run in cleared:
@@ -138,7 +142,8 @@ def _clear(
             tx, "QUEUE_CLEARED", person.actor, now, project_id=member.project_id, subject=member.id,
             persona=member.persona, agents=agents, runs=ids, reason=why, surface=person.surface, name=person.name,
         )  # fmt: skip
-    return {"persona": member.persona, "runs": ids, "left": len(pending) - len(cleared)}
+    is_full = MOST_CLEARED in (len(agents), *map(len, lanes))
+    return {"persona": member.persona, "runs": ids, "left": len(pending) - len(cleared)}, is_full and bool(ids)
 
 
 async def requeue(office: Office, person: Person, ident: str) -> View:

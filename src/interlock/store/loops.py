@@ -199,7 +199,7 @@ def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
     """
     first, reason = found[0], "; ".join(loop.reason for loop in found)
     approval_id, mission = new_id("apr"), missions.mission(tx, task.mission_id)
-    runs = [run for run in traces.runs(tx, task_id=task.id) if run.kind != "learn" and run.status not in ENDED]
+    runs = [run for run in traces.open_runs(tx, task_id=task.id) if run.kind != "learn"]
     approvals.ask(
         tx, id=approval_id, kind="ESCALATION", project_id=task.project_id, mission_id=task.mission_id, task_id=task.id,
         subject=digest({"task": task.id, "loop": first.rule, "version": task.version}), risk="YELLOW",
@@ -211,7 +211,7 @@ def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
         key=f"block:{task.id}{MARK}{first.rule}:v{task.version}", wait_for=f"approval:{approval_id}",
     )  # fmt: skip
     tasks.advance(tx, move, now)
-    for run in sorted(runs, key=lambda run: (run.agent_id, run.seq)):
+    for run in runs:
         leases.cancel(tx, run.id, now, f"its task was stopped as a loop: {reason}")
         approvals.void_of_run(tx, run.id, now, "its task was stopped as a loop")
     _tell(tx, task, found, runs, reason, now)

@@ -75,6 +75,11 @@ def waiting(tx: Tx, agent_id: str, most: int) -> list[Any]:
     return sorted(found, key=lambda row: (row.order_at, row.seq))[:most]
 
 
+def pending(tx: Tx, agent_id: str, most: int) -> list[Any]:
+    """The first runs of a mailbox that nobody works on yet, in their order."""
+    return tx.rows(_OPEN["created"], {"agent": agent_id, "most": most})
+
+
 def counts(tx: Tx, agent_id: str) -> dict[str, int]:
     """How many runs of a mailbox that have not ended there are, by state."""
     return {status: tx.rows(each, {"agent": agent_id})[0].n for status, each in _COUNTS.items()}

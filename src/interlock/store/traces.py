@@ -24,6 +24,9 @@ _BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
 STEPS_OF = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
 MESSAGES_OF = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
 CALLS_OF = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
+_OPEN_RUNS = sa.select(RUNS).where(_r.status.in_(("created", "running", "waiting"))).order_by(_r.agent_id, _r.seq)
+_OPEN_OF_MISSION = _OPEN_RUNS.where(_r.mission_id == b("mission"))
+_OPEN_OF_TASK = _OPEN_RUNS.where(_r.task_id == b("task"))
 _CALL = sa.select(CALLS).where(_c.id == b("call"))
 _EXECUTED = (
     sa.select(_c.risk)
@@ -210,6 +213,13 @@ def close_calls(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
 def waiting(tx: Tx, agent_id: str, before_seq: int) -> list[Any]:
     """An agent's earlier runs that wait for a person: id, seq, payload."""
     return tx.rows(_WAITING, {"agent": agent_id, "before": before_seq})
+
+
+def open_runs(tx: Tx, *, mission_id: str | None = None, task_id: str | None = None) -> list[Any]:
+    """All runs of a mission or a task that have not ended, in the order in which their lanes are locked."""
+    if mission_id is not None:
+        return tx.rows(_OPEN_OF_MISSION, {"mission": mission_id})
+    return tx.rows(_OPEN_OF_TASK, {"task": task_id})
 
 
 INDEXED = ("created", "running", "waiting", "failed", "cancelled")

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,6 +13,9 @@ from interlock.desk.details import deliverable, task, trace
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Person
 from interlock.desk.progress import Standing, progress
+from interlock.store import traces
+from interlock.store.schema import Run
+from interlock.store.tx import Tx
 
 GREEN = "Compare A and B"
 HELD = "Compare A and B and e-mail the result to board@example.com"
@@ -80,6 +83,31 @@ async def test_a_canceled_mission_ends_with_all_its_tasks_and_questions(box: Int
     assert await listings.runs(box.runtime, mission=result.mission_id, status="waiting") == []
     cards = await signing.approvals(box.runtime, status=None, mission=result.mission_id)
     assert "void" in {card["status"] for card in cards}
+
+
+@pytest.mark.parametrize("what", ["task_id", "mission_id"])
+async def test_canceling_reaches_the_oldest_of_very_many_runs(box: Interlock, what: str) -> None:
+    result = await box.run(HELD)
+    card = await signing.approval(box.runtime, result.approvals[0])
+
+    def crowd(tx: Tx) -> None:
+        parked = traces.run(tx, card["run_id"])
+        assert parked is not None
+        tx.add_many(
+            Run,
+            [
+                {
+                    **parked._asdict(), "id": f"run_{n}", "idempotency_key": f"run {n}", "status": "completed",
+                    "seq": parked.seq + n, "created_at": parked.created_at + timedelta(seconds=n),
+                }
+                for n in range(1, 5_002)
+            ],
+        )  # fmt: skip
+
+    await box.runtime.store.write(crowd)
+    ended = await controls.cancel(box.runtime, box.person, card[what])
+    assert card["run_id"] in ended["runs"]
+    assert (await trace(box.runtime, card["run_id"]))["status"] == "cancelled"
 
 
 async def test_canceling_twice_changes_nothing_and_says_so(box: Interlock) -> None:

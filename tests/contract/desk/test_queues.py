@@ -135,6 +135,16 @@ async def test_cleared_queue_rejects_what_is_pending_and_nothing_else(box: Inter
     assert len(await store.read(audit.activities, action="QUEUE_CLEARED")) == 1
 
 
+async def test_cleared_queue_is_empty_however_much_was_in_it(box: Interlock) -> None:
+    store, now = box.runtime.store, box.runtime.clock.now()
+    coder = await store.write(agent, "a")
+    await store.write(lambda tx: [put(tx, coder, f"run_{n}", now) for n in range(2_001)])
+    done = await queues.clear(box.runtime, box.person, coder)
+    assert (len(set(done["runs"])), done["left"]) == (2_001, 0)
+    [lane] = (await queues.queue(box.runtime, coder))["lanes"]
+    assert lane["pending"] == 0
+
+
 async def test_cleared_queue_tells_coordinators_and_leaves_their_own_steps(box: Interlock) -> None:
     store, now = box.runtime.store, box.runtime.clock.now()
     made = await store.write(in_progress)

@@ -28,7 +28,7 @@ BEGUN = {
     "asked._ORIGINS", "dispatch._ATTEMPT", "facts._ANSWERS", "facts._CALL_ROWS", "facts._CHANGES", "facts._FILE_ROWS",
     "facts._HANDED_IN", "facts._INCIDENT_ROWS", "facts._OF_RUNS", "facts._OF_TASKS", "facts._RUN_ROWS", "facts._SAID",
     "facts._TAINT", "facts._TASK_ROWS", "ledger._past", "outbox._NEWS", "queues._RESULT", "rooms._REPLY_COUNTS",
-    "rooms._SAID",
+    "rooms._SAID", "traces._OPEN_RUNS",
 }  # fmt: skip
 """Never asked as they are: what they are asked about is added."""
 FIRST_OR_LAST = {"audit._RECENT", "feed._FIRST", "looks._LATEST", "seals._LAST"}
