@@ -145,14 +145,14 @@ async def one_run(runtime: Any, agent: Any, key: str, kind: str = "think") -> No
 @contextlib.asynccontextmanager
 async def opened(database: str, width: int) -> AsyncIterator[Interlock]:
     """A box over a database, whose model is the script, in a process that looks after memory as a worker's does."""
-    garbage.loaded()
+    garbage.spare_loaded()
     with tempfile.TemporaryDirectory() as folder:
         async with Interlock.open(
             cwd=Path(folder), env={}, home=Path(folder) / "home", database_url=database, model=MODEL,
             tools=[lookup_order], project_day_usd=1e6, concurrency=width,
         ) as box:  # fmt: skip
             box.runtime = replace(box.runtime, models=OneModel())
-            tidying = asyncio.create_task(garbage.tidy(lambda: not box.in_hand))
+            tidying = asyncio.create_task(garbage.collect(lambda: not box.in_hand))
             yield box
             tidying.cancel()
 

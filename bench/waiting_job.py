@@ -90,9 +90,9 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
             made = await asyncio.gather(*(agent_for(runtime, number) for number in range(agents)))
             await runtime.models.get(runtime.models.resolve(MODEL))
             gc.collect()
-            garbage.loaded()
+            garbage.spare_loaded()
             await box.start()
-            tidying = asyncio.create_task(garbage.tidy(lambda: not box.in_hand))
+            tidying = asyncio.create_task(garbage.collect(lambda: not box.in_hand))
             begun, found, most = time.perf_counter(), dict[str, int](), 0
             before = psutil.Process().memory_info().rss
             async with Watch() as watch:

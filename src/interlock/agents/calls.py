@@ -1,4 +1,4 @@
-"""The tool calls of a step: proposed, held for a person, executed, and brought to an end after the answer.
+"""The tool calls of a step: decided, held for a person, executed, and finished after the person's answer.
 
 The door to effects is `tools.execute`; when transactions happen is the runner's job.
 """
@@ -31,15 +31,15 @@ from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execut
 from interlock.tools.registry import Tool, ToolContext
 
 GRACE_S = 3.0
-"""How long a call that runs when the process is told to end may take to end by itself."""
+"""How long a running call may take to end by itself when the process is told to end, in seconds."""
 CANCEL_S = 1.0
-"""How long it may take once it is cancelled."""
+"""How long it may take to end once it is cancelled, in seconds."""
 
 
 async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
     """Decides every call of a turn; nothing happens yet.
 
-    A call is decided as if those before it in the turn had brought in what they can bring in. Source: row C11.
+    Each is decided as if the calls before it had already added the labels that they can add. Source: row C11.
     """
     proposals: list[Proposal] = []
     labels, where = session.labels, context(session, "", "")
@@ -52,7 +52,7 @@ async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
 
 
 def context(session: Session, call_id: str, token: str) -> ToolContext:
-    """What a tool is told of its caller."""
+    """The context that a tool gets."""
     run, runtime = session.claim.run, session.runtime
     return ToolContext(
         run_id=run.id,
@@ -75,7 +75,7 @@ def context(session: Session, call_id: str, token: str) -> ToolContext:
 
 
 def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, Any]:
-    """A proposal as a row of `tool_calls`: the intent, on disk before the effect."""
+    """A proposal as a row of `tool_calls`: the intent, which is stored before the effect."""
     now = session.now()
     decision = proposal.decision
     ended = proposal.status in (CallStatus.DENIED, CallStatus.REFUSED)
@@ -106,7 +106,7 @@ def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, 
 
 
 def token_of(run_id: str, step_number: int, position: int) -> str:
-    """What outside services are given to tell a repeat from a new request. Source: row E9."""
+    """The token by which outside services tell a repeated request from a new one. Source: row E9."""
     return digest(f"{run_id}:{step_number}:{position}")[:32]
 
 
@@ -192,7 +192,7 @@ def _alike(session: Session, decision: Decision, tool: Tool, args: Any) -> str:
 
 
 class Settled:
-    """What came of the open calls of a step in one pass."""
+    """The outcomes of a step's open calls in one pass, and the questions that they put to people."""
 
     def __init__(self) -> None:
         self.done: list[Done] = []
@@ -200,11 +200,11 @@ class Settled:
 
 
 async def settle(session: Session) -> Settled:
-    """Brings calls to their ends as far as they go: executes what may run, takes up what people have answered.
+    """Finishes as many open calls as possible: executes those that may run, takes up people's answers.
 
-    All-GREEN turns run at once, others one after another in order, and so do those that could carry out what they
-    bring in. A call whose outcome is unknown is repeated only if its tool is idempotent; else a person is asked. The
-    outcome of one that cannot be repeated is on record before the next one begins. Source: rows E9, G6.
+    The calls of a turn run concurrently if all are GREEN and none could send out what another reads; otherwise one
+    after another, in order. A call whose outcome is unknown is repeated only if its tool is idempotent; else a person
+    is asked. The outcome of a call that cannot be repeated is recorded before the next one begins. Source: rows E9, G6.
     """
     settled = Settled()
     work = [call for call in session.open_calls if await _may_go(session, call, settled)]
@@ -227,9 +227,9 @@ async def settle(session: Session) -> Settled:
 
 
 async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]", interrupt: Interrupt) -> None:
-    """Waits for calls. When one fails or the waiter is cancelled, no call goes on behind the run's back.
+    """Waits for calls. If one fails or the run is cancelled, no call is left running behind its back.
 
-    They get a moment to end by themselves, unless a person wants the run stopped.
+    They get a moment to end by themselves, unless a person has stopped the run.
     """
     try:
         await asyncio.sleep(0)  # by then what waits for nothing has ended
@@ -248,12 +248,12 @@ async def _in_time(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]", interrupt: I
 
 
 def _failure(jobs: "Sequence[asyncio.Task[Done | HeldAnew]]") -> BaseException | None:
-    """What made a batch of calls fail; those that were cancelled for it are none."""
+    """The error that made a batch of calls fail; calls that were cancelled because of it do not count."""
     return next((error for job in jobs if not job.cancelled() and (error := job.exception()) is not None), None)
 
 
 def _may_run_at_once(session: Session, work: Sequence[CallState]) -> bool:
-    """Whether nothing in these calls depends on their order: neither their effects nor what they bring in."""
+    """Whether these calls may run concurrently: neither their effects nor their labels depend on their order."""
     if len(work) < 2:
         return True
     if any(call.risk != Risk.GREEN or call.approval_id is not None for call in work):
@@ -293,7 +293,7 @@ async def _take(session: Session, call: CallState, outcome: Done | HeldAnew, set
 async def _keep_what_ended(
     session: Session, settled: Settled, jobs: "Sequence[asyncio.Task[Done | HeldAnew]]"
 ) -> None:  # fmt: skip
-    """Records outcomes that were reached although the run is being cut off."""
+    """Records the outcomes that were reached although the run is being interrupted."""
     ended = [job.result() for job in jobs if job.done() and not job.cancelled() and job.exception() is None]
     settled.done += [one for one in ended if isinstance(one, Done) and one.status is not CallStatus.UNKNOWN]
     session.labels = session.labels.union(*(one.labels for one in settled.done))
@@ -313,7 +313,7 @@ def _repeatable(session: Session, call: CallState) -> bool:
 
 
 async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
-    """Whether an open call can be executed now; ends it, or asks, where not."""
+    """Whether an open call can be executed now; if not, ends it or asks a person."""
     tool = session.gate.toolbox.get(call.tool)
     is_restored = call.status == CallStatus.UNKNOWN and call.approval_id is None
     if (call.status == CallStatus.STARTED or is_restored) and tool is not None and not tool.idempotent:
@@ -335,7 +335,7 @@ async def _may_go(session: Session, call: CallState, settled: Settled) -> bool:
 
 
 async def _asked_again(session: Session, call: CallState, settled: Settled) -> bool:
-    """A call that waits for a question which is not there, or was taken back: it is decided again, and asked again."""
+    """A call whose question is missing or was withdrawn: it is decided again, and asked again if it is held."""
     tool = session.gate.toolbox.get(call.tool)
     if call.status != CallStatus.UNKNOWN or tool is None:
         return True
@@ -344,7 +344,7 @@ async def _asked_again(session: Session, call: CallState, settled: Settled) -> b
 
 
 def _answered(session: Session, call: CallState, row: Any) -> Done:
-    """The end of a call that a person answered with words: a question, a denial, an uncertain outcome."""
+    """The end of a call by a person's answer: to a question, a denial, or about an unknown outcome."""
     by = "the models that were asked" if row.decided_by == CONSENSUS else row.request.get("answered_by") or "a person"
     if row.kind == "QUESTION" and row.status == "approved":
         status, text = CallStatus.DONE, row.note or "yes"

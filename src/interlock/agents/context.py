@@ -1,4 +1,4 @@
-"""The open parts that everything above the store works with, bundled once by the composition root."""
+"""The runtime: the open parts that everything above the store works with, assembled once by the composition root."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Workspaces
 
 FollowUp = Callable[[Tx, Any, str | None, datetime], None]
-"""Takes up the answer of a run (its row, its final text) in the transaction that ends it."""
+"""Uses the answer of a run (its row, its final text) in the transaction that ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +40,25 @@ class Runtime:
     toolbox: Toolbox
     workspaces: Workspaces
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
-    """By kind of run: what is done with the answer of a run that completed; None if one of kind `route` failed."""
+    """By kind of run: what to do with its answer; the answer is None if a run of kind `route` failed."""
     events: Events = field(default_factory=Events)
-    """What is told while it happens, to who listens in this process."""
+    """Live events for listeners in this process."""
     circuits: Circuits = field(default_factory=Circuits)
-    """Which providers are left alone for now, by what all runs of this process have seen of them."""
+    """Circuit breakers: providers that are not called for now, because runs of this process saw them fail."""
     vault: Vault = field(default_factory=Vault)
-    """Named secrets, and what must not be told."""
+    """Named secrets, and all values to be masked."""
     sources: PromptSources = field(init=False)
-    """What prompts are made of, beside what a run brings along."""
+    """What prompts are built from, besides the run itself."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sources", PromptSources(self.settings, self.vault))
 
     @property
     def policy(self) -> Policy:
-        """What calls are decided by from now on."""
+        """The policy in force now."""
         return self.in_force.policy
 
     @property
     def telemetry(self) -> Telemetry:
-        """Who is told of what happens: the store's, so that transactions and runs are in one picture."""
+        """Telemetry; the store's, so that transactions and runs are in the same trace."""
         return self.store.telemetry

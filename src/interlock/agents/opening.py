@@ -1,4 +1,4 @@
-"""Opening a run: what it needs is read, its model and tools found, a fresh one written down, an old one resumed.
+"""Opening a run: reads what it needs, finds its model and tools, records a fresh run, resumes an earlier one.
 
 What happens in the run is the runner's job.
 """
@@ -56,7 +56,7 @@ from interlock.tools.execute import Gate
 from interlock.tools.secrets import Who
 
 LONGEST_REMINDER = 500
-"""Characters of an earlier message in a reminder that it waits."""
+"""The most characters of an earlier message in the reminder that it still waits."""
 NEEDS_TASK = frozenset({HANDS_IN, "post_progress", "post_comment"})
 """Tools that only make sense for a run that works on a task."""
 
@@ -80,7 +80,7 @@ async def open_session(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> 
 
 
 async def _brief(runtime: Runtime, run: Any) -> Brief:
-    """All that a run needs to know; without its background where that cannot be read. Source: row F4."""
+    """Everything a run needs to know; without its background if that cannot be read. Source: row F4."""
     settings = runtime.settings
     wanted = Wanted(
         runtime.clock.now(), settings.memory.recall, settings.chat.context_messages, settings.model
@@ -150,7 +150,7 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief, interrupt: Inte
 
 
 def _limit_s(runtime: Runtime, run: Any) -> float:
-    """How long a run may take: as its workflow says, where the task follows one. Source: row A14."""
+    """How long a run may take, in seconds: as its workflow says, if the task follows one. Source: row A14."""
     times = runtime.settings.times
     if run.kind in ("chat", routing.KIND):
         return times.chat_run_s
@@ -211,7 +211,7 @@ def _caller(brief: Brief, persona: Persona) -> Caller:
 
 
 async def _begin(session: Session) -> bool:
-    """Writes a fresh run down: prompt, first message, accounts, the first reservation, its task IN_PROGRESS."""
+    """Records a fresh run: prompt, first message, accounts, first reservation, its task IN_PROGRESS."""
     brief, now = session.brief, session.now()
     lessons = best(brief.lessons, rehearsal=session.model.simulated)
     if any(UNTRUSTED in row.labels for row in lessons):
@@ -268,7 +268,7 @@ def _first_message(brief: Brief) -> Message:
 
 
 def _attached(files: Sequence[Mapping[str, Any]]) -> tuple[Text, ...]:
-    """Where the files are that came with a message; their content is read with file_read."""
+    """Lists the files that came with a message; the agent reads them with file_read."""
     if not files:
         return ()
     listed = "\n".join(f"- `{file['path']}` ({file['size']:,} bytes)" for file in files)
@@ -287,7 +287,7 @@ def _waiting(earlier: Unfinished) -> Text:
 
 
 def _resume(session: Session) -> None:
-    """Puts the session where the rows say the run stopped."""
+    """Restores the session to where the run stopped, from its rows."""
     brief = session.brief
     session.system = conversation.system_of(brief.messages)
     history, own = window.earlier(brief.history, brief.marker), window.own(brief.messages, brief.marker)
@@ -321,7 +321,7 @@ def _resume(session: Session) -> None:
 
 
 async def _open_today(session: Session) -> None:
-    """Makes the accounts of a day that began after the run did."""
+    """Opens the accounts of a day that began after the run did."""
     zone, began = session.brief.project.timezone, session.brief.messages[0].created_at
     if day_key(began, zone) != day_key(session.now(), zone):
         await session.write(ledger.open_accounts, session.openings, session.now())
@@ -333,7 +333,7 @@ def _ends_run(session: Session, name: str) -> bool:
 
 
 def _mistakes(calls: Sequence[Any]) -> int:
-    """How many of the last steps had calls of which none was valid."""
+    """How many of the last steps in a row had only invalid calls."""
     count = 0
     for _, step in groupby(reversed(calls), lambda call: call.step_number):
         if any(call.status != "refused" for call in step):

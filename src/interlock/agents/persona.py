@@ -1,4 +1,4 @@
-"""Personas: what a specialist is, and how the built-in and a user's YAML files become a set of them.
+"""Personas: what a specialist is, and how the built-in and the user's YAML files are loaded.
 
 What each key may hold is persona_schema's; how a persona is put before a model is the prompt's.
 """
@@ -22,7 +22,7 @@ LEARNER = "learner"
 
 
 class Persona(schema.PersonaFields):
-    """A specialist as its file describes it; immutable, and equal to any other with the same content.
+    """A specialist as its file describes it; immutable, and compared by content.
 
     Source: interfaces, "Persona file".
     """
@@ -40,31 +40,31 @@ class Persona(schema.PersonaFields):
 
     @property
     def daily_microusd(self) -> int:
-        """Its allowance a day in micro-dollars."""
+        """Its daily budget, in micro-dollars."""
         return microusd(self.budget.daily_usd)
 
     def run_microusd(self, *, chat: bool = False) -> int:
-        """Its cap for one run in micro-dollars."""
+        """Its budget for one run, in micro-dollars."""
         return microusd(self.budget.chat_run_usd if chat else self.budget.run_usd)
 
     def max_turns(self, *, chat: bool = False) -> int:
-        """Its cap of model calls for one run."""
+        """The most model calls in one run."""
         return self.limits.chat_max_turns if chat else self.limits.max_turns
 
     @property
     def digest(self) -> str:
-        """What changes when anything in the file that counts changes; comments and layout do not."""
+        """A digest of the content; comments and layout do not affect it."""
         return digest(self.to_json())
 
     _needs: tuple[str, ...] = PrivateAttr(default=())
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The capabilities that its tools need of a worker, in order."""
+        """The capabilities that a worker needs for its tools, sorted."""
         return self._needs
 
     def needing(self, capabilities: Iterable[str]) -> "Persona":
-        """The same persona, whose tools need so much."""
+        """The same persona, with the capabilities that its tools need."""
         found = self.model_copy()
         found._needs = tuple(sorted(capabilities))
         return found
@@ -108,15 +108,15 @@ _restored: dict[str, tuple[Mapping[str, Any], Persona]] = {}
 
 @dataclass(frozen=True, slots=True)
 class PersonaSet:
-    """The personas that loaded, by name, and what was wrong with the files that did not."""
+    """The personas that were loaded, by name, and the mistakes in the files that were not."""
 
     personas: Mapping[str, Persona]
     faults: tuple[str, ...]
-    """Every fault, each `file:line: problem`."""
+    """Every mistake, as `file:line: problem`."""
     sources: Mapping[str, str]
     """The file of each persona."""
     refused: frozenset[str] = frozenset()
-    """Names whose file has faults; a built-in of that name does not stand in for it."""
+    """Names whose file was refused; a built-in persona of that name does not take its place."""
 
     def with_needs(self, needs: Callable[[Iterable[str]], Iterable[str]]) -> "PersonaSet":
         """The same, each persona with what its tools need together, as `needs` says of names of tools."""
@@ -125,7 +125,7 @@ class PersonaSet:
 
 
 def builtin_folder() -> Path:
-    """Where the eleven built-in files are."""
+    """The folder of the eleven built-in files."""
     return Path(__file__).parent / "personas"
 
 

@@ -1,4 +1,4 @@
-"""The system prompt of a run: which layers there are, in what order, and what is left where one of them fails.
+"""The system prompt of a run: its layers, their order, and what is left if one of them fails.
 
 Nothing is fetched here, and how a layer reads is not known; the message that states the work is task_messages'.
 """
@@ -18,7 +18,7 @@ from interlock.llm.messages import SystemPart
 __all__ = ["LAYERS", "Layer", "LessonNote", "Mode", "Prompt", "PromptData", "build_prompt", "mode_of"]
 
 BACKGROUND = frozenset({"subagent", "cron"})
-"""Kinds of descriptors whose agents get the minimal mode. Source: row F2."""
+"""The kinds of agents that get the minimal mode. Source: row F2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Layer:
     by_line: bool = False
 
     def text(self, data: PromptData) -> str:
-        """The layer as a model may see it. Raises whatever is wrong with it."""
+        """The text of the layer, as a model may see it. Raises whatever goes wrong in the layer."""
         said = self.render(data).strip()
         if not said or not self.by_line:
             return said and storable(data.clean(said))
@@ -49,21 +49,21 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A system prompt, stable parts first. `degraded` says what failed where it is only the essential one."""
+    """A system prompt, stable parts first. If only the essential layers are left, `degraded` says what failed."""
 
     parts: tuple[SystemPart, ...]
     degraded: tuple[str, ...] = ()
     mode: Mode = "full"
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """By name of a layer or a file: why it is not there."""
+    """Why a layer or a file is missing, by name."""
 
     @property
     def text(self) -> str:
-        """All of it as one text, for a trace."""
+        """The whole prompt as one text, for a trace."""
         return "\n\n".join(part.text for part in self.parts)
 
     def has(self, name: str) -> bool:
-        """Whether a layer is in it."""
+        """Whether it contains a layer."""
         return any(part.name == name for part in self.parts)
 
     @property
@@ -87,7 +87,7 @@ def mode_of(wanted: str | None, descriptor_kind: str) -> Mode:
 
 
 def build_prompt(data: PromptData, layers: Sequence[Layer] | None = None) -> Prompt:
-    """The system prompt of a run in its mode: its layers, or the essential ones where any layer or source failed.
+    """The system prompt of a run in its mode: its layers, or only the essential ones if any layer or source failed.
 
     Never raises because of its data, so that the run goes on. Source: rows F1 to F4.
     """

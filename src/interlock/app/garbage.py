@@ -1,6 +1,6 @@
-"""Looks for garbage at a good time: a look at everything stands every run of the process still for a while.
+"""Collects garbage at a good time, since a full collection stops every run of the process for a while.
 
-Processes of our own commands do this; one that embeds a box looks for garbage as its owner wants.
+Only Interlock's own commands do this; an application that embeds Interlock collects garbage as it likes.
 """
 
 import asyncio
@@ -8,25 +8,24 @@ import gc
 from collections.abc import Callable
 from time import monotonic
 
-LOOKS = (1_500, 1, 1_000_000)
-"""After so many new things those are looked at, after so many such looks the survivors of them; everything never."""
+THRESHOLDS = (1_500, 1, 1_000_000)
+"""Thresholds of the collector: new objects, then survivors; a full collection never by itself, but in `collect`."""
 IDLE_S, EVERY_S = 10.0, 60.0
 
 
-def loaded() -> None:
-    """Takes what is there by now out of the looks for garbage: nearly all of it are modules, and never garbage.
+def spare_loaded() -> None:
+    """Excludes all present objects from collections: almost all of them belong to modules and are never garbage.
 
-    What comes later is looked at while it is new; most of what ends needs no look at all.
+    Later objects are collected while they are young; most of them are freed without the collector.
     """
     gc.freeze()
-    gc.set_threshold(*LOOKS)
+    gc.set_threshold(*THRESHOLDS)
 
 
-async def tidy(is_idle: Callable[[], bool], *, idle_s: float = IDLE_S, every_s: float = EVERY_S) -> None:
-    """Looks at everything that has survived: every `idle_s` where nothing is in hand just then, at the latest after
-    `every_s`; until it is cancelled.
+async def collect(is_idle: Callable[[], bool], *, idle_s: float = IDLE_S, every_s: float = EVERY_S) -> None:
+    """Makes full collections until cancelled: every `idle_s` if the process is idle, at the latest after `every_s`.
 
-    With a thousand runs under way that takes a fifth of a second; where Python chooses the time, it does so often.
+    With a thousand runs under way a full collection takes a fifth of a second, and Python would make many.
     """
     seen, at = _survived(), monotonic()
     while True:
@@ -38,5 +37,5 @@ async def tidy(is_idle: Callable[[], bool], *, idle_s: float = IDLE_S, every_s: 
 
 
 def _survived() -> int:
-    """How often something may have come to what is only looked at here."""
+    """How often objects may have survived into the generation that only `collect` visits."""
     return int(gc.get_stats()[1]["collections"])

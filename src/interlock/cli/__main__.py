@@ -15,15 +15,15 @@ def main() -> None:
         from interlock.cli import refusals
 
         refusals.with_outputs()
-    from interlock.cli import looks
+    from interlock.cli import collection
 
-    looks.seldom()
+    collection.collect_rarely()
     from interlock.cli import main as command_line
 
     try:
         command_line.main()
     finally:
-        looks.no_more()
+        collection.skip_last_collection()
 
 
 def _leave(*_: object) -> None:

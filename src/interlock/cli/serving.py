@@ -164,10 +164,10 @@ async def _until_stopped(box: "Interlock", asked: "opening.Stopping", door: "Ser
     from interlock.policy.warming import warm
 
     await asyncio.to_thread(warm)
-    garbage.loaded()
+    garbage.spare_loaded()
     asked.is_patient = box.executes
     serving = door.task if door is not None else None
-    beside = (box.executed(), asked.wait(), _tell_alerts(box), garbage.tidy(lambda: not box.in_hand))
+    beside = (box.executed(), asked.wait(), _tell_alerts(box), garbage.collect(lambda: not box.in_hand))
     async with _side_by_side(*beside) as tasks:
         await asyncio.wait([*tasks, serving] if serving else tasks, return_when=asyncio.FIRST_COMPLETED)
         box.check()

@@ -1,4 +1,4 @@
-"""Talking to a persona: a message into the mailbox of the agent that a person talks to, and its reply."""
+"""Talking with a persona: posting a message to the mailbox of the person's agent, and its reply."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 
 LOOK_S = 0.05
-"""How often one who waits for a reply looks."""
+"""How often to look for a reply, in seconds."""
 MOST_CHARS = 100_000
 SETTLED = frozenset({"completed", "failed", "cancelled", "waiting"})
 
@@ -39,7 +39,7 @@ class Reply:
     """Model calls."""
     run_id: str
     stop_reason: str
-    """`waiting` while a call of it is held for a person."""
+    """`waiting` while a call of the run is held for a person."""
     cost_usd: float
 
 
@@ -134,13 +134,13 @@ def post(
 
 
 def descriptor(person: Person, persona: str, project: str, place: Place | None) -> Descriptor:
-    """What an agent is for that a person talks with: who they are, and where. Source: row E1."""
+    """The descriptor of the agent that a person talks with: by person and place. Source: row E1."""
     channel = "direct" if place is None else place.channel
     return Descriptor("user", project, persona, {"connector": person.surface, "channel": channel, "user": person.id})
 
 
 async def reply_of(office: Office, run_id: str) -> Reply | None:
-    """The reply to a message, or what it waits for; None while it is being worked on."""
+    """The reply to a message, or what it waits for; None while its run is executing."""
     return await office.store.read(_reply, run_id)
 
 

@@ -48,14 +48,14 @@ async def submit(
     Raises UsageError for an invalid goal, check, budget, model, deadline or workflow; Refused for a viewer.
     """
     require_operator(person, "start missions")
-    plan = await wish(
+    plan = await prepare(
         runtime, person.id, goal, budget_usd=budget_usd, project=project, model=model, deadline=deadline,
         idempotency_key=idempotency_key or new_id("key"), place=place, checks=checks, workflow=workflow, inputs=inputs,
     )  # fmt: skip
     return await runtime.store.write(launch, plan, runtime.clock.now())
 
 
-async def wish(
+async def prepare(
     runtime: Runtime,
     requested_by: str,
     goal: str,

@@ -1,4 +1,4 @@
-"""Who stands at the desk, and the open parts that its operations need; no operation itself."""
+"""The person who uses the desk, and the open parts that its operations need; no operation itself."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Office(Protocol):
-    """What most operations need. `Runtime` is one; a surface that only looks and answers opens a smaller one."""
+    """What most operations need. `Runtime` is one; a surface that only shows and answers opens a smaller one."""
 
     @property
     def settings(self) -> Settings:
-        """What the user has set."""
+        """The settings."""
 
     @property
     def clock(self) -> Clock:
-        """What tells the time."""
+        """The clock."""
 
     @property
     def store(self) -> Store:
@@ -39,7 +39,7 @@ class Office(Protocol):
 
 
 ROLES = ("viewer", "operator", "admin")
-"""What a person can be: one who looks, one who also acts, one who also says who is what."""
+"""The roles: viewers look, operators also act, admins also manage people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +54,35 @@ class Person:
     role: str
     """viewer, operator or admin."""
     surface: str
-    """Where they are: cli, python, demo, …"""
+    """The surface they use: cli, python, demo, …"""
 
     @property
     def actor(self) -> Actor:
-        """The person as who acts."""
+        """The person as the actor of what they do."""
         return Actor(ActorKind.HUMAN, self.id)
 
 
 class Stopping(InterlockError):
-    """This process ends before what was asked for is there; it is kept, and can be asked for again."""
+    """This process is stopping before the result is there; the result is kept, and can be asked for again."""
 
     def __init__(self) -> None:
         super().__init__("this process is stopping, and nothing is lost: ask again")
 
 
 def is_outage(error: InterlockError) -> bool:
-    """Whether the database cannot be used, or this process stops: nothing is wrong with what was asked."""
+    """Whether the database is unavailable or this process is stopping, so that the request itself is not at fault."""
     return isinstance(error, (StoreError, Stopping))
 
 
 def outage_told(error: InterlockError) -> str:
-    """What may be said of an outage over a network: not where the database is, nor what it answered."""
+    """What a client may be told about an outage: neither where the database is nor what it answered."""
     if isinstance(error, StoreError):
         return "the database cannot be used just now: the log of this process says why"
     return str(error)
 
 
 def require_operator(person: Person, what: str) -> None:
-    """Lets operators and admins pass.
+    """Checks that a person is an operator or admin.
 
     Raises Refused for anybody else.
     """

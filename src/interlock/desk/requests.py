@@ -1,4 +1,4 @@
-"""What a surface hands to the desk: a verified person's command, from where, and how the reply gets back.
+"""What a surface hands to the desk: a verified command, where it came from, and how to reply.
 
 How commands are carried out is in `commands`; how they are kept and taken up again after a crash, in `reception`.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was said, and where the reply goes."""
+    """Where a message came from, and where the reply goes."""
 
     surface: str
     """slack or telegram."""
@@ -18,7 +18,7 @@ class Place:
     """A channel's or chat's id."""
     thread: str | None = None
     user: str | None = None
-    """Who alone is to see the reply, where the surface can do that."""
+    """The only person who is to see the reply, if the surface can do that."""
     reply: Mapping[str, Any] = field(default_factory=dict)
     """What else the surface needs to reply: `response_url`, `message_id`."""
 
@@ -35,19 +35,19 @@ class Request:
     identity: str
     """`slack:U123`, `telegram:42`."""
     name: str
-    """What they call themselves; shown, never trusted."""
+    """Their own display name; shown, never trusted."""
     place: Place
     command: str
-    """A name of the table, or whatever they wrote instead."""
+    """A command from the table, or whatever they wrote instead."""
     words: str = ""
     """What follows the command."""
     fields: Mapping[str, Any] | None = None
-    """Of a tap or a form, in place of words: `id`, `reason`, `note`, `args`."""
+    """For a tap or a form, instead of text: `id`, `reason`, `note`, `args`."""
     said_at: float | None = None
-    """When it was said, in Unix time, as the surface tells; None if it tells nothing."""
+    """When it was sent, in Unix time, according to the surface; None if unknown."""
 
     def to_json(self) -> dict[str, Any]:
-        """The request as it is kept in the inbox."""
+        """The request as it is stored in the inbox."""
         return asdict(self)
 
     @classmethod

@@ -53,7 +53,7 @@ async def prepare(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
 
 async def _goal(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
     budget, key = row.options.get("budget_microusd"), schedules.start_key(row.id, fire_at)
-    wish = await goals.wish(
+    wish = await goals.prepare(
         runtime, row.created_by, row.text, budget_usd=None if budget is None else budget / MICRO,
         project=row.project_id, model=row.options.get("model"), idempotency_key=key,
     )  # fmt: skip
