@@ -28,7 +28,7 @@ def usual() -> Iterator[None]:
 
 def test_what_is_loaded_is_not_looked_at_again() -> None:
     before, loaded = gc.get_freeze_count(), len(gc.get_objects())
-    garbage.loaded()
+    garbage.spare_loaded()
     assert gc.get_freeze_count() - before > 0.9 * loaded
     assert len(gc.get_objects()) < 0.1 * loaded
 
@@ -43,7 +43,7 @@ def survivor() -> "weakref.ref[Knot]":
 
 @contextlib.asynccontextmanager
 async def tidying(*, idle: bool, every_s: float) -> AsyncIterator[None]:
-    task = asyncio.create_task(garbage.tidy(lambda: idle, idle_s=0.001, every_s=every_s))
+    task = asyncio.create_task(garbage.collect(lambda: idle, idle_s=0.001, every_s=every_s))
     await asyncio.sleep(0)
     yield
     task.cancel()
@@ -53,7 +53,7 @@ async def tidying(*, idle: bool, every_s: float) -> AsyncIterator[None]:
 async def test_what_outlived_its_use_is_found_when_nothing_is_in_hand_and_after_a_while(
     *, idle: bool, every_s: float
 ) -> None:  # fmt: skip
-    garbage.loaded()
+    garbage.spare_loaded()
     async with tidying(idle=idle, every_s=every_s), asyncio.timeout(20):
         thrown = survivor()
         while thrown() is not None:
@@ -61,11 +61,11 @@ async def test_what_outlived_its_use_is_found_when_nothing_is_in_hand_and_after_
 
 
 async def test_runs_are_not_held_up_by_a_look_at_everything() -> None:
-    garbage.loaded()
+    garbage.spare_loaded()
     async with tidying(idle=False, every_s=60.0):
         thrown = survivor()
         looks = gc.get_stats()[2]["collections"]
-        kept = [[number] for number in range(20 * garbage.LOOKS[0])]
+        kept = [[number] for number in range(20 * garbage.THRESHOLDS[0])]
         await asyncio.sleep(0.05)
         assert gc.get_stats()[2]["collections"] == looks
     assert thrown() is not None
