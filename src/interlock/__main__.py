@@ -1,4 +1,4 @@
-"""`python -m interlock`: the command line, which is made elsewhere."""
+"""`python -m interlock`: runs the command line, which is in `cli`."""
 
 from interlock.cli.__main__ import main
 

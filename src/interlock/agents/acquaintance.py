@@ -1,4 +1,4 @@
-"""Tools as a project knows them: met once, and asked about where one is not what it was. Source: kind TOOL_CHANGE.
+"""Tools as a project first met them; people are asked about one that has changed since. Source: kind TOOL_CHANGE.
 
 What a changed tool may do meanwhile is `tools.execute`'s to say: nothing.
 """

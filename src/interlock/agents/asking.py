@@ -1,4 +1,4 @@
-"""Questions that a run puts to people: into the queue, its task waits for the answer, and the run is parked.
+"""Questions that a run puts to people: queued, while its task waits for the answer and the run is parked.
 
 What is asked, and why, is the matter of who asks; answers are taken up by `calls`.
 """

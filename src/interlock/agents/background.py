@@ -1,4 +1,4 @@
-"""What an agent is shown of what it keeps in mind, has in hand and hears, read beside everything else of its run.
+"""What an agent's prompt shows of its memories, tasks and channel messages, read concurrently with the rest of its run.
 
 INVARIANT: nothing here is a round trip of its own, and a run that is shown none of it asks for none. How it reads in a
 prompt is prompt_knowledge's job; what is kept, that of `memory`.

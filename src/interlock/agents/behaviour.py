@@ -1,4 +1,4 @@
-"""The rules of behaviour that every agent is given, whatever its persona; what enforces them is not in a prompt."""
+"""The rules of behaviour in every agent's prompt, whatever its persona; they are enforced elsewhere, not by prompts."""
 
 from collections.abc import Set
 

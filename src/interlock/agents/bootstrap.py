@@ -1,4 +1,4 @@
-"""The files by which the people of a project instruct all its agents: found, read once, and cut to what a prompt takes.
+"""The files with which people instruct all agents of a project: found, read once, and cut to fit a prompt.
 
 INVARIANT: nothing is read from outside the folder, nor from where agents write. How the files are worded in a prompt is
 prompt_layers'. Source: row F2.

@@ -1,4 +1,4 @@
-"""Stopping work that gets nowhere: the task is blocked for people, with a diagnosis of what its run did.
+"""Stopping work that makes no progress: the task is blocked for people, with a diagnosis of what its run did.
 
 When a run gets nowhere is `policy.progress`' matter. Source: row I7.
 """

@@ -1,4 +1,4 @@
-"""Which model works a run: the one that was named first along the line, and those that stand in for it in turn.
+"""Which model a run uses: the first one that is named, in order of precedence, and its fallbacks.
 
 What a provider's failure means for a run, and how a change of model is recorded, is `failing`'s job.
 """

@@ -1,4 +1,4 @@
-"""Making room in a conversation that fills the model's window: its older part is summed up, or all of it let go.
+"""Making room in a conversation that fills the model's window: its older part is summarised, or all of it dropped.
 
 Where it is cut is `cutting`'s job; how it is put together again, `window`'s.
 """

@@ -1,4 +1,4 @@
-"""A run's conversation as rows and back: what the model is sent again is exactly what was recorded.
+"""A run's conversation as rows and back: what the model is sent later is exactly what was recorded.
 
 What is said is not decided here.
 """

@@ -1,4 +1,4 @@
-"""Which run the present task is at work on, so that what would wait for itself is refused; nothing about the run."""
+"""The run that the current asyncio task executes, so that waiting for oneself can be refused."""
 
 from contextvars import ContextVar
 

@@ -1,4 +1,4 @@
-"""Where a conversation can be cut in two: what is older is summed up, what came last stays as it was said.
+"""Where a conversation can be cut in two: the older part is summarised, the newer part stays as it is.
 
 Whether that is due, and who writes the summary, is `compaction`'s job. Nothing here reads or writes.
 """

@@ -1,4 +1,4 @@
-"""Who listens in this process to what is told while it happens.
+"""The listeners of this process to live events.
 
 What must survive a crash is a row of the feed; how events get to other processes or browsers is no matter of this
 module.

@@ -1,4 +1,4 @@
-"""What becomes of a run whose model call has failed: once more, another model, or later.
+"""What to do with a run whose model call has failed: try again, switch to another model, or continue later.
 
 When one call is tried again is `retries`' rule, whether a provider is called at all `circuits`'; which models stand in
 is `choosing`'s job.

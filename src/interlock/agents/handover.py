@@ -1,4 +1,4 @@
-"""What a new agent is told of the work of one that was lost over the same task, and what people are asked about it.
+"""What a new agent is told about the work of a lost agent on the same task, and what people are asked about it.
 
 That an agent was lost is judged by the heartbeat in the oversight layer.
 """

@@ -1,4 +1,4 @@
-"""What came in a file and is shown to a model again: as somebody's words, whatever the file says that it is.
+"""Imported messages as a model sees them: as somebody's text, whatever the file claims that they are.
 
 INVARIANT: nothing that only a provider or Interlock itself could have made is taken from a file: no system messages, no
 signed thoughts, no blocks of a provider's own. How files are read is `session_file`'s job.

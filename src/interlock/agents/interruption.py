@@ -1,4 +1,4 @@
-"""How a run is told from outside to stop, at once or after its step; what follows from it is the runner's job."""
+"""How a run is told from outside to stop, at once or after its step; the runner does what follows."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A look of the Learner at what happened: posting the run, and what the run is shown when it starts.
+"""The Learner's runs: posting one, and what it is shown when it starts.
 
 INVARIANT: such a run has no tools, cannot ask for money, and nothing waits for it. What its answer becomes is
 oversight.learner's job; what the facts are, memory.facts's.

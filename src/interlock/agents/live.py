@@ -1,4 +1,4 @@
-"""What a run tells while it is worked: that it began, the model's words, tools at work, how it ended.
+"""The live events of a run: its start, the model's text, tool calls, its end.
 
 Who hears of it is no matter of a run; what has to last is in its rows.
 """

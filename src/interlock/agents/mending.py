@@ -1,4 +1,4 @@
-"""Histories mended until every provider takes them, and joined to what a run says itself.
+"""Repairing histories until every provider accepts them, and joining them to a run's own messages.
 
 How rows become messages is `conversation`'s job; from where on they count, that of `window`.
 """

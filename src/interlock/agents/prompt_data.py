@@ -1,4 +1,4 @@
-"""What the system prompt of a run is built from, gathered from its session; how it reads is `prompt`'s job."""
+"""What the system prompt of a run is built from, gathered from its session; `prompt` builds it."""
 
 import platform
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the layers of a system prompt draw on: who the agent is, where it works, what it knows.
+"""The data behind the layers of a system prompt: who the agent is, where it works, what it knows.
 
 How it reads is the layers' matter, where it comes from `prompt_data`'s and `background`'s.
 """

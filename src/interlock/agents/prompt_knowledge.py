@@ -1,4 +1,4 @@
-"""How the layers of a system prompt read that say what the agent knows: lessons, memory, tasks, what was said.
+"""The text of the layers about what the agent knows: lessons, memory, tasks, messages.
 
 INVARIANT: whatever others wrote is one line of a list, or quoted: it can neither begin a heading nor pass for the line
 of another author. Where it is read from is `background`'s job.

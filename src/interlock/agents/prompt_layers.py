@@ -1,4 +1,4 @@
-"""How the layers of a system prompt read that say who the agent is, what it can do, where it works and how it behaves.
+"""The text of the layers about who the agent is, what it can do, where it works and how it behaves.
 
 INVARIANT: a line that begins with `#` is a heading of ours; whatever others wrote goes through `quoted` or `one_line`.
 What the agent knows beside that is prompt_knowledge's.

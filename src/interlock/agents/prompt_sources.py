@@ -1,4 +1,4 @@
-"""Where prompts come from in one process: the folder of instructions, and what is taken out of every text.
+"""The sources of prompts in one process: the folder of instructions, and what is masked in every text.
 
 What a run itself brings along is `prompt_data`'s.
 """

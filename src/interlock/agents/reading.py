@@ -1,4 +1,4 @@
-"""Reading files that people point at: never more than is wanted, and nothing that is no file; not what is in them."""
+"""Reading files that people name: never more bytes than wanted, and only regular files; their content is not judged."""
 
 import errno
 import os

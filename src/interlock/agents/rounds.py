@@ -1,4 +1,4 @@
-"""What an agent has in the workspace chat: who speaks to it and where, the tools to answer, and a sweep of its turns.
+"""An agent's side of the workspace chat: who speaks to it and where, its tools to answer, and a sweep of its turns.
 
 Whose turn it is, and in which transaction the next one begins, is `store.rounds`' matter.
 """

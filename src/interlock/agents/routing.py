@@ -1,4 +1,4 @@
-"""Who should hear what is addressed to nobody: by the words of triggers, else by a model's word. Source: row A13.
+"""Who gets a message that names nobody: by trigger words, else by a model. Source: row A13.
 
 Nothing is sent here: what follows from a choice is the desk's job.
 """

@@ -1,4 +1,4 @@
-"""Runs that a schedule woke: how they are posted, what they are told of it, and where their last words go.
+"""Runs that a schedule starts: how they are posted, what they are told, and where their answer goes.
 
 When they are posted is the scheduler's job; otherwise they are chats, with the limits and tools of any chat.
 """

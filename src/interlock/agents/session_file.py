@@ -1,4 +1,4 @@
-"""A session as lines of JSON: what it is of in the first one, then runs, and what was told and said in each.
+"""The file format of a session: JSON lines with a header, then runs and their messages.
 
 A file may come from anybody. Whether it is put in, and for whom, is the desk's job.
 """

@@ -1,4 +1,4 @@
-"""What agents are told of each other: why one was started, what another has to say, how one that was started ended.
+"""What agents are told about each other: why one was started, messages from others, how a subagent ended.
 
 Who starts and writes is in the store's `subagents` and `agent_mail`; which tools there are for it, in `tools`.
 """

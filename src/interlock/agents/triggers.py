@@ -1,4 +1,4 @@
-"""Finding the words of triggers in a text, in any language: where they stand, and whether they are taken back.
+"""Finding trigger words in a text, in any language: their positions, and whether they are negated.
 
 What follows from them is routing's and delegation's job.
 """

@@ -1,4 +1,4 @@
-"""How many earlier runs an agent is shown again, by what it is for and where people talk with it.
+"""How many earlier runs an agent sees, by its kind and by where people talk with it.
 
 From which run on they count is said by markers; how they are read, by `store.around`.
 """

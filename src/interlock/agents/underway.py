@@ -1,4 +1,4 @@
-"""What of a run is under way in memory: the tool calls of its last step, and a model call.
+"""What a run has under way: the tool calls of its last step, and a model call.
 
 What comes of either is the session's job.
 """

@@ -1,4 +1,4 @@
-"""Money for the next model call: set aside at its worst, with a shorter answer where little is left, or asked for.
+"""Money for the next model call: reserved at its worst case, with a shorter answer if little is left, or asked for.
 
 The ledger decides; nothing is called here.
 """

@@ -1,4 +1,4 @@
-"""What a model is shown of what was said: earlier runs from a marker on, what stands in place of the rest, its own run.
+"""The history that a model sees: earlier runs since a marker, a summary of the rest, and its own run.
 
 When a marker is set is not decided here; rows become messages in `conversation`.
 """

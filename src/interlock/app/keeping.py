@@ -1,4 +1,4 @@
-"""Keeping the database: bringing it to this version, backing it up while it is used, beginning anew from a backup.
+"""Keeping the database: upgrading it, backing it up while it is used, restoring it from a backup.
 
 How rows are written down and taken back is in `store`.
 """

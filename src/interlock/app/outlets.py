@@ -1,4 +1,4 @@
-"""By what a home speaks to people unasked: the senders that its settings allow, and who delivers by them.
+"""The ways in which a home sends messages to people: the senders that its settings allow, and the deliverer.
 
 Each sender is its surface's; what is said, and in which order, is decided elsewhere.
 """

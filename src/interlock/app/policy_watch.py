@@ -1,4 +1,4 @@
-"""Notices a changed policy file and decides by it from then on; what is in a policy file is not known here."""
+"""Notices a changed policy file and puts it in force; what a policy file contains is not known here."""
 
 import asyncio
 import logging

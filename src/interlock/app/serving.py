@@ -1,4 +1,4 @@
-"""A box with its chats and its HTTP door: what `up` and `serve` keep running; no command line here."""
+"""An `Interlock` with its chats and its HTTP server: what `up` and `serve` keep running; no command line here."""
 
 import asyncio
 import contextlib

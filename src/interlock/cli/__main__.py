@@ -1,4 +1,4 @@
-"""The door of the command line, `interlock` or `python -m interlock.cli`: quiet even when it is left at once."""
+"""The entry point of `interlock` and `python -m interlock.cli`: quiet even if it is interrupted at once."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""`chat`: a conversation with a persona on the terminal, its words as they come; one message, or many.
+"""`chat`: a conversation with a persona on the terminal, with streamed answers; one message, or many.
 
 How a message is worked is the box's job; who is asked about held calls here answers as in `run`.
 """

@@ -1,4 +1,4 @@
-"""`persona`: personas looked at, checked before anything runs by them, and brought in from other programs."""
+"""`persona`: listing, checking and importing personas."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Files that commands write for who typed them; what is in them is the commands' matter."""
+"""Files that commands write for the person who typed them; the commands decide what is in them."""
 
 import os
 from pathlib import Path

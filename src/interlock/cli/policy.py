@@ -1,4 +1,4 @@
-"""`policy`: the policy checked, tested, asked, drafted, and held against what was decided; nothing is changed here."""
+"""`policy`: checking, testing, explaining, drafting and replaying the policy; nothing is changed here."""
 
 import difflib
 import json

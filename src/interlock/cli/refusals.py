@@ -1,4 +1,4 @@
-"""What the system refuses a command, in one line: files that it may not read, a disk that is full, an output that ends.
+"""Errors of the operating system in one line: unreadable files, a full disk, a closed output.
 
 Errors of Interlock itself say what they have to say.
 """

@@ -1,4 +1,4 @@
-"""`run` and `up`: a goal watched to its end, and the process that executes a home."""
+"""`run`: starting a mission and following it to its end."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""`interlock schedule`: what is started at times that a person chose, and whether anybody is there to start it."""
+"""`interlock schedule`: missions and messages at set times, and whether a process is there to start them."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""How things look on a terminal and in a pipe: tables, states, times, JSON; what they are comes from the desk.
+"""Output on a terminal and in a pipe: tables, states, times, JSON; the content comes from the desk.
 
 INVARIANT: text that an agent or a file wrote reaches the terminal through `plain`, so that it cannot steer it.
 """

@@ -1,4 +1,4 @@
-"""`reset` and `session`: conversations begun anew, written into a file, and taken from one."""
+"""`reset` and `session`: starting conversations afresh, exporting and importing them."""
 
 import sys
 from pathlib import Path

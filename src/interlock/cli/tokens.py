@@ -1,4 +1,4 @@
-"""`interlock token`: what programs show to act for a person over HTTP."""
+"""`interlock token`: the tokens with which programs act for a person over HTTP."""
 
 from typing import Annotated
 

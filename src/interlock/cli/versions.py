@@ -1,4 +1,4 @@
-"""Bringing an earlier version back, of whatever has versions; which there are is told where they are listed."""
+"""Restoring an earlier version of anything that has versions."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any

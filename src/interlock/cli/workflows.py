@@ -1,4 +1,4 @@
-"""`workflow`: what can stand in place of a plan, looked at and checked before a mission goes by it."""
+"""`workflow`: listing workflows, and checking their files."""
 
 from pathlib import Path
 from typing import Annotated, Any

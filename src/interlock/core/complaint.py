@@ -1,4 +1,4 @@
-"""A trouble that stays is logged when it begins and when it changes, not at each try; nothing is tried here."""
+"""Logs a lasting problem when it begins and when it changes, not at each attempt."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What is told live while it happens: its names and its shape; who tells it, and who hears it, is not known here."""
+"""Live events: their names and their shape; who sends and receives them is not known here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Setting a member apart and letting it work again: its mailboxes, its runs and its tasks, in one transaction.
+"""Quarantine and release of a member: its mailboxes, its runs and its tasks, in one transaction.
 
 Who may do so is the desk's to judge; what becomes of runs that are cut off, the runner's.
 """

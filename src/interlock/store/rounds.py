@@ -1,4 +1,4 @@
-"""Rounds: the agents that hear a message of the workspace chat get a turn one after another, each seeing those before.
+"""Rounds: the agents that hear a message of the workspace chat get turns, one after another, each seeing earlier ones.
 
 INVARIANT: the run of the next turn is posted in the transaction that ends the one before, so that no crash loses a
 turn; in one place, a channel or a thread of it, one round goes on at a time, in the order of the messages. Who hears a

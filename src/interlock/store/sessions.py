@@ -1,4 +1,4 @@
-"""What an agent was told and said: beginning it anew, reading what counts of it, and putting in what another had.
+"""An agent's history: starting afresh, reading it, and importing another one.
 
 What a session looks like in a file is not known here; what is read of it for a model, `around`'s job.
 """

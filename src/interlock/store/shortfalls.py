@@ -1,4 +1,4 @@
-"""Runs that wait for money of an account that many share: people are asked once, and one answer lets all go on.
+"""Runs that wait for money from a shared account: people are asked once, and one answer lets all of them continue.
 
 Who asks, and whether the money is there, is the runs' matter. INVARIANT: a parked run without a question of its own
 waits for one of these.

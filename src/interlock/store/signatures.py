@@ -1,4 +1,4 @@
-"""Who answered an approval, what, and where: read for those who look; answering is `approvals`' matter."""
+"""Who answered an approval, what, and where, for display; answering is in `approvals`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tokens of programs that act for people: kept by their digests, never by themselves.
+"""Tokens of programs that act for people: only their digests are stored.
 
 What a token looks like, and who may have one, is the desk's to judge.
 """

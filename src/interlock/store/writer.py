@@ -1,4 +1,4 @@
-"""How the units of one process come to be committed: gathered, in groups, in order, by one hand at a time.
+"""How the units of one process are committed: collected, in groups, in order, one group at a time.
 
 What a unit does is not known here, nor how a database commits; that is the driver's.
 """

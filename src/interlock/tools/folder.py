@@ -1,4 +1,4 @@
-"""One folder on disk as a closed room: every step is taken from an open folder, and no link is followed.
+"""A folder that no path can leave: every step starts from an open folder, and no link is followed.
 
 INVARIANT: nothing outside the folder is read, written or removed, whatever is put into it meanwhile.
 What the files mean, and where they are kept for good, is not known here.

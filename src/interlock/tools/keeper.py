@@ -1,4 +1,4 @@
-"""A process between a worker and a tool's program, to which all that the program starts falls back, however it left.
+"""A process between a worker and a tool's program, which adopts all that the program starts, however it detaches.
 
 It is run by its path and imports nothing of Interlock, so that it starts quickly. How children are started is the
 matter of `children`.

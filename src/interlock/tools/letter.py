@@ -1,4 +1,4 @@
-"""An e-mail before it leaves: addresses checked, and nothing in it that could become a header.
+"""An e-mail before it is sent: addresses are checked, and nothing in it can become a header.
 
 How it goes is not known here.
 """

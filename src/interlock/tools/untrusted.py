@@ -1,4 +1,4 @@
-"""Words of strangers on their way to a model, marked as such; what they say is not judged here."""
+"""Untrusted content on its way to a model, marked as such; what it says is not judged here."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A project's files as one run works on them: laid down from the store, and collected into it again.
+"""A project's files as one run works on them: written from the store to disk, and collected into the store again.
 
 The folder on disk is disposable; the versions in the store are the truth. No file in it configures Interlock:
 settings, policies and personas are never loaded from a workspace.

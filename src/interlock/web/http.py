@@ -1,4 +1,4 @@
-"""The HTTP door: a small server for health checks and for the services that call us; what they say is not read here."""
+"""The HTTP server: health checks and the webhooks of services; what they send is not interpreted here."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Runs that become ready by the hundred at once get on a few in each round of the event loop: nothing else waits long.
+"""Runs that become ready by the hundred proceed a few in each round of the event loop, so that nothing else waits long.
 
 What a run does is not known here.
 """

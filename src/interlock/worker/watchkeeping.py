@@ -1,4 +1,4 @@
-"""What a worker does beside its runs: its own beat, and an eye on what died or got lost on its machine.
+"""What a worker does besides its runs: its own heartbeat, and cleaning up after dead workers on its machine.
 
 Workers of other machines, and those that hang, are judged in `oversight.heartbeat`.
 """

@@ -1,1 +1,1 @@
-"""Agents described for other programs, made into personas that may do less, never more; nothing of theirs is run."""
+"""Importing agents of other programs as personas that may do less, never more; nothing of theirs is executed."""

@@ -1,4 +1,4 @@
-"""A persona file out of what another program's file says: an intern with no more tools than were named.
+"""A draft of a persona file from another program's agent: an intern with at most the tools that were named.
 
 INVARIANT: what comes of it is read back and compared before anybody sees it; trust is intern, risk YELLOW, budget and
 limits are the usual ones, and no word of the file is taken for more than text.

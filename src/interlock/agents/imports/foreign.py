@@ -1,4 +1,4 @@
-"""What a file of another program says of one agent: read, with the line of each part, and not judged yet.
+"""What another program's file says about an agent, with the line of each part; nothing is judged yet.
 
 INVARIANT: nothing here runs, fills in or resolves anything that such a file says.
 """
