@@ -12,7 +12,7 @@ from interlock import Handle, Interlock, QueueCleared, RunFailed
 from interlock.core.errors import NotFound
 from interlock.desk import controls, queues
 from interlock.desk.ends import Ends
-from interlock.store import leases, mailbox
+from interlock.store import leases, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
 from interlock.testing.scripted import ScriptedModel, calls
@@ -64,11 +64,13 @@ async def test_handle_resolves_while_another_process_executes(
     async with other as executing:
         assert await executing.start()
         assert (await asyncio.wait_for(waits, 30)).stop_reason == "end_turn"
-    assert box._working is None
+    assert not box.executes
 
 
 async def rejected_by_clearing(box: Interlock, handle: Handle) -> None:
-    agent = (await handle._ends.row(handle.run_id)).agent_id
+    run = await box.runtime.store.read(traces.run, handle.run_id)
+    assert run is not None
+    agent = run.agent_id
     await queues.clear(box.runtime, box.person, agent, reason="not today")
 
 
