@@ -6,6 +6,7 @@ once for all, and forks what serves from itself.
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -22,14 +23,19 @@ import threading
 import time
 import types
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+import typer.main
 from sqlmodel import SQLModel
 
 import interlock
+from interlock.cli import main as command_line
+from interlock.policy import warming
 from interlock.store.postgres import PostgresDriver
 from interlock.store.sqlite import SqliteDriver
 from interlock.tools.builtin import builtin_tools
@@ -42,8 +48,8 @@ VENDORS = (
     "alembic.autogenerate", "alembic.command", "alembic.config", "alembic.ddl.postgresql", "alembic.ddl.sqlite",
     "aiohttp.web", "anthropic", "anthropic.resources.messages", "asyncio.subprocess", "encodings.idna", "getpass",
     "logging.config", "multiprocessing", "sqlalchemy.dialects.postgresql.psycopg",
-    "sqlalchemy.dialects.sqlite.pysqlite", "typer.rich_utils", "uvicorn.lifespan.off", "uvicorn.loops.auto",
-    "uvicorn.protocols.http.h11_impl",
+    "sqlalchemy.dialects.sqlite.pysqlite", "typer._adapters", "typer.rich_utils", "uvicorn.lifespan.off",
+    "uvicorn.loops.auto", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 """What the product imports only when it is used."""
 
@@ -175,7 +181,7 @@ def _open_standard_files(*, at_once: bool) -> None:
 
 
 def load() -> None:
-    """Imports the product and what it imports later, compiles its statements and schemas, and keeps all that for good.
+    """Imports the product and what it imports later, makes its statements, schemas and commands, and keeps all that.
 
     From here on a warning is an error. Garbage is looked for at the end only: it would take a third of the time.
     """
@@ -195,14 +201,25 @@ def _import() -> None:
     for name in VENDORS:
         importlib.import_module(name)
     named = [each for name, module in list(sys.modules.items()) if name.startswith("interlock.store.")
-             for each in vars(module).values()]  # fmt: skip
+             for value in vars(module).values() for each in _parts(value)]  # fmt: skip
     for driver in (SqliteDriver(Path(os.devnull)), PostgresDriver("postgresql://localhost/none")):
         for each in named:
-            if isinstance(each, sa.Select | sa.Insert | sa.Update | sa.Delete):
+            if isinstance(each, sa.Select | sa.CompoundSelect | sa.Insert | sa.Update | sa.Delete):
                 driver.statements.of(each)
             elif isinstance(each, type) and issubclass(each, SQLModel) and hasattr(each, "__table__"):
                 driver.statements.insert(each)
     Toolbox(builtin_tools())
+    warming.warm()
+    command_line.build = functools.cache(command_line.build)
+    typer.main.get_command = functools.cache(typer.main.get_command)
+    typer.main.get_command(command_line.build())
+
+
+def _parts(value: object) -> Iterable[object]:
+    """What is kept under names, one by one."""
+    if isinstance(value, dict):
+        return chain.from_iterable(map(_parts, value.values()))
+    return chain.from_iterable(map(_parts, value)) if isinstance(value, tuple | list) else (value,)
 
 
 def suffer_warnings() -> None:
