@@ -3,12 +3,15 @@
 With arguments, one pytest takes them all instead.
 """
 
+import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
@@ -29,6 +32,9 @@ SHARES: dict[str, tuple[str, ...]] = {
 """What each process is told. Most of them wait for a disk or a process most of the time."""
 PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_asyncio.plugin", "-p", "_hypothesis_pytestplugin")
 """By name: pytest would rewrite all that come along with what is installed, and what was imported before cannot be."""
+KEPT = ("-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed")
+MEMORY, ROOM_BYTES = Path("/dev/shm"), 8 << 30
+"""Where files are kept in memory, and what has to be free there: half of all that a machine has, as a rule."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 
@@ -52,8 +58,33 @@ def main(arguments: list[str]) -> int:
     os.chdir(ROOT)
     if arguments:
         return int(pytest.main(arguments))
+    with _quick_files():
+        return _run()
+
+
+@contextlib.contextmanager
+def _quick_files() -> Iterator[None]:
+    """Has temporary files kept in memory where there is room: on a disk every commit of every test waits for it."""
+    try:
+        room = os.statvfs(MEMORY)
+        is_roomy = room.f_bavail * room.f_frsize >= ROOM_BYTES and os.access(MEMORY, os.W_OK)
+    except OSError:
+        is_roomy = False
+    if not is_roomy or "TMPDIR" in os.environ:
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="tests-", dir=MEMORY)
+    os.environ["TMPDIR"], tempfile.tempdir = folder, None
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run() -> int:
     fork_server.load()
     running = {name: _start(folders) for name, folders in SHARES.items()}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     totals: dict[str, int] = {"passed": 0, "failed": 0}
     failed = False
     try:
@@ -78,7 +109,7 @@ def _start(folders: tuple[str, ...]) -> Share:
     sys.stdout.flush()
     process = os.fork()
     if process == 0:
-        _become(output, [sys.argv[0], *PLUGINS, "-p", "no:cacheprovider", *map(_told, folders)])
+        _become(output, [sys.argv[0], *PLUGINS, *KEPT, *map(_told, folders)])
     return Share(process, output)
 
 
