@@ -29,6 +29,7 @@ PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
 _MEMBER = sa.select(MEMBERS).where(_m.project_id == b("project"), _m.persona == b("name"))
 _MEMBER_BY_ID = sa.select(MEMBERS).where(_m.id == b("member"))
 MEMBER_OF = sa.select(MEMBERS).join_from(MEMBERS, AGENTS, _m.id == _ag.member_id).where(_ag.id == b("agent"))
+_MEMBERS_OF = sa.select(MEMBERS).where(_m.project_id == b("project")).order_by(_m.persona)
 _MEMBER_LOCKED = _MEMBER_BY_ID.with_for_update()
 AGENT = sa.select(AGENTS).where(_ag.id == b("agent"))
 _BY_KEY = sa.select(AGENTS).where(_ag.descriptor_key == b("key"))
@@ -206,7 +207,7 @@ def member_of(tx: Tx, project_id: str, persona: str) -> Any | None:
 
 def members(tx: Tx, project_id: str) -> list[Any]:
     """The members of a project."""
-    return tx.rows(sa.select(MEMBERS).where(_m.project_id == project_id).order_by(_m.persona))
+    return tx.rows(_MEMBERS_OF, {"project": project_id})
 
 
 def agents(tx: Tx, project_id: str | None = None, most: int = 500) -> list[Any]:
