@@ -23,8 +23,8 @@ from tests import fork_server, processes
 ROOT = Path(__file__).resolve().parent.parent
 APART = ("contract/store", "contract/tools", "contract/runner", "contract/desk", "contract/scheduler")
 SHARES: dict[str, tuple[str, ...]] = {
-    "pure parts and doors": ("unit", "migration", "contract/store", "contract/tools"),
-    "runs": ("contract/runner",),
+    "pure parts and the store": ("unit", "contract/store"),
+    "runs, tools and earlier releases": ("contract/runner", "contract/tools", "migration"),
     "layers above runs": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
     "from outside": ("integration", "contract/scheduler"),
     "whole processes and the desk": ("e2e", "chaos", "contract/desk"),
@@ -33,8 +33,8 @@ SHARES: dict[str, tuple[str, ...]] = {
 PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_asyncio.plugin", "-p", "_hypothesis_pytestplugin")
 """By name: pytest would rewrite all that come along with what is installed, and what was imported before cannot be."""
 KEPT = ("-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed")
-MEMORY, ROOM_BYTES = Path("/dev/shm"), 8 << 30
-"""Where files are kept in memory, and what has to be free there: half of all that a machine has, as a rule."""
+MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 << 30
+"""Where files are kept in memory, and what has to be free there: five times what a run takes."""
 OUTCOME = re.compile(r"(\d+) (passed|failed|errors?)\b")
 
 
