@@ -139,7 +139,7 @@ async def test_a_broken_file_changes_nothing_and_is_told_once_until_it_is_mended
     assert stage.runtime.policy is former
     (alert,) = await alerts(stage)
     assert fault in alert.text
-    assert "the former policy holds" in alert.text
+    assert "the previous policy stays in force" in alert.text
     assert await changes(stage) == []
     path.write_text(RED.replace("from now on", "again"))
     await looks(watch)
