@@ -9,35 +9,35 @@ from interlock.policy.policy_file import RULE_KEYS, TOP
 FILE: Mapping[str, str] = {
     "version": "`1`",
     "organisation": "`domains` and `addresses` that are inside; without them nobody is, and every recipient is outside",
-    "limits": "`amount` of money (0: any payment counts) and `count` of things (25) from which on a call is large",
-    "production": "names of systems that are production whatever they are called",
-    "base": "tools and their own risk, before the built-in table",
-    "rules": "what raises calls",
-    "deny": "what never runs, and nobody is asked; entries have `id`, `tools`, `when` and `reason`",
-    "checks": "what tasks of a type must show before they count as done",
-    "tests": "calls, and what must be decided on them",
+    "limits": "the `amount` of money (0: any payment) and the `count` of things (25) above which a call is RED",
+    "production": "names of further systems that count as production",
+    "base": "tools and their own risk; takes precedence over the built-in table",
+    "rules": "rules that raise the risk of calls",
+    "deny": "calls that are denied without asking anybody; entries have `id`, `tools`, `when` and `reason`",
+    "checks": "the checks that tasks of a type must pass before they count as done",
+    "tests": "calls, and the decisions that are expected on them",
 }
 RULES: Mapping[str, str] = {
-    "id": "a name of its own, in lower case",
+    "id": "a unique name, in lower case",
     "tools": 'names, or patterns such as `"github.*"`; left out: every tool',
-    "when": "a condition in CEL; left out: every call of these tools",
-    "reason": "a clause for people and models",
-    "risk": "what it raises calls to; needed",
-    "people": "how many must approve, 1 to 10",
+    "when": "a CEL condition; left out: every call of these tools",
+    "reason": "why, shown to people and models; a clause",
+    "risk": "the risk to which it raises calls; required",
+    "people": "how many people must approve, 1 to 10",
     "not_requester": "`true`: somebody other than the person in whose name the call is made must approve",
     "consensus": "`true`: two of three models must agree before a person is asked",
-    "expires": "how long the question stands: `30m`, `24h`, `7d`",
+    "expires": "how long people have to answer: `30m`, `24h`, `7d`",
 }
 
 
 def file_keys() -> str:
     """What a policy file may say."""
-    return _table("key", "what it says", ((f"`{key}`", FILE[key]) for key in _same(TOP, FILE)))
+    return _table("key", "meaning", ((f"`{key}`", FILE[key]) for key in _same(TOP, FILE)))
 
 
 def rule_keys() -> str:
     """What a rule may say."""
-    return _table("of a rule", "what it says", ((f"`{key}`", RULES[key]) for key in _same(RULE_KEYS, RULES)))
+    return _table("key of a rule", "meaning", ((f"`{key}`", RULES[key]) for key in _same(RULE_KEYS, RULES)))
 
 
 def seen_by_conditions() -> str:

@@ -84,13 +84,15 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     },
     "docs/policy.md": {
         "trust matrix": trust_matrix,
-        "base table": base_table,
-        "raised by meaning": raised_by_meaning,
-        "red words": red_words,
         "file keys": docs_policy.file_keys,
         "rule keys": docs_policy.rule_keys,
         "seen by conditions": docs_policy.seen_by_conditions,
         "remarks": docs_policy.remarks,
+    },
+    "docs/risk.md": {
+        "base table": base_table,
+        "red words": red_words,
+        "raised by meaning": raised_by_meaning,
     },
     "docs/prompts.md": {"layers": docs_prompts.layers},
     "docs/commands.md": {

@@ -35,8 +35,8 @@ def test_lost_marks_are_told() -> None:
 def test_every_transition_and_every_built_in_tool_is_documented() -> None:
     states = (ROOT / "docs/task-states.md").read_text("utf-8")
     assert all(f"    {t.source} --> {t.dest}: " in states for t in TRANSITIONS)
-    policy = (ROOT / "docs/policy.md").read_text("utf-8")
-    assert all(f"`{tool}`" in policy for tool in BASE)
+    risks = (ROOT / "docs/risk.md").read_text("utf-8")
+    assert all(f"`{tool}`" in risks for tool in BASE)
 
 
 def test_the_policy_file_in_the_documents_works_and_passes_its_own_tests() -> None:

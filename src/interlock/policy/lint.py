@@ -17,13 +17,13 @@ from interlock.policy.terms import ALWAYS, Way, is_contradictory, says_no_more, 
 KINDS: Mapping[str, str] = {
     "unreachable": "it can never match: its condition is never true, or none of its tools is known",
     "unknown-tool": "one of its tools is not known",
-    "shadowed": "another rule asks for as much wherever it matches, or a denial denies all that it matches",
-    "no-effect": "its tools are at least as high already",
+    "shadowed": "another rule demands at least as much wherever it matches, or a denial covers all that it matches",
+    "no-effect": "its tools have at least this risk already",
     "always": "its condition is always true",
     "too-many": "it and those after it were not compared with all others: there are too many of the same tools",
-    "consensus": "it asks models to agree, and the settings do not name three (a fault)",
-    "empty": "the file has none: a start takes the built-in policy, and what runs keeps the policy it has",
-    "people": "it asks for more people than there are who may answer (told, and no fault)",
+    "consensus": "it asks models to agree, but the settings do not name three models (a fault)",
+    "empty": "there are no rules in the file: a starting process uses the built-in policy, running ones keep theirs",
+    "people": "it asks for more people than may answer (reported, but not a fault)",
 }
 """What can be wrong with a rule of a file that can be read."""
 MOST_COMPARED = 50_000
