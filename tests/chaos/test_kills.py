@@ -12,6 +12,9 @@ from tests.chaos.siege import Siege
 WHEN = ("before", "after")
 BESIDE = ("leaders.", "firings.", "seals.", "runner.Scheduler.", "leases.leave", "leases.beat")
 """What a process commits beside its missions: while it stops, and every few seconds, so that it may come too late."""
+SIEGES = 3
+"""A unit that happens once in a mission may be committed together with one that the process dies of just then; such
+units are met in a mission of their own."""
 ANYWHERE = (57, 38, 27, 16)
 """Transactions of one process after the other, so that the deaths are spread over the mission to its end."""
 EFFECTS = [
@@ -30,9 +33,14 @@ async def test_mission_survives_the_death_of_its_process_at_each_kind_of_transac
     calm = await Siege(tmp_path / "calm", databases()).endure()
     kinds, turn = dict.fromkeys(calm.lives[0]), calm.url.startswith("sqlite")
     dooms: list[dict[str, Any]] = [{"when": WHEN[(n + turn) % 2], "unit": unit} for n, unit in enumerate(kinds)]
-    siege = await Siege(tmp_path / "siege", databases(), dooms).endure()
-    assert {unit for _, _, unit in siege.hits} >= {unit for unit in kinds if not unit.startswith(BESIDE)}
-    assert siege.deaths == len(siege.hits)
+    for siege_number in range(SIEGES):
+        siege = await Siege(tmp_path / f"siege {siege_number}", databases(), dooms).endure()
+        assert siege.deaths == len(siege.hits)
+        reached = {unit for _, _, unit in siege.hits}
+        dooms = [doom for doom in dooms if doom["unit"] not in reached and not doom["unit"].startswith(BESIDE)]
+        if not dooms:
+            return
+    assert dooms == []
 
 
 async def test_mission_survives_the_death_of_its_process_anywhere_between_start_and_end(
