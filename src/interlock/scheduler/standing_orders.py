@@ -14,14 +14,16 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NO_WORDS = re.compile(r"\s*(?:#.*|[-*+]?\s*(?:\[[ xX]?\])?|-{3,}|={3,}|\*{3,}|_{3,}|`{3,})\s*")
 
 
-def read(path: Path) -> str:
+def read(path: Path, workspaces: Path) -> str:
     """What is asked in the file, cut visibly where it is too long; empty if there is no file, or nothing in it.
 
     Headings, comments, blank lines and empty points ask nothing.
 
-    Raises InterlockError if it cannot be read.
+    Raises InterlockError if it cannot be read, or if it lies or leads to where agents write.
     """
     try:
+        if path.resolve().is_relative_to(workspaces.resolve()):
+            raise InterlockError(f"`{path.name}` is in a workspace, where agents write: put it elsewhere")
         if not path.exists():
             return ""
         if not path.is_file():

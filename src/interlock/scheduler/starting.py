@@ -88,7 +88,7 @@ async def _heartbeat(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
     if row.project_id != runtime.settings.project:
         text, why = "", f"the process that leads works for the project `{runtime.settings.project}`"
     else:
-        text = await asyncio.to_thread(standing_orders.read, path)
+        text = await asyncio.to_thread(standing_orders.read, path, runtime.settings.home / "workspaces")
         why = f"nothing is asked in {path.name}"
     if not text:
         return Start(lambda tx, now: why, is_quiet=True)

@@ -27,17 +27,17 @@ def test_words_ask_something(text: str) -> None:
 
 
 def test_file_that_is_not_there_asks_nothing(tmp_path: Path) -> None:
-    assert read(tmp_path / "HEARTBEAT.md") == ""
+    assert read(tmp_path / "HEARTBEAT.md", tmp_path / "workspaces") == ""
 
 
 def test_file_is_read_whole_or_cut_visibly(tmp_path: Path) -> None:
     path = tmp_path / "HEARTBEAT.md"
     path.write_bytes(b"\xef\xbb\xbflook at \xff")
-    assert read(path) == "look at �"
+    assert read(path, tmp_path / "workspaces") == "look at �"
     path.write_text("é" * (LONGEST + 1))
-    assert read(path) == "é" * LONGEST + f"\n[cut here: only {LONGEST:,} characters are read]"
+    assert read(path, tmp_path / "workspaces") == "é" * LONGEST + f"\n[cut here: only {LONGEST:,} characters are read]"
 
 
 def test_folder_in_its_place_is_told(tmp_path: Path) -> None:
     with pytest.raises(InterlockError, match="is no file"):
-        read(tmp_path)
+        read(tmp_path, tmp_path / "workspaces")
