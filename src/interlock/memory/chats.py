@@ -29,13 +29,14 @@ AfterChat = Callable[[Tx, Any, str | None, datetime], None]
 def after_chat(settings: MemorySettings, mask: Mask = str) -> AfterChat:
     """What keeps the memories of a chat that has ended well: given its run, its final text and the time.
 
-    `mask` takes the values of named secrets out of a text. Nothing is kept where the settings say so, of rehearsals, of
-    what is said in private channels, of small talk, and of what was not said by a person.
+    `mask` takes the values of named secrets out of a text; it is given all of it, since of a value that is cut in two
+    it would find neither part. Nothing is kept where the settings say so, of rehearsals, of what is said in private
+    channels, of small talk, and of what was not said by a person.
     """
 
     def keep(tx: Tx, run: Any, result: str | None, now: datetime) -> None:
         if settings.save_chats:
-            _keep(tx, run, mask(str(run.payload.get("text") or "")[:_READ]), mask((result or "")[:_READ]), now)
+            _keep(tx, run, mask(str(run.payload.get("text") or ""))[:_READ], mask(result or "")[:_READ], now)
 
     return keep
 

@@ -18,6 +18,7 @@ from interlock.desk.details import trace
 from interlock.llm.messages import Text
 from interlock.policy.placeholders import RULE
 from interlock.store import archive, audit
+from interlock.store.schema import Memory, table
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool, tool_of
@@ -236,3 +237,16 @@ async def test_a_backup_holds_no_value(store: CountingStore, tmp_path: Path) -> 
         held = repr([list(opened.rows(part)) for part in opened.manifest.parts])
     assert PLACE in held
     assert_clean(held)
+
+
+async def test_value_that_ends_what_is_read_of_a_long_message_is_not_remembered_in_part(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await on_stage(store, tmp_path, ScriptedModel("well"))
+    begun = "\nWe use the key "
+    filler = "hello there " * 400
+    await stage.chat(f"{filler[: 4_000 - len(begun) - 14]}{begun}{VALUE} for the kiosk.", "operations")
+    await stage.work()
+    kept = await store.read(lambda tx: [row.text for row in tx.rows(sa.select(table(Memory)))])
+    assert any("We use the key [secret" in text for text in kept)
+    assert VALUE[:8] not in str(kept)
