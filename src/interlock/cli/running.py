@@ -14,7 +14,7 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import Checks, ChecksFile, Json, Model
-from interlock.core.clock import SystemClock
+from interlock.core.clock import SystemClock, moment_of
 from interlock.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,14 +105,12 @@ def moment(text: str, now: datetime) -> datetime:
 
     Raises UsageError.
     """
-    if found := _SPAN.fullmatch(text.strip().lower()):
-        with contextlib.suppress(OverflowError):
-            return (now + timedelta(seconds=float(found[1]) * _SECONDS[found[2]])).astimezone(UTC)
     try:
-        when = datetime.fromisoformat(text.strip())
-    except ValueError:
+        if found := _SPAN.fullmatch(text.strip().lower()):
+            return (now + timedelta(seconds=float(found[1]) * _SECONDS[found[2]])).astimezone(UTC)
+        return moment_of(text, now.tzinfo)
+    except (ValueError, OverflowError):
         raise UsageError(f"`{text}` is no time: write 30m, 2h, 1d or 2026-12-24T18:00") from None
-    return (when if when.tzinfo else when.replace(tzinfo=now.tzinfo)).astimezone(UTC)
 
 
 class _Mission:

@@ -1,7 +1,7 @@
 """Time as an argument: the wall clock for records, a monotonic clock for durations."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Protocol
 
 
@@ -13,6 +13,15 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds that only ever grow, for leases and timeouts."""
+
+
+def moment_of(text: str, zone: tzinfo | None) -> datetime:
+    """The moment that an ISO date or time names, in UTC; one without a zone is in `zone`.
+
+    Raises ValueError if it is none, OverflowError at the ends of the calendar.
+    """
+    found = datetime.fromisoformat(text.strip())
+    return (found if found.tzinfo is not None else found.replace(tzinfo=zone)).astimezone(UTC)
 
 
 class SystemClock:

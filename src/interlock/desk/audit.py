@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
+from interlock.core.clock import moment_of
 from interlock.core.errors import InterlockError, Refused, UsageError
 from interlock.desk import sight
 from interlock.desk.finding import find
@@ -112,13 +113,12 @@ def since_of(text: str, now: datetime) -> datetime:
 
     Raises UsageError.
     """
-    if match := _AGO.fullmatch(text.strip()):
-        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
     try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        if match := _AGO.fullmatch(text.strip()):
+            return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+        return moment_of(text, UTC)
+    except (ValueError, OverflowError) as error:
         raise UsageError(f"`{text}` is no time: write `2h`, `3d`, or a date such as `2026-11-22`") from error
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 async def verify(office: Office, *, heads: Path | None = None, key_file: Path | None = None) -> Report:

@@ -1,7 +1,7 @@
 """Starting missions: what is checked about a goal before the coordinator gets it."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from interlock.agents.context import Runtime
@@ -22,6 +22,8 @@ from interlock.store.conversations import Origin
 MOST_CHARS = 20_000
 MOST_BUDGET_USD = 100_000.0
 LEAST_BUDGET_MICROUSD = 1_000
+FARTHEST = timedelta(days=36_500)
+"""How far off a deadline may be: it is still a date in every time zone."""
 
 
 async def submit(
@@ -77,8 +79,7 @@ async def prepare(
     now = runtime.clock.now()
     wanted = runtime.settings.mission_usd(project or runtime.settings.project) if budget_usd is None else budget_usd
     text, limit = goal_of(goal), budget_of(wanted)
-    if deadline is not None and deadline <= now:
-        raise UsageError(f"the deadline {deadline:%Y-%m-%d %H:%M} UTC is past: give a later one")
+    ends_at = None if deadline is None else _deadline(deadline, now)
     coordinator = runtime.personas.personas.get(COORDINATOR)
     if coordinator is None:
         raise UsageError(f"the persona `{COORDINATOR}` did not load: see `interlock persona check`")
@@ -94,11 +95,21 @@ async def prepare(
         timezone=runtime.settings.timezone,
         model=str(ref) if model or simulated else None,
         simulated=simulated,
-        deadline_at=deadline,
+        deadline_at=ends_at,
         origin=None if place is None else Origin(place.surface, place.channel, place.thread),
         checks=checks_of(runtime, requested_by, checks),
         workflow=await workflows.chosen(runtime, text, workflow, inputs or {}, limit),
     )
+
+
+def _deadline(given: datetime, now: datetime) -> datetime:
+    if given.tzinfo is None:
+        raise UsageError(f"the deadline {given.isoformat(' ', 'minutes')} has no time zone: give it one")
+    if given <= now:
+        raise UsageError(f"the deadline {given.isoformat(' ', 'minutes')} is past: give a later one")
+    if given - now > FARTHEST:
+        raise UsageError(f"the deadline {given.isoformat(' ', 'minutes')} is too far off: give one within 100 years")
+    return given.astimezone(UTC)
 
 
 def checks_of(runtime: Runtime, person_id: str, given: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:

@@ -3,11 +3,11 @@
 The decision is `policy.decide`'s.
 """
 
-import contextlib
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from interlock.core.clock import moment_of
 from interlock.core.errors import UsageError
 from interlock.desk.finding import find
 from interlock.desk.office import Office
@@ -60,14 +60,12 @@ def since(text: str, now: datetime) -> datetime:
 
     Raises UsageError.
     """
-    if found := _SPAN.fullmatch(text.strip().lower()):
-        with contextlib.suppress(OverflowError):
-            return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).astimezone(UTC)
     try:
-        when = datetime.fromisoformat(text.strip())
-    except ValueError:
+        if found := _SPAN.fullmatch(text.strip().lower()):
+            return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).astimezone(UTC)
+        return moment_of(text, now.tzinfo)
+    except (ValueError, OverflowError):
         raise UsageError(f"`{text}` is no time: write 7d, 12h or 2026-12-24T18:00") from None
-    return (when if when.tzinfo else when.replace(tzinfo=now.tzinfo)).astimezone(UTC)
 
 
 def change_view(change: Change) -> View:

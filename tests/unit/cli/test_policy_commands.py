@@ -293,7 +293,9 @@ def test_a_replay_over_an_empty_record_is_one_line(cli: Cli) -> None:
     asyncio.run(_make_home())
     assert cli("replay").out == "0 fewer questions, 0 newly held, 0 newly denied (of 0 calls)\n"
     assert json.loads(cli("replay", "--since", "7d", "--limit", "5", "--json").out)["calls"] == 0
-    assert cli("replay", "--since", "soon").code == 2
+    for text in ("soon", "999999w", "0001-01-01T00:00+14:00", "9999-12-31T23:59-10:00"):
+        told = cli("replay", "--since", text)
+        assert (told.code, "is no time" in told.err) == (2, True), text
     assert cli("replay", "--mission", "mis_nowhere").code == 1
 
 
