@@ -100,19 +100,26 @@ def money(account: Any | None) -> View:
 
 
 async def tasks(
-    office: Office, *, status: str | None = None, mission: str | None = None, persona: str | None = None
+    office: Office,
+    *,
+    status: str | None = None,
+    mission: str | None = None,
+    persona: str | None = None,
+    project: str | None = None,
 ) -> list[View]:
     """Tasks, newest first, missions' roots left out.
 
     Raises UsageError for a state that is none, Unknown for a mission that is not there.
     """
     state = one_of_states(status, tuple(TaskState))
-    return await office.store.read(_tasks, state, mission, persona)
+    return await office.store.read(_tasks, state, mission, persona, project)
 
 
-def _tasks(tx: Tx, status: str | None, mission: str | None, persona: str | None) -> list[View]:
+def _tasks(
+    tx: Tx, status: str | None, mission: str | None, persona: str | None, project: str | None
+) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
-    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona)
+    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona, project_id=project)
     spent = _spent(tx, "task", [row.id for row in rows])
     return [
         view(
@@ -144,21 +151,28 @@ async def agents(office: Office, *, project: str | None = None, reader: Person |
 
 
 async def runs(
-    office: Office, *, mission: str | None = None, status: str | None = None, reader: Person | None = None
+    office: Office,
+    *,
+    mission: str | None = None,
+    status: str | None = None,
+    project: str | None = None,
+    reader: Person | None = None,
 ) -> list[View]:
     """Runs, newest first. What a `reader` may not see is `withheld`: how it ended is told, its error not.
 
     Raises UsageError for a state that is none, Unknown for a mission that is not there.
     """
-    return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), reader)
+    return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), project, reader)
 
 
-def _runs(tx: Tx, mission: str | None, status: str | None, reader: Person | None) -> list[View]:
+def _runs(
+    tx: Tx, mission: str | None, status: str | None, project: str | None, reader: Person | None
+) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
     if status == DEAD:
-        rows = [row for row in dead_letters.letters(tx, 200) if within is None or row.mission_id == within]
+        rows = dead_letters.letters(tx, 200, mission_id=within, project_id=project)
     else:
-        rows = traces.runs(tx, mission_id=within, status=status)
+        rows = traces.runs(tx, mission_id=within, status=status, project_id=project)
     names = squad.names(tx, [row.agent_id for row in rows])
     hidden = sight.unseen_by(tx, reader, [row.id for row in rows])
     return [
@@ -173,6 +187,6 @@ def _runs(tx: Tx, mission: str | None, status: str | None, reader: Person | None
     ]  # fmt: skip
 
 
-async def alerts(office: Office, *, open_only: bool = True) -> list[View]:
+async def alerts(office: Office, *, open_only: bool = True, project: str | None = None) -> list[View]:
     """What people should know, newest first."""
-    return views(await office.store.read(audit.alerts, open_only=open_only))
+    return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project))

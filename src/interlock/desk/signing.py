@@ -40,6 +40,7 @@ async def approvals(
     *,
     status: str | None = "pending",
     mission: str | None = None,
+    project: str | None = None,
     limit: int = 200,
     after: str | None = None,
     reader: Person | None = None,
@@ -52,7 +53,7 @@ async def approvals(
     Raises Unknown for an unknown mission or question, UsageError for an unknown status.
     """
     state = one_of_states(status, approval_store.STATUSES)
-    return await office.store.read(_queue, state, mission, limit, after, reader)
+    return await office.store.read(_queue, state, mission, project, limit, after, reader)
 
 
 async def approval(office: Office, ident: str, *, reader: Person | None = None) -> View:
@@ -83,11 +84,17 @@ async def alike(office: Office, ident: str) -> list[View]:
 
 
 def _queue(
-    tx: Tx, status: str | None, mission: str | None, limit: int, after: str | None, reader: Person | None
-) -> list[View]:  # fmt: skip
+    tx: Tx,
+    status: str | None,
+    mission: str | None,
+    project: str | None,
+    limit: int,
+    after: str | None,
+    reader: Person | None,
+) -> list[View]:
     within = find(tx, "mission", mission) if mission else None
     last = find(tx, "approval", after) if after else None
-    rows = asked.page(tx, status=status, mission_id=within, after=last, most=limit)
+    rows = asked.page(tx, status=status, mission_id=within, project_id=project, after=last, most=limit)
     return shown(tx, reader, [card_of(row) for row in rows])
 
 

@@ -75,29 +75,31 @@ def page(
     *,
     status: str | None = "pending",
     mission_id: str | None = None,
+    project_id: str | None = None,
     after: str | None = None,
     most: int = 50,
 ) -> list[Any]:
     """The questions that come after the one with the id `after`, oldest first; None for all states."""
-    given: dict[str, Any] = {"most": most, "mission": mission_id, "state": status}
+    given: dict[str, Any] = {"most": most, "mission": mission_id, "project": project_id, "state": status}
     if after is not None:
         place = tx.one(_PLACE, {"approval": after})
         if place is None:
             return []
         given |= {"at": place.created_at, "last": place.id}
-    return tx.rows(
-        _page(status if status == "pending" else bool(status), mission_id is not None, after is not None), given
-    )
+    sort = status if status == "pending" else bool(status)
+    return tx.rows(_page(sort, mission_id is not None, project_id is not None, after is not None), given)
 
 
 @cache
-def _page(status: str | bool, of_mission: bool, goes_on: bool) -> sa.Select[Any]:
+def _page(status: str | bool, of_mission: bool, of_project: bool, goes_on: bool) -> sa.Select[Any]:
     """A page: of the pending ones, of any one state, or of all; compiled once each."""
     found = sa.select(APPROVALS).order_by(_a.created_at, _a.id).limit(b("most", type_=sa.Integer()))
     if status is not False:
         found = found.where(_PENDING if status == "pending" else _a.status == b("state"))
     if of_mission:
         found = found.where(_a.mission_id == b("mission"))
+    if of_project:
+        found = found.where(_a.project_id == b("project"))
     if goes_on:
         later = sa.tuple_(_a.created_at, _a.id) > sa.tuple_(b("at", type_=UTCDateTime()), b("last", type_=sa.String()))
         found = found.where(_a.created_at >= b("at", type_=UTCDateTime()), later)

@@ -56,7 +56,6 @@ _ALL = (
     sa.select(RUNS)
     .where(_run.status == sa.text("'failed'"), _run.stop_reason == sa.text(f"'{STOP_REASON}'"))
     .order_by(_run.completed_at.desc(), _run.id.desc())
-    .limit(b("most"))
 )
 UNTOLD = frozenset({"mission", "learn", "vote", "subagent", "child_end", "letter"})
 """Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
@@ -110,6 +109,11 @@ def revive(tx: Tx, run_id: str, now: datetime) -> bool:
     return True
 
 
-def letters(tx: Tx, most: int = 100) -> list[Any]:
+def letters(tx: Tx, most: int = 100, *, mission_id: str | None = None, project_id: str | None = None) -> list[Any]:
     """Dead letters, newest first."""
-    return tx.rows(_ALL, {"most": most})
+    query = _ALL.limit(most)
+    if mission_id is not None:
+        query = query.where(_run.mission_id == mission_id)
+    if project_id is not None:
+        query = query.where(_run.project_id == project_id)
+    return tx.rows(query)

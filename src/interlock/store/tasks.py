@@ -334,7 +334,13 @@ def transitions(tx: Tx, task_id: str) -> list[Any]:
 
 
 def tasks(
-    tx: Tx, *, status: str | None = None, mission_id: str | None = None, persona: str | None = None, most: int = 200
+    tx: Tx,
+    *,
+    status: str | None = None,
+    mission_id: str | None = None,
+    persona: str | None = None,
+    project_id: str | None = None,
+    most: int = 200,
 ) -> list[Any]:
     """Tasks, newest first. Nearly all have ended: the newest of these are found by time, not by state."""
     query = sa.select(TASKS).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
@@ -348,4 +354,6 @@ def tasks(
         query = query.where(_t.mission_id == mission_id)
     if persona is not None:
         query = query.where(_t.persona == persona)
+    if project_id is not None:
+        query = query.where(_t.project_id == project_id)
     return tx.rows(query)

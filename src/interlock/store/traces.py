@@ -227,7 +227,13 @@ INDEXED = ("created", "running", "waiting", "failed", "cancelled")
 
 
 def runs(
-    tx: Tx, *, mission_id: str | None = None, task_id: str | None = None, status: str | None = None, most: int = 200
+    tx: Tx,
+    *,
+    mission_id: str | None = None,
+    task_id: str | None = None,
+    project_id: str | None = None,
+    status: str | None = None,
+    most: int = 200,
 ) -> list[Any]:
     """Runs, newest first."""
     query = sa.select(RUNS).order_by(_r.created_at.desc(), _r.id.desc()).limit(most)
@@ -235,6 +241,8 @@ def runs(
         query = query.where(_r.mission_id == mission_id)
     if task_id is not None:
         query = query.where(_r.task_id == task_id)
+    if project_id is not None:
+        query = query.where(_r.project_id == project_id)
     if status is not None:
         query = query.where(_r.status == (sa.text(f"'{status}'") if status in INDEXED else status))
     return tx.rows(query)

@@ -11,7 +11,6 @@ from interlock.desk.answering import Answers
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller, Gate
 from interlock.desk.live import Live
-from interlock.desk.views import View
 
 LONGEST_PROJECT = 63
 
@@ -79,11 +78,6 @@ def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
     """
     if who.project is not None and project != who.project:
         raise Unknown(kind, ident, (), f"{kind}s")
-
-
-def own(who: Caller, rows: list[View]) -> list[View]:
-    """Those of some rows that the token may see."""
-    return [row for row in rows if who.project is None or row["project_id"] == who.project]
 
 
 def require_all(who: Caller) -> None:

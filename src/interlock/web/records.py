@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from interlock.desk import audit, books, lessons, listings, memories, money
 from interlock.desk.views import View
-from interlock.web.premises import Here, Who, own, project_of, require_all
+from interlock.web.premises import Here, Who, project_of, require_all
 from interlock.web.work import Most
 
 
@@ -53,7 +53,7 @@ async def activities(here: Here, who: Who, most: Most = 100) -> object:
 
 async def alerts(here: Here, who: Who, all: bool = False) -> list[View]:
     """What people should know, newest first; `all` for those that somebody has seen, too."""
-    return own(who, await listings.alerts(here.live.runtime, open_only=not all))
+    return await listings.alerts(here.live.runtime, open_only=not all, project=who.project)
 
 
 async def learned(here: Here, who: Who, every: bool = False) -> list[View]:

@@ -6,14 +6,14 @@ A token of one project sees and touches that project's alone.
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Strict
 
 from interlock.core.errors import Refused, UsageError
 from interlock.desk import controls, details, emergency, goals, listings, rooms, sessions, signing
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
-from interlock.web.premises import Here, Premises, Who, own, project_of, require_all, require_within
+from interlock.web.premises import Here, Premises, Who, project_of, require_all, require_within
 from interlock.web.talk import Body, Ident, Key
 
 Most = Annotated[int, Query(ge=1, le=1_000)]
@@ -24,7 +24,7 @@ class MissionBody(Body):
 
     goal: str
     project: str | None = None
-    budget_usd: float | None = None
+    budget_usd: Annotated[float, Strict()] | None = None
     model: str | None = None
     deadline: AwareDatetime | None = None
     idempotency_key: Key = None
@@ -98,7 +98,7 @@ async def tasks(
     here: Here, who: Who, status: str | None = None, persona: str | None = None, mission: str | None = None
 ) -> list[View]:
     """Tasks, newest first."""
-    return own(who, await listings.tasks(here.live.runtime, status=status, mission=mission, persona=persona))
+    return await listings.tasks(here.live.runtime, status=status, mission=mission, persona=persona, project=who.project)
 
 
 async def task(ident: Ident, here: Here, who: Who) -> View:
@@ -126,10 +126,10 @@ async def approvals(
     not what.
     """
     wanted = None if status == "all" else status
-    found = await signing.approvals(
-        here.live.runtime, status=wanted, mission=mission, after=after, limit=most, reader=who.person
-    )
-    return own(who, found)
+    return await signing.approvals(
+        here.live.runtime, status=wanted, mission=mission, project=who.project, after=after, limit=most,
+        reader=who.person,
+    )  # fmt: skip
 
 
 async def approve(ident: Ident, body: ApproveBody, here: Here, who: Who) -> View:
@@ -191,7 +191,9 @@ async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
 
 async def runs(here: Here, who: Who, mission: str | None = None, status: str | None = None) -> list[View]:
     """Runs, newest first. Viewers see of private ones how they ended, and not with which error."""
-    return own(who, await listings.runs(here.live.runtime, mission=mission, status=status, reader=who.person))
+    return await listings.runs(
+        here.live.runtime, mission=mission, status=status, project=who.project, reader=who.person
+    )
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:

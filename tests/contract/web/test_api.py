@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import httpx2
 import pytest
 
 from interlock.app.serving import served
+from interlock.core.ids import new_id
+from interlock.desk import conversation, people, personal, tokens
 from interlock.desk import gate as gates
-from interlock.desk import people, personal, tokens
+from interlock.store import approvals, audit
 from interlock.store import tokens as stored
 from interlock.store.errors import StoreUnavailable
+from interlock.store.tx import Tx
 from interlock.web.http import MOST_BYTES
 from tests.contract.web.house import House, Stream, house
 
@@ -91,6 +95,34 @@ async def test_token_of_a_project_sees_nothing_of_another(tmp_path: Path, migrat
         await problem(home, 403, "POST", "/api/squad/stop", json={}, headers=headers)
 
 
+async def test_what_others_have_more_of_hides_nothing_from_a_token_of_a_project(
+    tmp_path: Path, database_url: str
+) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        runtime, person = home.box.runtime, home.box.person
+
+        def fill(tx: Tx, project: str, count: int, at: datetime) -> None:
+            for number in range(count):
+                audit.alert(tx, at, project_id=project, severity="info", kind="X", text="x", key=f"{project}:{number}")
+                approvals.ask(
+                    tx, id=new_id("apr"), kind="QUESTION", project_id=project, subject="x", request={"summary": "x"},
+                    risk="GREEN", asked_by="system:test", created_at=at, expires_at=at + timedelta(days=1),
+                )  # fmt: skip
+
+        now = runtime.clock.now()
+        mine = await conversation.say(runtime, person, "research", "Hi", project="shop")
+        await runtime.store.write(fill, "shop", 1, now)
+        await runtime.store.write(fill, "default", 250, now - timedelta(hours=1))
+        for number in range(200):
+            await conversation.say(runtime, person, "research", f"Hi {number}")
+        await runtime.store.write(fill, "other", 150, now + timedelta(hours=1))
+        headers = bearer((await tokens.create(runtime, person, "shop only", project="shop"))["token"])
+        for path in ("/api/approvals", "/api/alerts", "/api/runs"):
+            found = await home.get(path, headers=headers)
+            assert [each["project_id"] for each in found] == ["shop"], path
+        assert [each["id"] for each in await home.get("/api/runs", headers=headers)] == [mine]
+
+
 async def test_run_of_a_closed_channel_is_its_members_to_read(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, "Hello.", "Fine.", "Fine.", database_url=migrated_sqlite_url) as home:
         runtime, person = home.box.runtime, home.box.person
@@ -134,6 +166,13 @@ async def test_odd_values_are_refused_in_one_line(tmp_path: Path, migrated_sqlit
         for name in ("a\n# Rules", "x" * 64, "\u202e"):
             told = await problem(home, 422, "POST", "/api/missions", json={"goal": "x", "project": name})
             assert "`project`" in told
+        for given, said in (
+            ({"deadline": "9999-12-31T23:59:59-10:00"}, "100 years"),
+            ({"deadline": "9999-12-31T23:59:59Z"}, "100 years"),
+            ({"deadline": "0001-01-01T00:00:00+14:00"}, "is past"), ({"budget_usd": True}, "`budget_usd`"),
+            ({"budget_usd": "5"}, "`budget_usd`"), ({"budget_usd": -0.0}, "no budget"),
+        ):  # fmt: skip
+            assert said in await problem(home, 422, "POST", "/api/missions", json={"goal": "x", **given})
 
 
 async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not(
