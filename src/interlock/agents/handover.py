@@ -16,6 +16,7 @@ from interlock.tools.registry import Toolbox
 
 LONGEST_ARGS, LONGEST_RESULT, MOST_CALLS = 400, 400, 60
 ASKED_BY = "system:heartbeat"
+UNKNOWN = "UNKNOWN_OUTCOME"
 _TOLD = {"done": "done", "failed": "failed", "unknown": "uncertain"}
 
 
@@ -40,7 +41,7 @@ def ask_about_uncertain(
         approvals.ask(
             tx,
             id=asked[-1],
-            kind="UNKNOWN_OUTCOME",
+            kind=UNKNOWN,
             project_id=run.project_id,
             mission_id=task.mission_id,
             task_id=task.id,
@@ -73,8 +74,7 @@ def earlier_work(tx: Tx, task: Any) -> tuple[str, ...]:
 
 
 def _answers(tx: Tx, task: Any) -> dict[str, Any]:
-    asked = approvals.approvals(tx, status=None, mission_id=task.mission_id, most=10_000)
-    return {row.tool_call_id: row for row in asked if row.kind == "UNKNOWN_OUTCOME" and row.task_id == task.id}
+    return {row.tool_call_id: row for row in approvals.about_calls(tx, task.id, UNKNOWN)}
 
 
 def _line(call: Any, answer: Any | None) -> str:

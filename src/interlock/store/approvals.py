@@ -73,6 +73,7 @@ _EXPIRE = (
     .values(status="expired", answered_at=b("now", type_=_TIME))
 )
 _DENIED = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status == "denied").limit(1)
+_ABOUT_CALLS = sa.select(APPROVALS).where(_a.task_id == b("task_"), _a.kind == b("sort")).order_by(_a.created_at, _a.id)
 _DUE = sa.select(_a.id).where(OPEN, _a.expires_at <= b("now", type_=_TIME))
 CONSULTING = "consulting"
 """The state of a question that models vote on before people are asked. Source: row C8."""
@@ -337,6 +338,11 @@ def was_denied(tx: Tx, task_id: str) -> bool:
 def of_run(tx: Tx, run_id: str) -> list[Any]:
     """All approvals of a run in order."""
     return tx.rows(OF_RUN, {"run_": run_id})
+
+
+def about_calls(tx: Tx, task_id: str, kind: str) -> list[Any]:
+    """All questions of a kind about the calls of a task, in order."""
+    return tx.rows(_ABOUT_CALLS, {"task_": task_id, "sort": kind})
 
 
 def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None = None, most: int = 200) -> list[Any]:

@@ -22,6 +22,8 @@ from interlock.store import audit, incidents, leases, mailbox, processes, squad,
 from interlock.store.errors import LeaseLost
 from interlock.store.leases import WORKERS
 from interlock.store.mailbox import Claim
+from interlock.store.schema import Approval
+from interlock.store.tx import Tx
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import Tool, ToolContext, tool
@@ -184,6 +186,16 @@ async def test_effects_of_the_lost_agent_are_told_to_the_new_one(store: Counting
     assert (await stage.task_of(again)).block_reason is not None
 
 
+def answered_before(tx: Tx, question: Any, count: int) -> None:
+    """Earlier questions of the same mission."""
+    shown = {
+        "kind": "TOOL_CALL", "project_id": question.project_id, "mission_id": question.mission_id, "subject": "x",
+        "request": {}, "risk": "RED", "asked_by": "a", "status": "denied",
+        "created_at": question.created_at - timedelta(days=1),
+    }  # fmt: skip
+    tx.add_many(Approval, [{"id": f"apr_{number}", **shown} for number in range(count)])
+
+
 async def test_uncertain_effect_asks_a_person_and_the_answer_reaches_the_new_agent(
     store: CountingStore, tmp_path: Path
 ) -> None:
@@ -211,6 +223,7 @@ async def test_uncertain_effect_asks_a_person_and_the_answer_reaches_the_new_age
         await work
         assert await stage.statuses(run) == ["unknown"]
     await stage.deny(question.id, "I called Bob: he has it")
+    await stage.store.write(answered_before, question, 10_000)
     task = await stage.task_of(run)
     assert (task.status, "its agent was lost" in task.block_reason) == ("ASSIGNED", True)
     await post_again(stage, task)
