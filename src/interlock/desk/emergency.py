@@ -141,7 +141,7 @@ def _tell(tx: Tx, person: Person, before: Standing, after: Standing, project_id:
         tx, "CONTROL_CHANGED", person.actor, now, project_id=project_id, subject=controls.SQUAD, mode=str(after.mode),
         before=str(before.mode), reason=after.reason, surface=person.surface, name=person.name,
     )  # fmt: skip
-    _seen(tx, person, lambda alert: alert.kind == "CONTROL" and alert.subject == controls.SQUAD, now)
+    audit.settle(tx, "CONTROL", controls.SQUAD, now, person.id)
     why = f" ({after.reason})" if after.reason else ""
     is_free = after.mode is Mode.RUNNING
     how = "" if is_free else "; `interlock resume` lets it go on"
@@ -149,13 +149,6 @@ def _tell(tx: Tx, person: Person, before: Standing, after: Standing, project_id:
         tx, now, project_id=project_id, severity="info" if is_free else "critical", kind="CONTROL",
         text=f"{person.name} {_DID[after.mode]}{why}{how}", key=f"control:{after.version}", subject=controls.SQUAD,
     )  # fmt: skip
-
-
-def _seen(tx: Tx, person: Person, is_over: Callable[[Any], bool], now: datetime) -> None:
-    """Acknowledges the alerts that a person's act makes out of date."""
-    for alert in audit.alerts(tx, most=1_000):
-        if is_over(alert):
-            audit.acknowledge(tx, alert.id, person.id, now)
 
 
 async def _tried(
@@ -201,7 +194,7 @@ def _release(tx: Tx, person: Person, project_id: str, agent: str, stamp: str, no
     member = _known(tx, project_id, agent)
     back = quarantines.lift(tx, member, person.actor, f"{member.persona} was released by {person.name}", stamp, now)
     if back is not None:
-        _seen(tx, person, lambda alert: alert.dedup_key == f"quarantine:{member.id}", now)
+        audit.settle_one(tx, f"quarantine:{member.id}", now, person.id)
         _tell_of(tx, person, member, "RELEASED", None, back, now)
         audit.alert(
             tx, now, project_id=member.project_id, severity="info", kind="QUARANTINE", subject=member.persona,

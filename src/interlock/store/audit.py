@@ -89,10 +89,17 @@ def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
     return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
 
 
-def settle(tx: Tx, kind: str, subject: str, now: datetime) -> None:
-    """Marks the open alerts of a kind about a subject as seen: what they tell of has passed by itself."""
+def settle(tx: Tx, kind: str, subject: str, now: datetime, by: str = SYSTEM.id) -> None:
+    """Marks the open alerts of a kind about a subject as seen: what they tell of has passed, by itself or a person."""
     for alert_id in sorted(row.id for row in tx.rows(_OPEN_ABOUT, {"sort": kind, "about": subject})):
-        acknowledge(tx, alert_id, SYSTEM.id, now)
+        acknowledge(tx, alert_id, by, now)
+
+
+def settle_one(tx: Tx, key: str, now: datetime, by: str) -> None:
+    """The same for the open alert that was raised with a `key`, if there is one."""
+    row = tx.one(_OPEN_ALERT, {"key": key})
+    if row is not None:
+        acknowledge(tx, row.id, by, now)
 
 
 def was_told(tx: Tx, kind: str, subject: str) -> bool:

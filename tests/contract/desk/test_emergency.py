@@ -11,6 +11,8 @@ from interlock.desk import emergency, listings, signing
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, progress
 from interlock.store import audit
+from interlock.store.schema import Alert
+from interlock.store.tx import Tx
 
 GOAL = "Compare three note-taking apps"
 
@@ -62,6 +64,31 @@ async def test_open_alert_is_the_last_change(box: Interlock) -> None:
     await emergency.resume(box.runtime, box.person)
     (alert,) = await listings.alerts(box.runtime)
     assert alert["severity"] == "info"
+
+
+async def test_second_quarantine_is_told_however_many_alerts_nobody_has_seen(box: Interlock) -> None:
+    office, ada = box.runtime, box.person
+
+    def fill(tx: Tx) -> None:
+        now = office.clock.now()
+        rows = [
+            {
+                "id": f"alt_{n}", "project_id": "default", "severity": "info", "kind": "X", "text": "x",
+                "dedup_key": f"x:{n}", "created_at": now,
+            }
+            for n in range(1_001)
+        ]  # fmt: skip
+        tx.add_many(Alert, rows)
+
+    await emergency.quarantine(office, ada, "coder")
+    await emergency.pause(office, ada)
+    await office.store.write(fill)
+    await emergency.release(office, ada, "coder")
+    await emergency.resume(office, ada)
+    await emergency.quarantine(office, ada, "coder")
+    every = await office.store.read(audit.alerts, open_only=False, most=2_000)
+    assert [alert.acked_at is None for alert in every if alert.dedup_key.startswith("quarantine:")] == [True, False]
+    assert [alert.severity for alert in every if alert.kind == "CONTROL" and alert.acked_at is None] == ["info"]
 
 
 @pytest.mark.parametrize("softer", ["pause", "drain"])
