@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
+from interlock.core.errors import Conflict
 from interlock.core.values import Actor
 from interlock.policy.grants import Grant as Leave
 from interlock.state_machine.table import TERMINAL
@@ -54,6 +55,7 @@ _GIVEN_TO = (
     .where(_LIVE)
     .order_by(_g.created_at, _g.id)
 )
+_IN_FORCE = sa.select(_g.id).where(_g.id == b("grant_"), _LIVE)
 _ONE = sa.select(GRANTS).where(_g.id == b("grant_"))
 _USED = (
     sa.update(GRANTS).where(_g.id == b("grant_")).values(uses=_g.uses + 1, used_at=b("now", type_=_TIME))
@@ -63,6 +65,10 @@ _REVOKE = (
     .where(_g.id == b("grant_"), _g.revoked_at.is_(None))
     .values(revoked_at=b("now", type_=_TIME), revoked_by=b("who"))
 )
+
+
+class Ended(Conflict):
+    """A grant that was in force when a call was decided by it, and is not any more."""
 
 
 @small
@@ -93,6 +99,12 @@ def give(tx: Tx, actor: Actor, now: datetime, *, mission_id: str | None, **value
         scope=values["scope"], approval=values["approval_id"], narrow=values.get("shape") is not None,
         until=values["expires_at"].isoformat(),
     )  # fmt: skip
+
+
+def require(tx: Tx, grant_id: str, now: datetime) -> None:
+    """Raises Ended unless a grant is still in force."""
+    if tx.one(_IN_FORCE, {"grant_": grant_id, "now": now}) is None:
+        raise Ended(f"the grant `{grant_id}` is not in force any more")
 
 
 def used(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> None:

@@ -120,7 +120,10 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
     spends = binding is not None and approval is not None and approval.status == "approved"
     if not tool.idempotent or spends:
         used = approval.id if approval is not None and spends else None
-        await context.store.write(start, claim, call.id, args, subject(), used, begun)
+        try:
+            await context.store.write(start, claim, call.id, args, subject(), used, begun, decision.grant)
+        except grants.Ended:
+            return await execute(gate, claim, call, context, wished=wished)
     if approval is not None and approval.kind == "UNKNOWN_OUTCOME":
         context = context._replace(repeated_by=approval.id)
     async with Lent(gate.vault, gate.who(tool), fixed(context, found), args) as context:
@@ -146,13 +149,22 @@ def binding_of(approval: Any, presented: str) -> ApprovedBinding:
 
 
 def start(
-    tx: Tx, claim: Claim, call_id: str, args: Any, subject: str, approval_id: str | None, now: datetime
-) -> None:  # fmt: skip
+    tx: Tx,
+    claim: Claim,
+    call_id: str,
+    args: Any,
+    subject: str,
+    approval_id: str | None,
+    now: datetime,
+    grant_id: str | None = None,
+) -> None:
     """Records that a call is about to start, and uses up its approval. Source: row E9.
 
-    Raises LeaseLost, and Conflict if it was started before.
+    Raises LeaseLost, Conflict if it was started before, and grants.Ended if a grant by which it may run has ended.
     """
     mailbox.own(tx, claim)
+    if grant_id is not None:
+        grants.require(tx, grant_id, now)
     if approval_id is not None:
         approvals.use(tx, approval_id, now)
         run = claim.run

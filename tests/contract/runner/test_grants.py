@@ -66,6 +66,26 @@ async def rows(stage: Stage) -> list[Any]:
     return await stage.store.read(lambda tx: tx.rows(sa.select(table(Grant))))
 
 
+async def test_call_that_cannot_be_taken_back_does_not_start_by_a_grant_that_ends_between(
+    store: CountingStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rings = [calls("ring", str(n), whom=whom) for n, whom in enumerate(("Ann", "Bob"))]
+    stage, run = await intern(store, tmp_path, *rings, hand_in(), "done")
+    given = await grant(stage, "hour")
+    write = store.write
+
+    async def meanwhile(unit: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(unit, "__name__", "") == "start" and DONE:
+            await grants.revoke(stage.runtime, stage.ada, given["id"])
+        return await write(unit, *args, **kwargs)
+
+    monkeypatch.setattr(store, "write", meanwhile)
+    await stage.work()
+    assert DONE == [("ring", "Ann")]
+    assert (await stage.run(run)).status == "waiting"
+    assert (await stage.the_question()).request["args"] == {"whom": "Bob"}
+
+
 @pytest.mark.parametrize("scope", ["hour", "task", "agent"])
 async def test_calls_like_the_approved_one_run_without_asking(store: CountingStore, tmp_path: Path, scope: str) -> None:
     stage, run = await intern(store, tmp_path, *notes("a", "b", "c"), hand_in(), "done")
