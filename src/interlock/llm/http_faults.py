@@ -58,6 +58,7 @@ _OWN_MISTAKE = ("tool_use_failed", "json_validate_failed")
 """What a model wrote was refused by its own provider: another try may write something else."""
 _SUMMARY_CHARS = 300
 _LARGEST_RAW = 20_000
+LONGEST_WISH_S = 86_400.0
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 _FLAGGED = "flagged"
 
@@ -117,8 +118,13 @@ def summary(body: object) -> str:
 def retry_after_s(headers: Mapping[str, str], body: object = None) -> float | None:
     """Seconds to wait as told by `retry-after-ms` or `retry-after`, or in the body; None without a wish.
 
-    A date is measured against the answer's own `date`, so that no clock here matters.
+    A date is measured against the answer's own `date`, so that no clock here matters. A wish counts for a day at most.
     """
+    wish = _wish_s(headers, body)
+    return None if wish is None else min(wish, LONGEST_WISH_S)
+
+
+def _wish_s(headers: Mapping[str, str], body: object) -> float | None:
     try:
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     except (KeyError, ValueError):

@@ -16,6 +16,7 @@ from interlock.policy.secrets import scrub
 
 TIMEOUT_S = 10.0
 """Of one call; a message whose fate is not known by then is looked for."""
+LONGEST_REST_S = 3_600.0
 REFUSED_S = 60.0
 """How long is waited where the bot token is refused: somebody has to set another."""
 _HOOKS = frozenset(("https", host) for host in ("hooks.slack.com", "hooks.slack-gov.com"))
@@ -150,9 +151,9 @@ def _detail(data: Mapping[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:
-    """The seconds that Slack wants to be left alone for; None if it does not say."""
+    """The seconds that Slack wants to be left alone for, an hour at most; None if it does not say."""
     given = headers.get("Retry-After")
     try:
-        return max(0.0, float(str(given)))
+        return min(max(0.0, float(str(given))), LONGEST_REST_S)
     except ValueError:
         return None
