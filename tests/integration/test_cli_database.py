@@ -75,7 +75,7 @@ def test_restore_waits_for_nobody_who_executes_the_home(cli: Cli) -> None:
 def test_what_is_no_backup_is_told_in_one_line(cli: Cli) -> None:
     (cli.folder / "notes.txt").write_text("some words")
     for args, code, words in (
-        (("restore", "notes.txt"), 1, "`notes.txt` is no backup of interlock, or is damaged: nothing was changed"),
+        (("restore", "notes.txt"), 1, "`notes.txt` is not a backup of interlock, or is damaged: nothing was changed"),
         (("restore", "nothing"), 2, "there is no `nothing`: name a file that `interlock db backup` wrote"),
         (("backup", "x"), 1, "there is nothing to back up"),
     ):
@@ -86,7 +86,7 @@ def test_what_is_no_backup_is_told_in_one_line(cli: Cli) -> None:
     assert cli("db", "restore", str(FOLDER / "0001.rows")).code == 0
     refused = cli("db", "backup", "notes.txt")
     assert (refused.code, refused.err) == (
-        2, "interlock: `notes.txt` is there already and is no backup: name another file\n"
+        2, "interlock: `notes.txt` exists already and is not a backup: name another file\n"
     )  # fmt: skip
     assert (cli.folder / "notes.txt").read_text() == "some words"
 

@@ -24,7 +24,7 @@ def test_a_stop_stands_in_later_commands_until_somebody_resumes(cli: Cli) -> Non
     }  # fmt: skip
     again = cli("resume")
     assert again.out == "the squad works already\n"
-    assert "nobody is at work here, `interlock up` takes it up" in again.err
+    assert "no process executes this home, start `interlock up`" in again.err
 
 
 def test_a_squad_can_be_stopped_whatever_is_wrong_with_its_settings(cli: Cli) -> None:

@@ -17,10 +17,10 @@ OFFLINE = ("--model", "rehearsal/offline")
         (("run", "  ", *OFFLINE), 2, "the goal is empty"),
         (("run", "x", "--model", "nonsense"), 2, "nonsense"),
         (("run", "x", "--model", "nobody/x"), 2, "there is no provider `nobody`"),
-        (("run", "x", "--deadline", "soon", *OFFLINE), 2, "`soon` is no time"),
-        (("run", "x", "--budget", "0", *OFFLINE), 2, "`0` is no budget"),
+        (("run", "x", "--deadline", "soon", *OFFLINE), 2, "`soon` is not a time"),
+        (("run", "x", "--budget", "0", *OFFLINE), 2, "`0` is not a budget"),
         (("run", "x", "--budget", "much", *OFFLINE), 2, "invalid value for `--budget`: it should be a number"),
-        (("run", "x", "--project", "A b", *OFFLINE), 2, "`A b` is no name of a project: write lower-case"),
+        (("run", "x", "--project", "A b", *OFFLINE), 2, "`A b` is not a valid project name: use at most"),
         (("ledger", "--limit", "0"), 2, "invalid value for `--limit`: it should be at least 1: see"),
         (("run",), 2, "missing argument `GOAL`"),
         (("runn", "x"), 2, "no such command `runn`"),
@@ -51,7 +51,7 @@ def test_a_wrong_command_is_one_line_that_says_what_to_do(
 @pytest.mark.parametrize(
     ("variables", "says"),
     [
-        ({"INTERLOCK_DATABASE_URL": "mysql://x/y"}, "`mysql` is no database interlock knows"),
+        ({"INTERLOCK_DATABASE_URL": "mysql://x/y"}, "`mysql` is not a database that interlock supports"),
         ({"INTERLOCK_DATABASE_URL": "postgresql://me:hush@127.0.0.1:1/x"}, "127.0.0.1"),
         ({"INTERLOCK_CONCURRENCY": "many"}, "INTERLOCK_CONCURRENCY: `concurrency`"),
         ({"INTERLOCK_DATABASE_URL": "hush"}, "it is no URL"),

@@ -54,7 +54,7 @@ def test_a_denied_call_is_told_with_its_reason(cli: Cli) -> None:
     cli("run", HELD, *OFFLINE)
     [card] = cli("approvals", "--json").json()
     denied = cli("deny", card["id"], "--reason", "wrong address")
-    assert (denied.code, "nobody is at work here, `interlock up` takes it up" in denied.err) == (0, True)
+    assert (denied.code, "no process executes this home, start `interlock up`" in denied.err) == (0, True)
     again = cli("approve", card["id"])
     assert (again.code, "already denied by" in again.err) == (1, True)
 

@@ -29,7 +29,7 @@ def test_what_cannot_be_is_one_line_and_ends_two(cli: Cli) -> None:
         (("--cron", "0 0 30 2 *", *goal), "cron `0 0 30 2 *`: it never fires: no month that it names has a day 30"),
         (("--cron", "0 9 * * 8", *goal), "field 5 (day of week): `8` is out of range: 0 to 7, or sun to sat"),
         (("--every", "30s", *goal), "an interval of `30s` is out of range: from 60 s to 366 d"),
-        (("--every", "1h", "--tz", "Europe/Berln", *goal), "is no time zone, did you mean `Europe/Berlin`"),
+        (("--every", "1h", "--tz", "Europe/Berln", *goal), "is not a time zone, did you mean `Europe/Berlin`"),
         (("--every", "1h", "--persona", "operatons", "Hello"), "no persona `operatons`, did you mean `operations`"),
         (goal, "say when: either `--cron"),
         (("--every", "1h"), "say what: either `--goal"),

@@ -148,7 +148,7 @@ def test_faults_of_variables_and_flags_name_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("mysql://x/y", "`mysql` is no database interlock knows"),
+        ("mysql://x/y", "`mysql` is not a database that interlock supports"),
         ("sqlite://", "the path of the file is missing: use `sqlite:///PATH`, with three slashes"),
         ("sqlite://work.db", "the path of the file is missing: use `sqlite:///PATH`, with three slashes"),
         ("hunter2", "it is no URL: use `sqlite:///PATH`"),
@@ -167,14 +167,14 @@ def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_pat
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("timezone: Mars/Olympus\n", "`Mars/Olympus` is no time zone"),
+        ("timezone: Mars/Olympus\n", "`Mars/Olympus` is not a time zone"),
         ("mission_budget_usd: true\n", "expected a number"),
         ("mission_budget_usd: .inf\n", "finite"),
         ("projects: {shop: {day_usd: 5}}\n", "unknown setting `projects.shop.day_usd`, did you mean `project_day_usd`"),
         ("projects: {shop: {project_day_usd: -5}}\n", "project_day_usd"),
         (
             "projects: {Shop Ltd: {project_day_usd: 5}}\n",
-            "yaml:1: `projects.Shop Ltd`: `Shop Ltd` is no name of a project",
+            "yaml:1: `projects.Shop Ltd`: `Shop Ltd` is not a valid project name",
         ),
         ("projects: {shop: 5}\n", "yaml:1: `projects.shop`: should be a valid dictionary"),
         ("policy: nowhere.yaml\n", "there is no file"),
@@ -182,7 +182,7 @@ def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_pat
         ("- a list\n", "settings are `key: value` lines"),
         ("providers: {groq: {base_url: 'ftp://x'}}\n", "expected a URL"),
         ("providers: {x: {protocol: grpc}}\n", "should be 'openai' or 'anthropic'"),
-        ("providers: {x: {headers: {'a b': c}}}\n", "`a b` is no name of a header"),
+        ("providers: {x: {headers: {'a b': c}}}\n", "`a b` is not a valid header name"),
         ("model: a/b\nmodel: c/d\n", "model"),
     ],
 )
@@ -216,7 +216,7 @@ def test_settings_cannot_be_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["#ops", "ops", "@ana", "C0123 ABCD"])
 def test_a_channel_of_slack_is_named_by_its_id(tmp_path: Path, name: str) -> None:
     found = faults(tmp_path, env={"INTERLOCK_SLACK__CHANNEL": name})
-    said = f"`{name}` is no id of a channel: write one such as `C0123ABCD`, from the channel's details"
+    said = f"`{name}` is not a channel id: write one such as `C0123ABCD`, from the channel's details"
     assert found == [f"INTERLOCK_SLACK__CHANNEL: `slack.channel`: {said}"]
 
 

@@ -185,7 +185,7 @@ class BootstrapFolder:
         with open(os.open(real, _FLAGS), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise _Unfit("it is no file")
+                raise _Unfit("it is not a file")
             return file.read(MOST_BYTES), status.st_size
 
 

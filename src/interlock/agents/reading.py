@@ -13,5 +13,5 @@ def read_bounded(path: Path, most: int) -> bytes:
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "is no file")
+            raise OSError(errno.EINVAL, "is not a file")
         return opened.read(most + 1)

@@ -155,7 +155,7 @@ def read(answer: str, known: Mapping[str, str]) -> Choice | str:
         return "its answer is not one JSON object"
     target, sure, why = found.get("target"), found.get("confidence"), found.get("reason")
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
-        return "its `confidence` is no number from 0 to 1"
+        return "its `confidence` is not a number from 0 to 1"
     if not isinstance(target, str) or not isinstance(why, str):
         return "its `target` and `reason` are not text"
     reason = one_line(scrub(why), limit=LONGEST_REASON)

@@ -101,7 +101,7 @@ class _Reader:
 def _header(value: Any) -> Header:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise ValueError(
-            "this is no session: the first line must have `format` as `interlock session export` writes it"
+            "this is not a session: the first line must have `format` as `interlock session export` writes it"
         )
     version = value.get("version")
     if type(version) is int and version > VERSION:
@@ -124,7 +124,7 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"`{name}` is no number")
+    raise ValueError(f"`{name}` is not a number")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def read(path: Path) -> bytes:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise ConfigError([f"{shown(path)}:1: is no file"])
+                raise ConfigError([f"{shown(path)}:1: is not a file"])
             return opened.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise ConfigError([f"{shown(path)}:1: cannot be read: {(error.strerror or str(error)).lower()}"]) from error

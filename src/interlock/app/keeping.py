@@ -154,7 +154,7 @@ def _refuse_other_files(path: Path) -> None:
     try:
         _readable(path)
     except BadArchive as error:
-        raise UsageError(f"`{path}` is there already and is no backup: name another file") from error
+        raise UsageError(f"`{path}` exists already and is not a backup: name another file") from error
 
 
 def _require_admin(settings: Settings, what: str) -> None:

@@ -188,7 +188,7 @@ def _telemetry(settings: Settings) -> Iterator[Finding]:
     except ValueError:
         is_dsn = False
     if not is_dsn:
-        yield Finding("telemetry", "error", "sentry.dsn is no DSN: copy it from the project's client keys in Sentry")
+        yield Finding("telemetry", "error", "sentry.dsn is not a DSN: copy it from the project's client keys in Sentry")
         return
     share = "" if settings.sentry.traces_sample_rate == 1 else f", {settings.sentry.traces_sample_rate:.0%} of traces"
     name = settings.sentry.environment or "production"

@@ -96,7 +96,7 @@ def note_rest() -> None:
     from interlock.cli import screen
 
     if not is_anybody_at_work():
-        screen.note("nothing goes on yet: nobody is at work here, `interlock up` takes it up")
+        screen.note("nothing runs yet: no process executes this home, start `interlock up`")
 
 
 class Stopping(asyncio.Event):

@@ -110,7 +110,7 @@ def moment(text: str, now: datetime) -> datetime:
             return (now + timedelta(seconds=float(found[1]) * _SECONDS[found[2]])).astimezone(UTC)
         return moment_of(text, now.tzinfo)
     except (ValueError, OverflowError):
-        raise UsageError(f"`{text}` is no time: write 30m, 2h, 1d or 2026-12-24T18:00") from None
+        raise UsageError(f"`{text}` is not a time: write 30m, 2h, 1d or 2026-12-24T18:00") from None
 
 
 class _Mission:

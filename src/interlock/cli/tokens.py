@@ -86,4 +86,4 @@ def revoke(
     found = opening.at_desk(lambda office, person: tokens.revoke(office, person, ident))
     if as_json:
         return screen.data(found)
-    return screen.line(f"{found['id']} ({found['name']}) is no good any more")
+    return screen.line(f"{found['id']} ({found['name']}) is revoked")

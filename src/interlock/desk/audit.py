@@ -118,7 +118,7 @@ def since_of(text: str, now: datetime) -> datetime:
             return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
         return moment_of(text, UTC)
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"`{text}` is no time: write `2h`, `3d`, or a date such as `2026-11-22`") from error
+        raise UsageError(f"`{text}` is not a time: write `2h`, `3d`, or a date such as `2026-11-22`") from error
 
 
 async def verify(office: Office, *, heads: Path | None = None, key_file: Path | None = None) -> Report:

@@ -61,7 +61,7 @@ def _with_schema(item: Any) -> Any:
     try:
         schema = formats.loads(_bytes(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is no JSON Schema: {error}") from error
+        raise UsageError(f"{path}: is not a JSON Schema: {error}") from error
     return {**item, "schema": schema}
 
 

@@ -102,4 +102,4 @@ def one_of_states(given: str | None, states: tuple[str, ...]) -> str | None:
     for state in states:
         if state.lower() == given.strip().lower().replace("-", "_"):
             return str(state)
-    raise UsageError(f"`{given}` is no state: use one of {', '.join(str(s) for s in states)}")
+    raise UsageError(f"`{given}` is not a state: use one of {', '.join(str(s) for s in states)}")

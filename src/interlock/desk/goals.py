@@ -157,7 +157,7 @@ def budget_of(amount_usd: float) -> int:
     Raises UsageError if it is too small or too large.
     """
     if not 0 < amount_usd <= MOST_BUDGET_USD:
-        raise UsageError(f"`{amount_usd:g}` is no budget: give dollars from 0.001 to {MOST_BUDGET_USD:,.0f}")
+        raise UsageError(f"`{amount_usd:g}` is not a budget: give dollars from 0.001 to {MOST_BUDGET_USD:,.0f}")
     amount = microusd(amount_usd)
     if amount < LEAST_BUDGET_MICROUSD:
         raise UsageError(f"a budget of {usd(amount)} buys nothing: give {usd(LEAST_BUDGET_MICROUSD)} at least")

@@ -36,7 +36,7 @@ class Wish:
         """
         scope = text.strip().lower()
         if scope not in SCOPES:
-            raise UsageError(f"`{text}` is no scope of a grant: use one of {', '.join(SCOPES)}")
+            raise UsageError(f"`{text}` is not a scope of a grant: use one of {', '.join(SCOPES)}")
         return cls(scope, narrow)
 
 

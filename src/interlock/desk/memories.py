@@ -38,7 +38,7 @@ async def search(
     conversations but their own.
     """
     if kind is not None and kind not in (*archive.KINDS, "block"):
-        raise UsageError(f"`{kind}` is no type of memory: use block, {', '.join(archive.KINDS)}")
+        raise UsageError(f"`{kind}` is not a type of memory: use block, {', '.join(archive.KINDS)}")
     where = project or office.settings.project
     return await office.store.read(_search, person, query, persona, kind, where, max(1, most), office.clock.now())
 

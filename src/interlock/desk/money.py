@@ -63,7 +63,7 @@ async def raise_budget(office: Office, person: Person, account: str, usd: float,
     require_operator(person, "raise a budget")
     if not 0 < usd <= MOST_RAISE_USD:
         raise UsageError(
-            f"`{usd:g}` is no amount to raise a limit by: give dollars from 0.01 to {MOST_RAISE_USD:,.0f}; "
+            f"`{usd:g}` is not an amount to raise a limit by: give dollars from 0.01 to {MOST_RAISE_USD:,.0f}; "
             "`interlock budget set` lowers one"
         )
     amount, words = microusd(usd), _words(note)
@@ -79,7 +79,7 @@ async def set_budget(office: Office, person: Person, account: str, usd: float, n
     """
     require_operator(person, "set a budget")
     if not 0 <= usd <= MOST_RAISE_USD:
-        raise UsageError(f"`{usd:g}` is no limit: give dollars from 0 to {MOST_RAISE_USD:,.0f}")
+        raise UsageError(f"`{usd:g}` is not a limit: give dollars from 0 to {MOST_RAISE_USD:,.0f}")
     words = _words(note)
     return await office.store.write(_set, office, person, account, microusd(usd), words, office.clock.now())
 

@@ -41,7 +41,7 @@ async def retry(office: Office, person: Person, ident: str) -> View:
     require_operator(person, "have messages tried again")
     text = as_id(ident)
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise UsageError(f"`{ident}` is no message: `interlock outbox` lists them")
+        raise UsageError(f"`{ident}` is not a message: `interlock outbox` lists them")
     return await office.store.write(_retry, person, int(text), office.clock.now())
 
 

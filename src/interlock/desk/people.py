@@ -184,7 +184,7 @@ def identity_of(text: str) -> str:
     known = SHAPES.get(surface)
     if known is None or not known[0].fullmatch(found):
         like = ", ".join(f"`{example}`" for _, example in ([known] if known else SHAPES.values()))
-        raise UsageError(f"`{text}` is no identity: write it like {like}")
+        raise UsageError(f"`{text}` is not an identity: write it like {like}")
     return found
 
 
@@ -193,7 +193,7 @@ def _name(text: str) -> str:
     if not name or len(name) > LONGEST_NAME:
         raise UsageError(f"a name has 1 to {LONGEST_NAME} characters")
     if visible(name) != name or ":" in name or name.startswith("per_"):
-        raise UsageError(f"`{visible(name)}` is no name: leave out colons and invisible characters, and `per_`")
+        raise UsageError(f"`{visible(name)}` is not a name: leave out colons and invisible characters, and `per_`")
     return name
 
 
@@ -205,7 +205,7 @@ def alike(name: str) -> str:
 def _role(text: str) -> str:
     role = text.strip().lower()
     if role not in ROLES:
-        raise UsageError(f"`{text}` is no role: use one of {', '.join(ROLES)}")
+        raise UsageError(f"`{text}` is not a role: use one of {', '.join(ROLES)}")
     return role
 
 

@@ -65,7 +65,7 @@ def since(text: str, now: datetime) -> datetime:
             return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).astimezone(UTC)
         return moment_of(text, now.tzinfo)
     except (ValueError, OverflowError):
-        raise UsageError(f"`{text}` is no time: write 7d, 12h or 2026-12-24T18:00") from None
+        raise UsageError(f"`{text}` is not a time: write 7d, 12h or 2026-12-24T18:00") from None
 
 
 def change_view(change: Change) -> View:

@@ -49,7 +49,7 @@ async def create(
     """
     require_operator(person, "create channels")
     if kind not in KINDS:
-        raise UsageError(f"`{kind}` is no kind of channel: use {' or '.join(KINDS)}")
+        raise UsageError(f"`{kind}` is not a kind of channel: use {' or '.join(KINDS)}")
     return await office.store.write(
         _create, office, person, room_names.name(name), kind, tuple(members), room_names.topic(topic),
         project or office.settings.project, new_id("chn"), office.clock.now(),
@@ -193,4 +193,4 @@ def _member(tx: Tx, office: Staffed, named: str) -> Who:
         return Who(PERSON, find_person(tx, name.removeprefix("person:")).id)
     except NotFound as error:
         there = ", ".join(office.personas.personas)
-        raise UsageError(f"`{named}` is no persona and no person: there are {there}") from error
+        raise UsageError(f"`{named}` is neither a persona nor a person: there are {there}") from error

@@ -17,7 +17,7 @@ def name(given: str) -> str:
     found = given.strip().removeprefix("#").lower()
     if len(found) > LONGEST_NAME or not _NAME.fullmatch(found):
         raise UsageError(
-            f"`{given}` is no name for a channel: use up to {LONGEST_NAME} letters, digits, `-` and `_`, "
+            f"`{given}` is not a valid channel name: use up to {LONGEST_NAME} letters, digits, `-` and `_`, "
             "such as `launch-plan`"
         )
     return found
@@ -41,5 +41,5 @@ def emoji(given: str) -> str:
     """
     found = core.emoji(given)
     if found is None:
-        raise UsageError(f"`{given[:40]}` is no emoji: give one, or its name such as `:tada:`")
+        raise UsageError(f"`{given[:40]}` is not an emoji: give one, or its name such as `:tada:`")
     return found

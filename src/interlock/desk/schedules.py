@@ -254,7 +254,7 @@ def _name(text: str) -> str:
     name = _plain(text)
     if not name or len(name) > LONGEST_NAME or not _NAME.fullmatch(name) or name.startswith("sch_"):
         raise UsageError(
-            f"`{visible(text)[:LONGEST_NAME]}` is no name: use 1 to {LONGEST_NAME} letters, digits, blanks and . + - _"
+            f"`{visible(text)[:LONGEST_NAME]}` is not a name: use 1 to {LONGEST_NAME} letters, digits, blanks or .+-_"
         )
     if name.casefold() == schedules.HEARTBEAT:
         raise UsageError(f"`{name}` is the schedule that reads HEARTBEAT.md: give another name")

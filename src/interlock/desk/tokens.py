@@ -122,7 +122,7 @@ def span_s(text: str) -> float:
     """
     found = _SPAN.fullmatch(text.strip().lower())
     if found is None:
-        raise UsageError(f"`{text}` is no time: write it like `30d`, `12h` or `90m`")
+        raise UsageError(f"`{text}` is not a time: write it like `30d`, `12h` or `90m`")
     return int(found[1]) * _UNITS[found[2]]
 
 
@@ -138,7 +138,7 @@ def _role(text: str | None) -> str | None:
         return None
     role = text.strip().lower()
     if role not in ROLES:
-        raise UsageError(f"`{text}` is no role: use one of {', '.join(ROLES)}")
+        raise UsageError(f"`{text}` is not a role: use one of {', '.join(ROLES)}")
     return role
 
 

@@ -30,7 +30,7 @@ class Calls:
         names, size = [], 0
         for piece in pieces:
             if not isinstance(piece, Mapping):
-                raise ValueError("a call that is no object")
+                raise ValueError("a call that is not an object")
             function = piece.get("function")
             function = function if isinstance(function, Mapping) else piece
             ident, name = _text(piece.get("id")), _text(function.get("name"))

@@ -206,7 +206,7 @@ class SdkModel(ABC):
             if isinstance(answer, list) and len(answer) == 1:
                 answer = answer[0]
             if not isinstance(answer, dict):
-                raise ValueError("an answer that is no object")
+                raise ValueError("an answer that is not an object")
             yield list(self._events_of(answer))
             return
         if batch := reader.end():

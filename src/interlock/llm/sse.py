@@ -110,5 +110,5 @@ def objects_in(value: Any) -> Iterator[dict[str, Any]]:
     """The objects of a JSON value that is one or a list of them. Raises ValueError for any other value."""
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, dict):
-            raise ValueError("an event that is no object")
+            raise ValueError("an event that is not an object")
         yield each

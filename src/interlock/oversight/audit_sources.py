@@ -84,7 +84,7 @@ class OfExport:
             if told["format"] != FORMAT:
                 raise ValueError("another format")
         except _DAMAGED as error:
-            raise UsageError(f"`{path}` is no export: name what `interlock audit export -o FILE` wrote") from error
+            raise UsageError(f"`{path}` is not an export: name what `interlock audit export -o FILE` wrote") from error
 
     @property
     def is_whole(self) -> bool:

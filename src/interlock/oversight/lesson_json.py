@@ -78,13 +78,13 @@ def _finding(data: Any, labels: Set[str]) -> Finding | str:
     if kind not in KINDS:
         return "it is of no known kind"
     if not isinstance(rule, str) or len(rule) > LONGEST_RULE:
-        return "its rule is no short text"
+        return "its rule is not a short text"
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         return "its confidence is not between 0 and 1"
     if task_type is not None and task_type not in TASK_TYPES:
         return "its task type is unknown"
     if persona is not None and (not isinstance(persona, str) or _PERSONA.fullmatch(persona) is None):
-        return "its persona is no name"
+        return "its persona is not a name"
     evidence = _ids(data.get("evidence"), MOST_CITED)
     if not evidence:
         return "it names no evidence"

@@ -179,7 +179,7 @@ def _contains(item: Mapping[str, Any]) -> list[str]:
     try:
         re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
-        return [f"`{regex}` is no regular expression: {error}"]
+        return [f"`{regex}` is not a regular expression: {error}"]
     return []
 
 

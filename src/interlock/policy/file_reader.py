@@ -77,7 +77,7 @@ class Reader:
         if isinstance(data, str) and data in [kind.value for kind in kinds]:
             return kinds(data)
         *most, last = (kind.value for kind in kinds)
-        self.fault(path, f"`{data}` is no {name}: use {', '.join(most)} or {last}")
+        self.fault(path, f"`{data}` is not a valid {name}: use {', '.join(most)} or {last}")
         return None
 
     def text(self, path: Path, data: Any) -> str:

@@ -169,7 +169,7 @@ def _formed(handed: Handed, text: str | None) -> Iterator[Fault]:
         return
     if text is None:
         if form is not None:
-            yield Fault("format", f"`{handed.path}` is not text in UTF-8, so it is no {form}")
+            yield Fault("format", f"`{handed.path}` is not text in UTF-8, so it is not valid {form}")
         return
     if form is None and handed.path is None:
         form = formats.MARKDOWN

@@ -80,7 +80,7 @@ class _Reader(CaseReader):
             organisation=self.organisation(top.get("organisation")),
             limits=self.limits(top.get("limits")),
             checks=self.checks(top.get("checks")),
-            production=self.names(("production",), top.get("production"), _SYSTEM, "name of a system"),
+            production=self.names(("production",), top.get("production"), _SYSTEM, "system name"),
             cases=tuple(self.cases(top.get("tests"))),
             notes=tuple(self.notes),
         )
@@ -117,7 +117,7 @@ class _Reader(CaseReader):
             return frozenset()
         for number, name in enumerate(data):
             if not isinstance(name, str) or not shape.fullmatch(name.lower()):
-                self.fault((*path, number), f"`{name}` is no {what}")
+                self.fault((*path, number), f"`{name}` is not a valid {what}")
         return frozenset(name.lower() for name in data if isinstance(name, str))
 
     def checks(self, data: Any) -> dict[str, tuple[dict[str, Any], ...]]:

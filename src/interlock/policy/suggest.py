@@ -40,7 +40,7 @@ def tools_of(document: Any) -> list[Mapping[str, Any]]:
         if isinstance(document, Mapping) and key in document:
             document = document[key]
     if not isinstance(document, list) or not all(isinstance(tool, Mapping) for tool in document):
-        raise UsageError(f"this is no list of tools: {_AS_MCP}")
+        raise UsageError(f"this is not a list of tools: {_AS_MCP}")
     for number, tool in enumerate(document, start=1):
         if not isinstance(tool.get("name"), str) or not tool["name"]:
             raise UsageError(f"tool {number} of the list has no name: {_AS_MCP}")
@@ -57,7 +57,7 @@ def suggestions(tools: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[l
     for tool in tools:
         name = f"{prefix}{tool['name']}"
         if not _NAME.fullmatch(name):
-            faults.append(f"`{name[:80]}` is no name that a rule can have: letters, digits and `_.:/-`, at most 128")
+            faults.append(f"`{name[:80]}` is not a valid name for a rule: letters, digits and `_.:/-`, at most 128")
             continue
         here = _suggestion(name, tool)
         if (before := found.get(name)) is not None:

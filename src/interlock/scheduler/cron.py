@@ -85,7 +85,7 @@ def parse(text: str) -> Cron:
     given = " ".join(text.split())
     fields = MACROS.get(given.lower(), given).split()
     if given.startswith("@") and given.lower() not in MACROS:
-        raise BadCron(given, f"`{given[:20]}` is no word for a time: use one of {', '.join(MACROS)}")
+        raise BadCron(given, f"`{given[:20]}` is not a known schedule shorthand: use one of {', '.join(MACROS)}")
     if len(fields) != len(PLACES) or len(given) > LONGEST:
         raise BadCron(
             given, f"it has {len(fields)} fields instead of 5: minute, hour, day of month, month, day of week"

@@ -27,7 +27,7 @@ def read(path: Path, workspaces: Path) -> str:
         if not path.exists():
             return ""
         if not path.is_file():
-            raise InterlockError(f"`{path.name}` is no file: remove it, or write what is to be looked at")
+            raise InterlockError(f"`{path.name}` is not a file: remove it, or write what is to be looked at")
         with path.open("rb") as file:
             data = file.read(4 * LONGEST + 1)
     except OSError as error:

@@ -94,7 +94,7 @@ def interval(text: str) -> float:
     """
     words = text.strip().lower()
     if not _SPAN.fullmatch(words):
-        raise UsageError(f"`{text}` is no interval: write it like `30m`, `2h`, `1h30m` or `1d`")
+        raise UsageError(f"`{text}` is not an interval: write it like `30m`, `2h`, `1h30m` or `1d`")
     total = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(words))
     if not LEAST_S <= total <= MOST_S:
         raise UsageError(f"an interval of `{text}` is out of range: from 60 s to 366 d")
@@ -105,7 +105,7 @@ def _zone(name: str) -> str:
     if name not in _zones():
         near = difflib.get_close_matches(name, sorted(_zones()), n=1, cutoff=0.7)
         meant = f", did you mean `{near[0]}`" if near else ""
-        raise UsageError(f"`{name}` is no time zone{meant}: write one such as `Europe/Berlin` or `UTC`")
+        raise UsageError(f"`{name}` is not a time zone{meant}: write one such as `Europe/Berlin` or `UTC`")
     return name
 
 

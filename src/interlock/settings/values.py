@@ -44,7 +44,7 @@ def _database(value: str) -> str:
         raise ValueError("the path of the file is missing: use `sqlite:///PATH`, with three slashes")
     if not value.startswith(SCHEMES):
         scheme, found, _ = value.partition("://")
-        what = f"`{scheme}` is no database interlock knows" if found else "it is no URL"
+        what = f"`{scheme}` is not a database that interlock supports" if found else "it is not a URL"
         raise ValueError(f"{what}: use `sqlite:///PATH` or `postgresql://…`")
     try:
         urlsplit(value).port  # noqa: B018 (raises where it is no number)
@@ -62,19 +62,19 @@ def _model_name(value: str) -> str:
 
 def _project_name(value: str) -> str:
     if not _PROJECT.fullmatch(value):
-        raise ValueError(f"`{value}` is no name of a project: write lower-case letters, digits, - or _ (63 at most)")
+        raise ValueError(f"`{value}` is not a valid project name: use at most 63 lower-case letters, digits, - or _")
     return value
 
 
 def _slack_channel(value: str) -> str:
     if not _SLACK_CHANNEL.fullmatch(value):
-        raise ValueError(f"`{value}` is no id of a channel: write one such as `C0123ABCD`, from the channel's details")
+        raise ValueError(f"`{value}` is not a channel id: write one such as `C0123ABCD`, from the channel's details")
     return value
 
 
 def _capability(value: str) -> str:
     if not _CAPABILITY.fullmatch(value):
-        raise ValueError(f"`{value}` is no name of a capability: write lower-case letters, digits, - or _ (32 at most)")
+        raise ValueError(f"`{value}` is not a valid capability name: use at most 32 lower-case letters, digits, - or _")
     return value
 
 
@@ -86,7 +86,7 @@ def _secret_name(value: str) -> str:
 
 def _header(value: str) -> str:
     if not _HEADER.fullmatch(value):
-        raise ValueError(f"`{value}` is no name of a header: write one such as `X-Tenant`")
+        raise ValueError(f"`{value}` is not a valid header name: write one such as `X-Tenant`")
     return value
 
 
@@ -100,7 +100,7 @@ def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
     except (LookupError, ValueError, OSError) as error:
-        raise ValueError(f"`{value}` is no time zone: write one such as `Europe/Berlin` or `UTC`") from error
+        raise ValueError(f"`{value}` is not a time zone: write one such as `Europe/Berlin` or `UTC`") from error
     return value
 
 

@@ -205,13 +205,13 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.exists() and not path.is_file():
-            raise BadArchive(path, "is no file")
+            raise BadArchive(path, "is not a file")
         try:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError as error:
             raise UsageError(f"there is no `{path}`: name a file that `interlock db backup` wrote") from error
         except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
-            raise BadArchive(path, "is no backup of interlock, or is damaged") from error
+            raise BadArchive(path, "is not a backup of interlock, or is damaged") from error
         try:
             self.manifest = self._manifest()
         except BaseException:
@@ -232,7 +232,7 @@ class Archive:
                 raise ValueError("too large")
             return Manifest.from_json(json.loads(text))
         except _DAMAGE as error:
-            raise BadArchive(self.path, "is no backup of interlock, or is damaged") from error
+            raise BadArchive(self.path, "is not a backup of interlock, or is damaged") from error
 
     def rows(self, part: Part) -> Iterator[list[Any]]:
         """The rows of a part, as they were handed to `back_up`; at its end its digest has been compared.

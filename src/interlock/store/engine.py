@@ -40,7 +40,9 @@ def driver_for(url: str, *, pooled: bool = False, direct_url: str | None = None)
     if url.startswith(("postgresql://", "postgres://")):
         return PostgresDriver(url, pooled=pooled, direct_url=direct_url)
     scheme = url.partition("://")[0]
-    raise StoreUnavailable(f"`{scheme}` is no database interlock knows: use `sqlite:///PATH` or `postgresql://…`")
+    raise StoreUnavailable(
+        f"`{scheme}` is not a database that interlock supports: use `sqlite:///PATH` or `postgresql://…`"
+    )
 
 
 class Listener:

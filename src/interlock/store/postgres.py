@@ -20,7 +20,7 @@ from interlock.store.wire import Wire
 
 MALFORMED = (
     "INTERLOCK_DATABASE_URL is not a URL of PostgreSQL: write `postgresql://USER:PASSWORD@HOST/DATABASE`, with each "
-    "character of the password that is no letter or digit as %XX"
+    "character of the password that is not a letter or digit as %XX"
 )
 """Does not quote the URL: a driver that misreads one shows parts of its password."""
 POOLER, NO_POOLER_KNOWN = (

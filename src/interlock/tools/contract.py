@@ -219,7 +219,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise UsageError(f"`{self.name}` is no name for a tool: use up to 64 letters, digits, `_` and `-`")
+            raise UsageError(f"`{self.name}` is not a valid tool name: use up to 64 letters, digits, `_` and `-`")
         if not self.description.strip():
             raise UsageError(f"tool `{self.name}` needs a description: it tells the model what the tool does")
         if self.risk is not None and self.risk not in RISKS:
@@ -235,7 +235,7 @@ class Tool:
         for need in sorted(self.needs):
             if not _CAPABILITY.fullmatch(need):
                 raise UsageError(
-                    f"tool `{self.name}` needs `{need}`, which is no name: use up to 32 of a-z, 0-9, - and _"
+                    f"tool `{self.name}` needs `{need}`, which is not a name: use up to 32 of a-z, 0-9, - and _"
                 )
 
     @cached_property

@@ -223,7 +223,7 @@ def _read(name: str, path: Path) -> str:
         why = (error.strerror or str(error)).lower()
         raise SecretProblem(f"the secret `{name}` cannot be read from `{path}`: {why}") from error
     except UnicodeDecodeError as error:
-        raise SecretProblem(f"the secret `{name}` in `{path}` is no text: store it as base64") from error
+        raise SecretProblem(f"the secret `{name}` in `{path}` is not a text: store it as base64") from error
 
 
 def _goes_where_it_may(args: Any, domains: Iterable[str]) -> bool:

@@ -70,7 +70,7 @@ def _begin(given: str | None) -> int | None:
     if given is None or not given.strip():
         return None
     if not given.strip().isdecimal() or len(given) > 18:
-        raise UsageError("`Last-Event-ID` is no id of an event: send the last one that came, or none")
+        raise UsageError("`Last-Event-ID` is not the id of an event: send the last one that came, or none")
     return int(given)
 
 

@@ -140,7 +140,7 @@ def listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = found[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise InterlockError(f"`{host}` is no address of this machine: give another `--host`") from error
+        raise InterlockError(f"`{host}` is not an address of this machine: give another `--host`") from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

@@ -63,11 +63,11 @@ async def _of_validation(request: Request, error: Exception) -> Response:
     where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
     message = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "json_invalid":
-        return problem(request, 400, "the body is no JSON: send an object, with `Content-Type: application/json`")
+        return problem(request, 400, "the body is not JSON: send an object, with `Content-Type: application/json`")
     if first["type"] == "model_attributes_type" and not where:
         if not _says_json(request):
             return problem(request, 415, "the body is not said to be JSON: send `Content-Type: application/json`")
-        message = "the body is no object: send one such as `{}`"
+        message = "the body is not an object: send one such as `{}`"
     told = f"`{where}`: {message[:1].lower()}{message[1:]}" if where else f"{message[:1].lower()}{message[1:]}"
     return problem(request, 422, told)
 

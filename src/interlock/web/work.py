@@ -176,7 +176,7 @@ async def reset(ident: Ident, here: Here, who: Who) -> View:
     if who.project is not None:
         own = await listings.agents(here.live.runtime, project=who.project)
         if ident not in {name for each in own for name in (each["id"], each["persona"])}:
-            raise Refused(f"`{ident}` is no agent of the project `{who.project}`, and the token is good for no other")
+            raise Refused(f"`{ident}` is not an agent of project `{who.project}`, to which the token is limited")
     return await sessions.reset(here.live.runtime, who.person, ident, project=who.project)
 
 
@@ -185,7 +185,7 @@ async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
     require_all(who)
     acts = {"pause": emergency.pause, "resume": emergency.resume, "drain": emergency.drain, "stop": emergency.stop}
     if control not in acts:
-        raise UsageError(f"`{control}` is no control: use one of {', '.join(acts)}")
+        raise UsageError(f"`{control}` is not a control: use one of {', '.join(acts)}")
     return await acts[control](here.live.runtime, who.person, reason=body.reason)
 
 

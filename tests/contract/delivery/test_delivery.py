@@ -230,7 +230,7 @@ async def test_what_a_surface_will_never_take_is_given_up_at_once_and_does_not_h
     board = Board()
     await room(desk)
     key = "approval:1@board:C1"
-    board.faults = {key: [Undeliverable("xoxb-0123456789-abcdefghijklmnop is no token: make a new one")]}
+    board.faults = {key: [Undeliverable("xoxb-0123456789-abcdefghijklmnop is not a token: make a new one")]}
     await tell(desk, "approval:1")
     await tell(desk, "approval:2")
     async with delivering(desk, board):

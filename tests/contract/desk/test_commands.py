@@ -87,7 +87,7 @@ async def test_what_was_stopped_is_not_let_go_by_a_word_from_before_that_came_la
         ("deny apr_12345", "a denial needs a reason that the agent can act on: `/interlock deny apr_12345 REASON`"),
         ("approve apr_12345", "no approval `apr_12345`"),
         ("task nowhere", "no task `nowhere`"),
-        ("tasks FLYING", "`FLYING` is no state: use one of INBOX"),
+        ("tasks FLYING", "`FLYING` is not a state: use one of INBOX"),
         ("quarantine nobody", "no agent `nobody`"),
         ("release", "write `/interlock release AGENT`"),
         ("stop mis_12345", "takes nothing more: to end one thing, `/interlock cancel ID`"),

@@ -34,9 +34,9 @@ async def test_the_same_idempotency_key_never_makes_two_missions(box: Interlock)
         ({"goal": " \n"}, "the goal is empty"),
         ({"goal": "x" * 20_001}, "20,001 characters"),
         ({"goal": "a\x00b"}, "NUL"),
-        ({"goal": "x", "budget_usd": 0}, "`0` is no budget"),
-        ({"goal": "x", "budget_usd": -3}, "`-3` is no budget"),
-        ({"goal": "x", "budget_usd": float("nan")}, "`nan` is no budget"),
+        ({"goal": "x", "budget_usd": 0}, "`0` is not a budget"),
+        ({"goal": "x", "budget_usd": -3}, "`-3` is not a budget"),
+        ({"goal": "x", "budget_usd": float("nan")}, "`nan` is not a budget"),
         ({"goal": "x", "budget_usd": 0.0000001}, "buys nothing"),
         ({"goal": "x", "model": "nobody/x"}, "there is no provider `nobody`"),
         ({"goal": "x", "model": "anthropic/claude-sonnet-5-5"}, "ANTHROPIC_API_KEY"),
@@ -161,7 +161,7 @@ async def test_a_raised_budget_is_on_record_and_allows_more(box: Interlock) -> N
 
 @pytest.mark.parametrize("amount", [0, -1, float("inf"), float("nan")])
 async def test_an_amount_that_is_none_is_refused(box: Interlock, amount: float) -> None:
-    with pytest.raises(UsageError, match="is no amount"):
+    with pytest.raises(UsageError, match="is not an amount"):
         await money.raise_budget(box.runtime, box.person, "mission:any", amount)
 
 

@@ -102,7 +102,7 @@ async def test_of_two_admins_who_demote_each_other_at_once_one_stays(box: Interl
      "slack:U1\nslack:U2", "telegram:٤٢", ""],
 )  # fmt: skip
 async def test_an_identity_that_cannot_be_is_refused(box: Interlock, identity: str) -> None:
-    with pytest.raises(UsageError, match="is no identity: write it like"):
+    with pytest.raises(UsageError, match="is not an identity: write it like"):
         await people.link(box.runtime, box.person, box.person.id, identity)
 
 
@@ -119,7 +119,7 @@ async def test_what_is_not_there_is_said_with_what_to_do(box: Interlock) -> None
         await people.add(runtime, me, "ANA")
     with pytest.raises(UsageError, match="somebody is called `Ana` already"):
         await people.add(runtime, me, "Ａna")
-    with pytest.raises(UsageError, match="`boss` is no role: use one of viewer, operator, admin"):
+    with pytest.raises(UsageError, match="`boss` is not a role: use one of viewer, operator, admin"):
         await people.add(runtime, me, "Ben", role="boss")
     with pytest.raises(UsageError, match="is linked to nobody"):
         await people.unlink(runtime, me, "slack:U9X")

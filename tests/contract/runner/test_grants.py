@@ -165,7 +165,7 @@ async def test_narrow_grant_is_for_the_same_targets(store: CountingStore, tmp_pa
 async def test_nothing_red_edited_or_asked_of_two_can_be_granted(store: CountingStore, tmp_path: Path) -> None:
     stage, _ = await intern(store, tmp_path, *notes("a"), hand_in(), "done")
     question = await stage.the_question()
-    with pytest.raises(UsageError, match="is no scope of a grant"):
+    with pytest.raises(UsageError, match="is not a scope of a grant"):
         await signing.approve(stage.runtime, stage.ada, question.id, grant="ever")
     with pytest.raises(UsageError, match="an edited call is approved once"):
         await signing.approve(stage.runtime, stage.ada, question.id, grant="hour", args={"path": "b", "content": "x"})

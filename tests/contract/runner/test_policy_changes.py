@@ -118,7 +118,7 @@ async def test_a_rule_that_asks_for_more_people_meanwhile_is_asked_again(store: 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("version: 1\nrules:\n  - {id: a, risk: PINK}\n", "policy.yaml:3: `PINK` is no risk"),
+        ("version: 1\nrules:\n  - {id: a, risk: PINK}\n", "policy.yaml:3: `PINK` is not a valid risk"),
         ("", "is empty"),
         ("version: 1\nrules: [\t", "policy.yaml:"),
         ("version: 1\nrules:\n  - {id: a, risk: RED, consensus: true}\n", "asks models to agree"),

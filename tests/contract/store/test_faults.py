@@ -85,6 +85,6 @@ async def test_file_that_another_process_has_locked_is_one_clear_error(
 
 @pytest.mark.parametrize("url", ["mysql://u:secret@h/d", "interlock.db", "sqlite://"])
 def test_url_of_another_kind_is_one_clear_error(url: str) -> None:
-    with pytest.raises(StoreUnavailable, match="is no database interlock knows: use `sqlite:///PATH`") as told:
+    with pytest.raises(StoreUnavailable, match="not a database that interlock supports: use `sqlite:///PATH`") as told:
         Store(url)
     assert "secret" not in str(told.value)

@@ -233,7 +233,7 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
         assert told == "the body is not said to be JSON: send `Content-Type: application/json`"
         assert "no object" in await problem(home, 422, "POST", chat, json=["x"])
         told = await problem(home, 422, "GET", "/api/approvals?status=nope")
-        assert "`nope` is no state: use one of pending, approved" in told
+        assert "`nope` is not a state: use one of pending, approved" in told
         assert "`mesage`" in await problem(home, 422, "POST", chat, json={"message": "x", "mesage": "y"})
         assert "JSON" in await problem(
             home, 400, "POST", chat, content=b"{", headers={"content-type": "application/json"}

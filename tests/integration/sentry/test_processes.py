@@ -80,7 +80,7 @@ def test_doctor_says_whether_telemetry_is_on(cli: Cli) -> None:
     assert found() == ("ok", "off, nothing is sent: set SENTRY_DSN to tell Sentry how runs go")
     on = "on, to Sentry at sentry.example.com as production; no words of a run are sent"
     assert found(SENTRY_DSN="https://hush-hush@sentry.example.com/7") == ("ok", on)
-    fault = "sentry.dsn is no DSN: copy it from the project's client keys in Sentry"
+    fault = "sentry.dsn is not a DSN: copy it from the project's client keys in Sentry"
     assert found(SENTRY_DSN="https://hush-hush@sentry.example.com") == ("error", fault)
 
 

@@ -74,7 +74,7 @@ WRONG = {
     "{": "This is not JSON",
     "[1]": "This is not a JSON object",
     '{"to": 1, "to": 2}': "A key stands in it twice",
-    '{"n": NaN}': "NaN is no number",
+    '{"n": NaN}': "NaN is not a number",
     "[" * 2_900: "This",
 }
 

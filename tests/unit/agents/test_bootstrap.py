@@ -97,7 +97,7 @@ def holding(data: bytes) -> Callable[[Path], None]:
         (holding(b"\xed\xa0\x80"), "it is not UTF-8 text"),
         (holding(b"cut \xe2\x82"), "it is not UTF-8 text"),
         (make_folder, "it cannot be read: is a directory"),
-        (make_pipe, "it is no file"),
+        (make_pipe, "it is not a file"),
         (link_to("../secret.md"), "it is a link that leads out of the folder"),
         (link_to("/etc/passwd"), "it is a link that leads out of the folder"),
         (link_to("/dev/zero"), "it is a link that leads out of the folder"),

@@ -49,7 +49,7 @@ def test_a_good_file_is_read() -> None:
     ("lines", "said"),
     [
         (("",), "s.jsonl:1: it is not JSON"),
-        ((RUN,), "s.jsonl:1: this is no session"),
+        ((RUN,), "s.jsonl:1: this is not a session"),
         (({**HEADER, "version": 2},), "s.jsonl:1: `version` 2 is newer than this version reads"),
         (({**HEADER, "more": 1},), "s.jsonl:1: `more`"),
         (({**HEADER, "descriptor": {**HEADER["descriptor"], "kind": "task"}},), "s.jsonl:1: `descriptor.kind`"),
@@ -69,7 +69,7 @@ def test_a_good_file_is_read() -> None:
             (HEADER, RUN, {**SAID, "blocks": [{"type": "image", "media_type": "image/png", "data": "?"}]}),
             "s.jsonl:3: `blocks.0.image.data`",
         ),
-        ((HEADER, '{"record": NaN}'), "s.jsonl:2: `NaN` is no number"),
+        ((HEADER, '{"record": NaN}'), "s.jsonl:2: `NaN` is not a number"),
         ((HEADER, '{"record": "run", "record": "run"}'), "s.jsonl:2: a key is there twice"),
         ((HEADER, "[" * 100_000), "s.jsonl:2: "),
         ((HEADER, '"' + "x" * 9_000_000 + '"'), "s.jsonl:2: the line has 9,000,002 bytes"),

@@ -70,7 +70,7 @@ def test_nothing_is_imported_to_where_agents_write(cli: Callable[..., Ran], tmp_
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("--input", "tone"), "`tone` is no input: write NAME=VALUE"),
+        (("--input", "tone"), "`tone` is not an input: write NAME=VALUE"),
         (("--input", "a=1", "--input", "a=2"), "the input `a` is given twice"),
         (("--workflow", "featur"), "no workflow `featur`: did you mean `feature`?"),
     ],

@@ -96,9 +96,9 @@ def test_all_faults_are_told_with_their_lines(cli: Cli) -> None:
     assert done.code == 2
     assert done.err.splitlines() == [
         "interlock: p.yaml:4: there is no tool `git_op`: did you mean `git_ops`?",
-        "interlock: p.yaml:4: `PINK` is no risk: use GREEN, YELLOW or RED",
+        "interlock: p.yaml:4: `PINK` is not a valid risk: use GREEN, YELLOW or RED",
         "interlock: p.yaml:2: `count` is a whole number from 0 to 1,000,000,000",
-        "interlock: p.yaml:5: `x` is no name of a system",
+        "interlock: p.yaml:5: `x` is not a valid system name",
     ]
 
 

@@ -62,7 +62,7 @@ def test_a_deadline_is_a_span_or_a_time_in_the_local_zone(text: str, when: datet
     ["", "soon", "30 parsecs", "99999999999999d", "2026-13-01", "0001-01-01", "9999-12-31T23:59-10:00"],
 )
 def test_anything_else_is_no_time(text: str) -> None:
-    with pytest.raises(UsageError, match="is no time: write 30m"):
+    with pytest.raises(UsageError, match="is not a time: write 30m"):
         moment(text, NOW)
 
 

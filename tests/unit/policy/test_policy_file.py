@@ -74,8 +74,8 @@ def test_what_arguments_mean_holds_beside_the_rules_of_a_file() -> None:
         ("version: 1\nrule: []", "p.yaml:2: unknown key `rule`: did you mean `rules`?"),
         ("version: 1\nrules: {}", "p.yaml:2: `rules` is a list"),
         ("version: 1\nrules:\n - 5", "p.yaml:3: a rule is a mapping with `id`, `tools`, `when`, `risk`, `reason`"),
-        ("version: 1\nbase: {a: PURPLE}", "p.yaml:2: `PURPLE` is no risk: use GREEN, YELLOW or RED"),
-        ("version: 1\nbase: {a: green}", "p.yaml:2: `green` is no risk: use GREEN, YELLOW or RED"),
+        ("version: 1\nbase: {a: PURPLE}", "p.yaml:2: `PURPLE` is not a valid risk: use GREEN, YELLOW or RED"),
+        ("version: 1\nbase: {a: green}", "p.yaml:2: `green` is not a valid risk: use GREEN, YELLOW or RED"),
         ("version: 1\nbase: [a]", "p.yaml:2: `base` maps tools to GREEN, YELLOW or RED"),
         ("version: 1\nbase: {'a*': RED}", "p.yaml:2: `a*`: base names single tools, patterns are for rules"),
         (
@@ -143,7 +143,7 @@ def test_what_arguments_mean_holds_beside_the_rules_of_a_file() -> None:
         ),
         (
             "version: 1\ntests:\n  - {call: {tool: a}, expect: {effect: maybe}}",
-            "p.yaml:3: `maybe` is no effect: use allow, hold or deny",
+            "p.yaml:3: `maybe` is not a valid effect: use allow, hold or deny",
         ),
         ("version: 1\nbase: {a: RED, a: GREEN}", "p.yaml:2: key `a` is already on line 2: keep one"),
     ],

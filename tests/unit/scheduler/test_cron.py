@@ -62,7 +62,7 @@ def test_words_stand_for_expressions() -> None:
         ("* * * *", "it has 4 fields instead of 5"),
         ("* * * * * *", "it has 6 fields instead of 5"),
         ("", "it has 0 fields instead of 5"),
-        ("@reboot", "`@reboot` is no word for a time"),
+        ("@reboot", "`@reboot` is not a known schedule shorthand"),
     ],
 )
 def test_fault_is_told_in_a_line_with_its_place(text: str, told: str) -> None:

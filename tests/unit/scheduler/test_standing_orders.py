@@ -39,5 +39,5 @@ def test_file_is_read_whole_or_cut_visibly(tmp_path: Path) -> None:
 
 
 def test_folder_in_its_place_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InterlockError, match="is no file"):
+    with pytest.raises(InterlockError, match="is not a file"):
         read(tmp_path, tmp_path / "workspaces")

@@ -98,7 +98,7 @@ def read(raw: bytes, source: str) -> list[Foreign]:
 
 def _lines(raw: bytes, source: str) -> list[str]:
     if len(raw) > strict_yaml.LARGEST_BYTES:
-        raise ConfigError([f"{source}:1: larger than 1 MiB: that is no description of an agent"])
+        raise ConfigError([f"{source}:1: larger than 1 MiB: that is not a description of an agent"])
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -159,6 +159,6 @@ def _tools(fields: dict[str, Any], key: str, places: dict[str, int], found: Fore
     elif isinstance(given, list):
         words = [each.strip() if isinstance(each, str) else "?" for each in given]
     else:
-        found.note(places[key], f"`{key}` is no list of tools: none is carried over")
+        found.note(places[key], f"`{key}` is not a list of tools: none is carried over")
         words = []
     return tuple(Named(word, places[key]) for word in words if word)

@@ -100,11 +100,11 @@ def _agents(document: Document, left_out: list[str]) -> Iterator[tuple[tuple[str
             if isinstance(each, dict) and _TELLING.intersection(each):
                 yield (*at, key), key, each
             else:
-                left_out.append(document.fault((*at, key), f"`{one_line(key, limit=40)}` is no agent"))
+                left_out.append(document.fault((*at, key), f"`{one_line(key, limit=40)}` is not an agent"))
 
 
 def _elsewhere(key: str) -> str:
-    return "write a workflow for it" if key in ("tasks", "process") else "it is no agent"
+    return "write a workflow for it" if key in ("tasks", "process") else "it is not an agent"
 
 
 def _agent(document: Document, path: tuple[str | int, ...], name: str | None, data: Any) -> Foreign | list[str]:
@@ -140,14 +140,14 @@ def _tools(document: Document, path: tuple[str | int, ...], data: dict[str, Any]
     if isinstance(given, str):
         given = [word.strip() for word in given.split(",")]
     if given is not None and not isinstance(given, list):
-        found.note(document.line((*path, "tools")), "`tools` is no list of tools: none is carried over")
+        found.note(document.line((*path, "tools")), "`tools` is not a list of tools: none is carried over")
     named = []
     for number, each in enumerate(given if isinstance(given, list) else ()):
         line = document.line((*path, "tools", number))
         if isinstance(each, str) and each.strip():
             named.append(Named(each.strip().removesuffix("()"), line))
         else:
-            found.note(line, "a tool that is no name is dropped")
+            found.note(line, "a tool whose name is not text is dropped")
     return tuple(named)
 
 
@@ -161,5 +161,5 @@ def _model(document: Document, path: tuple[str | int, ...], data: dict[str, Any]
             found.note(line, f"`{key}` is not carried over but for its model: keys and addresses belong into settings")
             return Named(name.strip(), line) if isinstance(name, str) and name.strip() else None
         if given is not None:
-            found.note(line, f"`{key}` is no name of a model")
+            found.note(line, f"`{key}` is not the name of a model")
     return None

@@ -70,7 +70,7 @@ class Sentry:
             )
         except ValueError as error:
             raise ConfigError(
-                ["sentry.dsn: this is no DSN: copy it from the project's client keys in Sentry"]
+                ["sentry.dsn: this is not a DSN: copy it from the project's client keys in Sentry"]
             ) from error
         self.scope = Scope(client=self._client)
         self.scope.set_attributes({"sentry.environment": environment, "sentry.release": release})

@@ -123,7 +123,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> Any:
-    raise Unfit(f"{name} is no number in JSON.")
+    raise Unfit(f"{name} is not a number in JSON.")
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Poller:
         else:
             self._most = MOST
             if not isinstance(updates, list):
-                await self._waits.after("an answer that is no list of updates")
+                await self._waits.after("an answer that is not a list of updates")
             elif updates:
                 await self._take_each(updates)
             else:

@@ -187,7 +187,7 @@ def _request(
 
 def _identifier(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_ID:
-        raise Poison("an id that is no number")
+        raise Poison("an id that is not a number")
     return value
 
 

@@ -123,7 +123,7 @@ def _me(ctx: ToolContext) -> Who:
 async def _react(ctx: ToolContext, /, *, emoji: str, message: str | None = None) -> Outcome:
     sign = emoji_of(emoji)
     if sign is None:
-        raise ToolError(f"`{emoji}` is no emoji: give one, or its name such as `:tada:`")
+        raise ToolError(f"`{emoji}` is not an emoji: give one, or its name such as `:tada:`")
     found = await ctx.store.read(_message, ctx, message)
     return Outcome(f"{sign} on {found}", writes=(write(rooms.react, found, _me(ctx), sign, ctx.now),))
 
