@@ -54,7 +54,7 @@ def test_a_wrong_command_is_one_line_that_says_what_to_do(
         ({"INTERLOCK_DATABASE_URL": "mysql://x/y"}, "`mysql` is not a database that interlock supports"),
         ({"INTERLOCK_DATABASE_URL": "postgresql://me:hush@127.0.0.1:1/x"}, "127.0.0.1"),
         ({"INTERLOCK_CONCURRENCY": "many"}, "INTERLOCK_CONCURRENCY: `concurrency`"),
-        ({"INTERLOCK_DATABASE_URL": "hush"}, "it is no URL"),
+        ({"INTERLOCK_DATABASE_URL": "hush"}, "it is not a URL"),
         ({"INTERLOCK_HOME": "/proc/nowhere"}, "/proc/nowhere"),
     ],
 )

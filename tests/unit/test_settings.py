@@ -151,7 +151,7 @@ def test_faults_of_variables_and_flags_name_them(tmp_path: Path) -> None:
         ("mysql://x/y", "`mysql` is not a database that interlock supports"),
         ("sqlite://", "the path of the file is missing: use `sqlite:///PATH`, with three slashes"),
         ("sqlite://work.db", "the path of the file is missing: use `sqlite:///PATH`, with three slashes"),
-        ("hunter2", "it is no URL: use `sqlite:///PATH`"),
+        ("hunter2", "it is not a URL: use `sqlite:///PATH`"),
         ("sqlite:///", "path of the file is missing"),
         ("postgresql://me:pw@host:port/db", "port of the URL is not a number"),
         ("postgresql://[::1/db", "is not a number"),

@@ -60,7 +60,7 @@ async def test_memories_and_blocks_are_found_by_words_persona_and_type(box: Inte
     assert [row["text"] for row in found] == ["places: The kiosk and the park."]
     assert await memories.search(box.runtime, box.person, "submarine") == []
     assert await memories.search(box.runtime, box.person, project="elsewhere") == []
-    with pytest.raises(UsageError, match="no type of memory"):
+    with pytest.raises(UsageError, match="not a type of memory"):
         await memories.search(box.runtime, box.person, kind="rumour")
 
 

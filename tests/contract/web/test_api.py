@@ -231,7 +231,7 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         told = await problem(home, 415, "POST", chat, content=b'{"message": "x"}', headers=form)
         assert told == "the body is not said to be JSON: send `Content-Type: application/json`"
-        assert "no object" in await problem(home, 422, "POST", chat, json=["x"])
+        assert "not an object" in await problem(home, 422, "POST", chat, json=["x"])
         told = await problem(home, 422, "GET", "/api/approvals?status=nope")
         assert "`nope` is not a state: use one of pending, approved" in told
         assert "`mesage`" in await problem(home, 422, "POST", chat, json={"message": "x", "mesage": "y"})

@@ -295,7 +295,7 @@ def test_a_replay_over_an_empty_record_is_one_line(cli: Cli) -> None:
     assert json.loads(cli("replay", "--since", "7d", "--limit", "5", "--json").out)["calls"] == 0
     for text in ("soon", "999999w", "0001-01-01T00:00+14:00", "9999-12-31T23:59-10:00"):
         told = cli("replay", "--since", text)
-        assert (told.code, "is no time" in told.err) == (2, True), text
+        assert (told.code, "is not a time" in told.err) == (2, True), text
     assert cli("replay", "--mission", "mis_nowhere").code == 1
 
 

@@ -50,7 +50,7 @@ BAD: list[tuple[Any, str]] = [
     ({"kind": "contains"}, "either `text` or `regex`"),
     ({"kind": "contains", "text": "a", "regex": "b"}, "either `text` or `regex`"),
     ({"kind": "contains", "text": ""}, "`text` is text"),
-    ({"kind": "contains", "regex": "("}, "no regular expression"),
+    ({"kind": "contains", "regex": "("}, "not a regular expression"),
     ({"kind": "contains", "regex": "a" * 501}, "at most 500"),
     ({"kind": "verdict", "by": "me"}, "unknown key `by`"),
 ]
