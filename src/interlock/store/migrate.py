@@ -14,7 +14,7 @@ from typing import Any
 from interlock.store import holders
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
-from interlock.store.postgres import PostgresDriver, check_new, first_line
+from interlock.store.postgres import RIGHTS, PostgresDriver, check_new, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
 HEAD = "0008"
@@ -22,7 +22,7 @@ KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 MINIMUM_READER = "0003"
 """The oldest revision whose code works with this schema: what it knew is all there, with the meaning it had."""
 LOCK_KEY = 0x1E7E71C0
-LOCK_NOT_AVAILABLE = "55P03"
+LOCK_NOT_AVAILABLE, NOT_ALLOWED = "55P03", "42501"
 PATIENCE_S = 60
 """How long to wait for another process that migrates the same database, or for tables that are in use."""
 CHANGE_S, PAUSE_S = 1, 1
@@ -126,7 +126,8 @@ def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
                     continue
                 raise _in_use(url, pooled=pooled) from error
             told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
-            failed = StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}")
+            advice = f": {RIGHTS}" if getattr(cause, "sqlstate", None) == NOT_ALLOWED else ""
+            failed = StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}{advice}")
             raise told or failed from error
 
 

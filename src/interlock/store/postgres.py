@@ -50,6 +50,8 @@ NO_DEAD_PEERS: Mapping[str, Any] = {
 """Of connections over a network, in s and ms: a server that is gone without a word is one for 20 s at most."""
 REFUSED = ("password authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
 """What a server says that could be reached and will not have it."""
+RIGHTS = "use a role that owns the tables, or may create them in the schema"
+"""What to do where the role may not do something."""
 ENCODING = "UTF8"
 """Of what goes over the wire, and of a database that is to hold every character."""
 APPLICATION = "interlock"
@@ -97,7 +99,6 @@ class PostgresDriver:
         import psycopg
         from psycopg.types.json import set_json_dumps
 
-        options = None if self.pooled else " ".join(f"-c {name}={value}" for name, value in self._session.items())
         place = self.url.partition("://")[2].partition("?")[0]
         if set(place.rpartition("@")[0]) & set("/@[]"):
             raise Unreachable(MALFORMED, is_final=True)
@@ -108,7 +109,7 @@ class PostgresDriver:
                 connect_timeout=self.connect_s,
                 application_name=APPLICATION,
                 client_encoding=ENCODING,
-                options=options,
+                options=self._options(),
                 **NO_DEAD_PEERS,
             )
         except (psycopg.ProgrammingError, ValueError) as error:
@@ -123,12 +124,24 @@ class PostgresDriver:
             connection.prepare_threshold = None
         return connection
 
+    def _options(self) -> str | None:
+        """What a session begins with: what the URL or PGOPTIONS asks for, a `search_path` say, and after it our own."""
+        from psycopg.conninfo import conninfo_to_dict
+        from psycopg.pq import Conninfo
+
+        if self.pooled:
+            return None
+        usual = next((each.val for each in Conninfo.get_defaults() if each.keyword == b"options"), None)
+        asked = conninfo_to_dict(self.url).get("options") or (usual or b"").decode()
+        return " ".join([str(asked), *(f"-c {name}={value}" for name, value in self._session.items())]).strip()
+
     @property
     def _session(self) -> dict[str, str]:
         """What the database or the role may be set to otherwise."""
         return {
             "timezone": "UTC",
             "datestyle": "ISO",
+            "statement_timeout": "0",
             "lock_timeout": str(LOCK_TIMEOUT_MS),
             "idle_in_transaction_session_timeout": str(self.standstill_ms),
         }
@@ -172,6 +185,8 @@ class PostgresDriver:
             except psycopg.errors.LockNotAvailable as error:
                 if monotonic() >= give_up_at:
                     raise StoreUnavailable(f"PostgreSQL did not answer: {first_line(error)}: try again") from error
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise _not_allowed(error) from error
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if is_anew:
@@ -264,10 +279,16 @@ class PostgresDriver:
                 psycopg.OperationalError,
                 psycopg.errors.UniqueViolation,
                 psycopg.errors.IdleInTransactionSessionTimeout,
+                psycopg.errors.ReadOnlySqlTransaction,
             ) as error:
                 failure, tries = error, tries + 1
+                if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+                    self.close_writer()
                 if tries > 1 and not isinstance(error, psycopg.errors.UniqueViolation):
                     sleep(min(FIRST_PAUSE_S * 2.0**tries, LONGEST_PAUSE_S))
+            except psycopg.errors.InsufficientPrivilege as error:
+                self._rollback()
+                return (None, _not_allowed(error)), False
             except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()
                 return (None, error), False
@@ -354,6 +375,10 @@ class Unreachable(StoreUnavailable):
     def __init__(self, told: str, *, is_final: bool = False) -> None:
         self.is_final = is_final
         super().__init__(told)
+
+
+def _not_allowed(error: BaseException) -> Unreachable:
+    return Unreachable(f"PostgreSQL refuses it: {first_line(error)}: {RIGHTS}", is_final=True)
 
 
 class CommitUnknown(StoreUnavailable):

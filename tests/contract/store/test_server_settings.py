@@ -75,3 +75,83 @@ async def test_new_database_that_cannot_hold_every_character_is_refused_with_the
     assert getattr(refused.value, "is_final", False)
     with psycopg.connect(narrow_url) as eye:
         assert eye.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+
+
+def of_database(url: str, statement: str) -> None:
+    """Changes the database of a URL, and breaks off who is connected."""
+    with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as admin:
+        admin.execute(sql.SQL(f"ALTER DATABASE {{}} {statement}").format(sql.Identifier(admin.info.dbname)))
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_statement_that_takes_long_is_not_broken_off(migrated_postgres_url: str, pooled: bool) -> None:
+    of_database(migrated_postgres_url, "SET statement_timeout = '50ms'")
+    slow = sa.text("SELECT CAST(pg_sleep(0.2) AS text) AS slept").columns(slept=sa.String())
+    async with Store(migrated_postgres_url, pooled=pooled) as store:
+        assert await store.read(lambda tx: len(tx.rows(slow))) == 1
+        assert await store.write(lambda tx: len(tx.rows(slow))) == 1
+
+
+@pytest.mark.parametrize("where", ["url", "environment", "database"])
+async def test_tables_are_in_the_schema_that_was_asked_for(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute("CREATE SCHEMA squad")
+    url = postgres_url
+    if where == "url":
+        url = f"{postgres_url}&options=-csearch_path%3Dsquad"
+    elif where == "environment":
+        monkeypatch.setenv("PGOPTIONS", "-c search_path=squad")
+    else:
+        of_database(postgres_url, "SET search_path = squad")
+    await migrate.upgrade(url)
+    async with Store(url) as store:
+        assert await store.write(put) == "read committed"
+    with psycopg.connect(postgres_url, options="-c search_path=public") as eye:
+        assert eye.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+        assert eye.execute("SELECT id FROM squad.projects").fetchone() == (WORDS,)
+
+
+async def test_server_that_takes_no_changes_for_a_while_is_asked_anew(migrated_postgres_url: str) -> None:
+    async with Store(migrated_postgres_url) as store:
+        of_database(migrated_postgres_url, "SET default_transaction_read_only = on")
+        with pytest.raises(StoreUnavailable, match=r"read-only transaction: try again$") as refused:
+            await store.write(put)
+        assert not getattr(refused.value, "is_final", False)
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
+            admin.execute("SET default_transaction_read_only = off")
+            admin.execute(
+                sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(
+                    sql.Identifier(admin.info.dbname)
+                )
+            )
+        assert await store.write(put) == "read committed"
+
+
+@pytest.fixture
+def reader_url(postgres_url: str) -> Iterator[str]:
+    """The URL of an empty database for a role that may read and do nothing else."""
+    name = f"reader_{postgres_url.partition('test_')[2][:12]}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        role = sql.Identifier(name)
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+        admin.execute(sql.SQL("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO {}").format(role))
+        yield postgres_url.replace("postgres@", f"{name}@")
+        admin.execute(sql.SQL("DROP OWNED BY {}").format(role))
+        admin.execute(sql.SQL("DROP ROLE {}").format(role))
+
+
+async def test_role_without_rights_is_refused_with_the_way_out(postgres_url: str, reader_url: str) -> None:
+    with pytest.raises(StoreUnavailable, match=r"permission denied for schema public.*: use a role that owns the tabl"):
+        await migrate.upgrade(reader_url)
+    await migrate.upgrade(postgres_url)
+    async with Store(reader_url) as store:
+        assert await store.read(lambda tx: tx.rows(sa.select(table(Project)))) == []
+        with pytest.raises(StoreUnavailable, match=r"permission denied for table projects: use a role that") as refused:
+            await store.write(put)
+    assert getattr(refused.value, "is_final", False)
