@@ -1,6 +1,7 @@
 """Bad input: one clear line on stderr, the fixed exit code, and nothing written."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,9 @@ def test_details_of_the_unexpected_go_to_a_file_without_secrets(cli: Cli, tmp_pa
     log = (tmp_path / ".interlock" / "errors.log").read_text()
     assert "RuntimeError" in log
     assert "a" * 80 not in log + done.err
+
+
+def test_characters_that_the_terminal_lacks_are_told_by_number(cli: Cli) -> None:
+    done = replace(cli, anew=True)("doctor", INTERLOCK_HOME="日本", PYTHONIOENCODING="latin-1")
+    assert "something unexpected" not in done.err
+    assert "\\u65e5\\u672c" in done.out

@@ -11,11 +11,11 @@ INTERRUPTED = 130
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
     signal.signal(signal.SIGINT, _leave)
-    if None in (sys.stdin, sys.stdout, sys.stderr):
-        from interlock.cli import refusals
+    from interlock.cli import collection, refusals
 
+    if None in (sys.stdin, sys.stdout, sys.stderr):
         refusals.with_outputs()
-    from interlock.cli import collection
+    refusals.with_every_character()
 
     collection.collect_rarely()
     from interlock.cli import main as command_line

@@ -4,6 +4,7 @@ Errors of Interlock itself say what they have to say.
 """
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -57,3 +58,9 @@ def with_outputs() -> None:
     sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115 (as long as the process)
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def with_every_character() -> None:
+    """Has a character that the output's encoding lacks written as its number, instead of failing on it."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower().replace("-", "") != "utf8":
+        sys.stdout.reconfigure(errors="backslashreplace")
