@@ -49,6 +49,7 @@ def missions(
         ],
         empty='no missions yet: start one with `interlock run "GOAL"`',
     )  # fmt: skip
+    screen.newest(rows, listings.MOST_MISSIONS)
     if hindrance is not None:
         screen.note(hindrance)
     return None
@@ -78,6 +79,7 @@ def tasks(
         ],
         empty="no tasks" + (" in this state" if status else " yet"),
     )  # fmt: skip
+    screen.newest(rows, listings.MOST_TASKS)
     return None
 
 
@@ -141,6 +143,7 @@ def agents(as_json: Json = False) -> None:
         ],
         empty="no agents yet: they are created when there is work",
     )  # fmt: skip
+    screen.newest(rows, listings.MOST_AGENTS)
     return None
 
 
@@ -176,4 +179,5 @@ def alerts(
         [(r["id"], screen.state(r["severity"]), r["kind"], screen.ago(r["created_at"], now), r["text"]) for r in rows],
         empty="no alerts",
     )
+    screen.newest(rows, listings.MOST_ALERTS)
     return None

@@ -102,6 +102,7 @@ def runs(
     )  # fmt: skip
     if dead := [r["id"] for r in rows if r["stop_reason"] == listings.DEAD]:
         screen.note(f"a dead letter is tried again with `interlock runs requeue {dead[0]}`")
+    screen.newest(rows, listings.MOST_RUNS)
     return None
 
 

@@ -176,6 +176,12 @@ def note(text: object) -> None:
     console(error=True).print(Text(plain(text), style="dim"))
 
 
+def newest(rows: Sequence[object], most: int) -> None:
+    """Says beside a list that is full that there may be more."""
+    if len(rows) >= most:
+        note(f"these are the newest {most:,}: there may be more")
+
+
 def document(content: bytes) -> None:
     """Prints a document: as it is in a pipe, harmless and decoded on a terminal."""
     if sys.stdout.isatty():

@@ -10,7 +10,6 @@ from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
 from interlock.desk.wording import why_apart
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals as approval_store
 from interlock.store import audit, counts, dead_letters, leases, ledger, squad, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
@@ -19,6 +18,8 @@ from interlock.store.tx import Tx
 DEAD = dead_letters.STOP_REASON
 RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled", DEAD)
 """Dead letters are failed runs that a person can have tried again."""
+MOST_MISSIONS, MOST_TASKS, MOST_RUNS, MOST_AGENTS, MOST_ALERTS = 100, 200, 200, 500, 100
+"""The most that one list has."""
 
 FOR_ALL = ("mission", "task", "think", "learn")
 """Kinds of agents whose work is for all to read."""
@@ -41,9 +42,9 @@ def _status(tx: Tx) -> View:
         "missions": counts.missions(tx),
         "tasks": counts.tasks(tx),
         "runs": counts.runs(tx),
-        "approvals_pending": len(approval_store.approvals(tx, most=1000)),
-        "dead_letters": len(dead_letters.letters(tx, 1000)),
-        "alerts_open": len(audit.alerts(tx, most=1000)),
+        "approvals_pending": counts.questions(tx),
+        "dead_letters": counts.letters(tx),
+        "alerts_open": counts.alerts(tx),
         "workers": [view(row, "id", "host", "pid", "beat_at") for row in leases.live(tx)],
         "latest_day": view(days[0], "id", "limit_microusd", "settled_microusd", "reserved_microusd") if days else None,
     }
@@ -54,7 +55,7 @@ async def hindrance(office: Office) -> str | None:
     return await office.store.read(emergency.hindrance)
 
 
-async def missions(office: Office, *, project: str | None = None, most: int = 100) -> list[View]:
+async def missions(office: Office, *, project: str | None = None, most: int = MOST_MISSIONS) -> list[View]:
     """Missions, newest first, with their progress and cost.
 
     Raises UsageError for a project that is not there.
@@ -119,7 +120,7 @@ def _tasks(
     tx: Tx, status: str | None, mission: str | None, persona: str | None, project: str | None
 ) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
-    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona, project_id=project)
+    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona, project_id=project, most=MOST_TASKS)
     spent = _spent(tx, "task", [row.id for row in rows])
     return [
         view(
@@ -129,7 +130,6 @@ def _tasks(
             **money(spent.get(row.id)),
         )
         for row in rows
-        if row.parent_id is not None
     ]  # fmt: skip
 
 
@@ -138,7 +138,7 @@ async def agents(office: Office, *, project: str | None = None, reader: Person |
 
     A `reader` who does not answer for it is not told the errors of those that people talk with.
     """
-    rows = await office.store.read(squad.agents, project)
+    rows = await office.store.read(squad.agents, project, MOST_AGENTS)
     reads_all = sight.reads_all(reader)
     return [
         view(
@@ -170,9 +170,9 @@ def _runs(
 ) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
     if status == DEAD:
-        rows = dead_letters.letters(tx, 200, mission_id=within, project_id=project)
+        rows = dead_letters.letters(tx, MOST_RUNS, mission_id=within, project_id=project)
     else:
-        rows = traces.runs(tx, mission_id=within, status=status, project_id=project)
+        rows = traces.runs(tx, mission_id=within, status=status, project_id=project, most=MOST_RUNS)
     names = squad.names(tx, [row.agent_id for row in rows])
     hidden = sight.unseen_by(tx, reader, [row.id for row in rows])
     return [
@@ -189,4 +189,4 @@ def _runs(
 
 async def alerts(office: Office, *, open_only: bool = True, project: str | None = None) -> list[View]:
     """What people should know, newest first."""
-    return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project))
+    return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project, most=MOST_ALERTS))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.store.schema import Agent, Approval, Lane, Member, Run, Task, table
+from interlock.store.dead_letters import IS_DEAD
+from interlock.store.schema import Agent, Alert, Approval, Lane, Member, Run, Task, table
 from interlock.store.traces import INDEXED
 from interlock.store.tx import Tx
 
@@ -17,6 +18,9 @@ _ALL_TASKS = sa.select(_t.status, _N).group_by(_t.status)
 _RUNS = sa.select(_N).select_from(table(Run))
 _RUNS_IN = {state: _RUNS.where(_r.status == sa.text(f"'{state}'")) for state in INDEXED}
 """Each by a partial index of its own; the completed ones are all the others."""
+_QUESTIONS = sa.select(_N).select_from(table(Approval)).where(_a.status == sa.text("'pending'"))
+_ALERTS = sa.select(_N).select_from(table(Alert)).where(table(Alert).c.acked_at.is_(None))
+_DEAD = sa.select(_N).select_from(table(Run)).where(IS_DEAD)
 _WAITING = sa.select(_a.mission_id).where(_a.status == sa.text("'pending'"))
 _OF_MISSION = (
     sa.select(_N).join_from(table(Run), table(Lane), _r.agent_id == _lane.agent_id).where(_r.mission_id == b("mission"))
@@ -58,6 +62,21 @@ def runs(tx: Tx) -> dict[str, int]:
     found = {state: int(tx.rows(each)[0].n) for state, each in _RUNS_IN.items()}
     found["completed"] = int(tx.rows(_RUNS)[0].n) - sum(found.values())
     return {state: n for state, n in found.items() if n}
+
+
+def questions(tx: Tx) -> int:
+    """Approvals that nobody has answered."""
+    return int(tx.rows(_QUESTIONS)[0].n)
+
+
+def alerts(tx: Tx) -> int:
+    """Alerts that nobody has acknowledged."""
+    return int(tx.rows(_ALERTS)[0].n)
+
+
+def letters(tx: Tx) -> int:
+    """Dead letters."""
+    return int(tx.rows(_DEAD)[0].n)
 
 
 def tasks_by_mission(tx: Tx, mission_ids: Sequence[str]) -> dict[str, dict[str, int]]:

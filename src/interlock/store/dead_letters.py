@@ -52,11 +52,8 @@ _NOT_BEGUN = (
     .where(_call.run_id == b("run"), _call.status == "skipped", _call.approval_id.is_(None), _call.result == b("why"))
     .values(status="ready", **_AGAIN)
 )
-_ALL = (
-    sa.select(RUNS)
-    .where(_run.status == sa.text("'failed'"), _run.stop_reason == sa.text(f"'{STOP_REASON}'"))
-    .order_by(_run.completed_at.desc(), _run.id.desc())
-)
+IS_DEAD = sa.and_(_run.status == sa.text("'failed'"), _run.stop_reason == sa.text(f"'{STOP_REASON}'"))
+_ALL = sa.select(RUNS).where(IS_DEAD).order_by(_run.completed_at.desc(), _run.id.desc())
 UNTOLD = frozenset({"mission", "learn", "vote", "subagent", "child_end", "letter"})
 """Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
 

@@ -342,8 +342,8 @@ def tasks(
     project_id: str | None = None,
     most: int = 200,
 ) -> list[Any]:
-    """Tasks, newest first. Nearly all have ended: the newest of these are found by time, not by state."""
-    query = sa.select(TASKS).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
+    """Tasks but missions' roots, newest first. Most have ended: the newest of these are found by time, not by state."""
+    query = sa.select(TASKS).where(_t.parent_id.is_not(None)).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
     if status is not None:
         query = query.where(
             sa.func.coalesce(_t.status, "") == status

@@ -137,3 +137,11 @@ def test_a_name_cannot_steer_the_terminal_either(capsys: pytest.CaptureFixture[s
 def test_facts_leave_out_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     screen.facts([("id", "a"), ("blocked", None), ("cost so far", "$0.00")])
     assert capsys.readouterr().out == "id           a\ncost so far  $0.00\n"
+
+
+@pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "these are the newest 3: there may be more\n")])
+def test_list_that_is_full_says_that_there_may_be_more(
+    count: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen.newest(range(count), 3)
+    assert capsys.readouterr().err == said
