@@ -69,7 +69,7 @@ class Script(Report):
 @lru_cache(maxsize=512)
 def judge(text: str) -> tuple[Raised, ...]:
     """What raises a shell script; empty for harmless work in the workspace. Total."""
-    report = Script()
+    report = Script().over(text)
     plain = fold(text) if not text.isascii() else text
     for reading in dict.fromkeys((text, plain)):
         _script(reading, report, 0)
@@ -78,7 +78,7 @@ def judge(text: str) -> tuple[Raised, ...]:
 
 def judge_words(words: Sequence[str]) -> tuple[Raised, ...]:
     """The same for a program and its arguments that no shell will read."""
-    report = Script()
+    report = Script().over(*words)
     plain = tuple(fold(word) for word in words)
     _run(Command(plain), plain, report, 0)
     return tuple(report.found.values())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Self
 
 from interlock.policy import kinds, paths
 from interlock.policy.calls import Raised
@@ -20,6 +21,8 @@ _STARTS = frozenset(
 
 _STREAM = re.compile(r"(?:[A-Za-z]:)?[^:]*\.\w{1,5}:[\w.-]+(?::\$DATA)?", re.IGNORECASE)
 """A stream behind a file of Windows, which no listing shows."""
+_SHARE = re.compile(r"(?<![\\\w.)\]])\\\\[A-Za-z0-9][\w.-]+\\[\w$]")
+"""The beginning of `\\\\server\\share`."""
 
 
 @dataclass(slots=True)
@@ -41,6 +44,12 @@ class Report:
         """Notes findings, each rule once."""
         for each in found:
             self.found.setdefault(each.rule, each)
+
+    def over(self, *texts: str) -> Self:
+        """Notes shares of other machines, as Windows writes them: a POSIX shell reads their paths as other words."""
+        if any("\\\\" in text and _SHARE.search(text) for text in texts):
+            self.add(kinds.LEAVES)
+        return self
 
     def redirect(self, command: Command, operator: str, target: str) -> None:
         """Notes where the output of a command goes, or its input comes from."""
