@@ -93,7 +93,7 @@ def _inputs(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"`{text[:60]}` is no input: write NAME=VALUE")
+            raise UsageError(f"`{text[:60]}` is not an input: write NAME=VALUE")
         if name.strip() in found:
             raise UsageError(f"the input `{name.strip()[:60]}` is given twice")
         found[name.strip()] = value
