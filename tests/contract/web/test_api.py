@@ -170,7 +170,7 @@ async def test_odd_values_are_refused_in_one_line(tmp_path: Path, migrated_sqlit
             ({"deadline": "9999-12-31T23:59:59-10:00"}, "100 years"),
             ({"deadline": "9999-12-31T23:59:59Z"}, "100 years"),
             ({"deadline": "0001-01-01T00:00:00+14:00"}, "is past"), ({"budget_usd": True}, "`budget_usd`"),
-            ({"budget_usd": "5"}, "`budget_usd`"), ({"budget_usd": -0.0}, "no budget"),
+            ({"budget_usd": "5"}, "`budget_usd`"), ({"budget_usd": -0.0}, "is not a budget"),
         ):  # fmt: skip
             assert said in await problem(home, 422, "POST", "/api/missions", json={"goal": "x", **given})
 
