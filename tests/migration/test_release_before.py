@@ -6,13 +6,15 @@ import sys
 import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from interlock.app.box import Interlock
 from interlock.core.errors import InterlockError
-from interlock.store import approvals, migrate, traces
+from interlock.core.ids import new_id
+from interlock.store import approvals, migrate, traces, votes
 from interlock.store.engine import Store
 from interlock.store.schema import Approval, Run, Worker, table
 from interlock.store.tx import Tx
@@ -107,7 +109,7 @@ async def consult(before: Before, url: str) -> None:
         while not (asked := await store.read(asked_and_set_aside, mission)):
             await changed.wait(LOOK_S)
         (ident,) = asked
-        await store.write(set_status, ident, "consulting")
+        await store.write(consult_again, ident, datetime.now(UTC))
         assert ident not in await before("asked")
         assert (await before("sign", ident)).startswith("refused: ")
         assert await store.read(approvals.approvals, status="consulting")
@@ -120,6 +122,15 @@ def asked_and_set_aside(tx: Tx, mission: str) -> list[str]:
     """Questions of a mission whose runs wait for nothing but the answer."""
     found = approvals.approvals(tx, mission_id=mission)
     return [each.id for each in found if (run := traces.run(tx, each.run_id)) and run.status == "waiting"]
+
+
+def consult_again(tx: Tx, ident: str, now: datetime) -> None:
+    """Has models asked about a question anew; one has said yes: a question without votes goes to people at once."""
+    about = votes.of_approval(ident)
+    votes.ask(tx, about, 1, "rehearsal/offline", new_id("run"), now)
+    (vote,) = votes.about(tx, about)
+    votes.give(tx, vote.id, "yes", "a look-up", 0, now)
+    set_status(tx, ident, "consulting")
 
 
 def set_status(tx: Tx, ident: str, status: str) -> None:
