@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
 
 from interlock.desk.answering import Answers
@@ -10,7 +10,7 @@ from interlock.desk.gate import Gate
 from interlock.desk.live import Live
 from interlock.web import events, records, talk, work
 from interlock.web.guard import Guard
-from interlock.web.premises import Premises
+from interlock.web.premises import Premises, only_known
 from interlock.web.problems import tell_problems
 
 __all__ = ["Answers", "Gate", "Live", "Premises", "api"]
@@ -28,7 +28,7 @@ def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> 
         title="Interlock", version=version, docs_url=None, redoc_url=None, openapi_url=None, telemetry=_SILENT
     )  # fmt: skip
     app.state.premises = premises
-    router = APIRouter()
+    router = APIRouter(dependencies=[Depends(only_known)])
     for part in (events, talk, work, records):
         part.add_to(router)
     app.include_router(router)

@@ -1,9 +1,12 @@
 """What the HTTP interface needs of the process that it is served by, and who is calling; no path of its own."""
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 
 from interlock.core.errors import Refused, UsageError
 from interlock.core.text import visible
@@ -13,6 +16,8 @@ from interlock.desk.gate import Caller, Gate
 from interlock.desk.live import Live
 
 LONGEST_PROJECT = 63
+LONGEST_PARAMETER = 80
+"""Characters of an unknown parameter's name that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,29 @@ async def caller(request: Request, here: Here) -> Caller:
 
 
 Who = Annotated[Caller, Depends(caller)]
+
+
+async def only_known(request: Request, _: Who) -> None:
+    """Lets pass a request whose parameters are all ones that its path has.
+
+    One that is left unread would show more than was asked for.
+
+    Raises UsageError.
+    """
+    route = request.scope["route"]
+    assert isinstance(route, APIRoute)
+    known = [each.alias for each in route.dependant.query_params]
+    for name in request.query_params:
+        if name not in known:
+            shown = visible(name[:LONGEST_PARAMETER], one_line=True)
+            raise UsageError(f"`{shown}` is not a parameter of this path{_hint(name, known)}")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    if not known:
+        return ": it has none"
+    near = difflib.get_close_matches(name[:LONGEST_PARAMETER].lower(), known, n=1)
+    return f": did you mean `{near[0]}`?" if near else f": it has {', '.join(f'`{each}`' for each in known)}"
 
 
 def project_of(who: Caller, wanted: str | None) -> str | None:

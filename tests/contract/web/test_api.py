@@ -175,6 +175,27 @@ async def test_odd_values_are_refused_in_one_line(tmp_path: Path, migrated_sqlit
             assert said in await problem(home, 422, "POST", "/api/missions", json={"goal": "x", **given})
 
 
+async def test_parameter_that_a_path_has_not_is_refused_with_the_nearest_that_it_has(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        for path, told in (
+            ("/api/tasks?stauts=DONE", "`stauts` is not a parameter of this path: did you mean `status`?"),
+            ("/api/runs?status=failed&Mission=x", "`Mission` is not a parameter of this path: did you mean `mission`?"),
+            ("/api/missions?limit=5", "`limit` is not a parameter of this path: it has `project`, `most`"),
+            ("/api/alerts?=1", "`` is not a parameter of this path: it has `all`"),
+            ("/api/events?runs=run_1", "`runs` is not a parameter of this path: did you mean `run`?"),
+            ("/api/agents/agt_1?project=shop", "`project` is not a parameter of this path: it has none"),
+        ):
+            assert await problem(home, 422, "GET", path) == told
+        for sent in ("a%0Ab", "x" * 5_000, "%E2%80%AE"):
+            assert len(await problem(home, 422, "GET", f"/api/runs?{sent}=1")) < 200
+        await problem(home, 422, "POST", "/api/squad/pause?reason=lunch", json={})
+        assert await home.get("/api/approvals?status=all&most=5") == []
+        await problem(home, 401, "GET", "/api/runs?nope=1", headers=bearer("ilk_guess"))
+        assert (await home.client.get("/healthz?by=the+balancer")).status_code == 200
+
+
 async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not(
     tmp_path: Path, migrated_sqlite_url: str
 ) -> None:
