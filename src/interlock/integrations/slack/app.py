@@ -1,12 +1,16 @@
 """The vendor's app as it is used here: it looks nothing up, and leaves nothing unanswered; no listener of it."""
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from interlock.core.text import visible
 from interlock.integrations.slack.api import vendor_log
 
 _MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError)
@@ -14,8 +18,35 @@ _MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where the app of a token is installed: in a workspace, or in a whole organisation."""
+
+    team: str | None
+    enterprise: str | None
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "Installation":
+        """The one of the token that Slack has answered `auth.test` to."""
+        if told.get("is_enterprise_install") and told.get("enterprise_id"):
+            return cls(None, str(told["enterprise_id"]))
+        return cls(str(told["team_id"]) if told.get("team_id") else None, None)
+
+    def has(self, team: str | None, enterprise: str | None) -> bool:
+        """Whether something that names these comes from there; what names none has come for no workspace."""
+        if self.enterprise is not None:
+            return enterprise in (None, self.enterprise)
+        return self.team is None or team in (None, self.team)
+
+
 class App(AsyncApp):
-    """Answers when a listener ends. What nobody here listens to is acknowledged: Slack would send it again."""
+    """Answers when a listener ends. What nobody here listens to is acknowledged: Slack would send it again.
+
+    INVARIANT: once `installed` is known, nothing from another workspace gets further. An app can be installed in
+    several, all of which Slack signs for alike, and the ids of people are unique only within one.
+    """
+
+    installed: Installation | None = None
 
     def __init__(self, token: str, secret: str, base_url: str) -> None:
         async def authorize() -> AuthorizeResult:
@@ -31,6 +62,10 @@ class App(AsyncApp):
 
     async def async_dispatch(self, req: AsyncBoltRequest) -> BoltResponse:
         """The answer: 200 for what has been taken up or concerns nobody, 400 for what is no payload of Slack."""
+        team, enterprise = req.context.team_id, req.context.enterprise_id
+        if self.installed is not None and not self.installed.has(team, enterprise):
+            _log.warning("a request from another Slack workspace, `%s`, was ignored", visible(team or enterprise))
+            return BoltResponse(status=200)
         try:
             response = await super().async_dispatch(req)
         except _MALFORMED as error:

@@ -18,7 +18,7 @@ from interlock.desk.requests import Request
 from interlock.integrations.contract import Answer, Later, Unheard
 from interlock.integrations.slack import forms, intake, modals
 from interlock.integrations.slack.api import Api, Failure, heard
-from interlock.integrations.slack.app import App
+from interlock.integrations.slack.app import App, Installation
 from interlock.integrations.slack.blocks import ASK, DO, EDIT
 from interlock.integrations.slack.home import Home
 from interlock.integrations.slack.sender import SlackSender
@@ -84,7 +84,7 @@ class Slack:
 
     async def run(self) -> None:
         """Keeps a Socket Mode connection, where there is an app token, until it is cancelled."""
-        self._begin(self._introduce())
+        self._begin(self.introduce())
         self._begin(self._home.run())
         if self._app_token is None:
             await asyncio.Event().wait()
@@ -111,14 +111,25 @@ class Slack:
         app.options(_ANY)(_nothing)
         return app
 
-    async def _introduce(self) -> None:
-        """Says in the log that Slack will not have us, before somebody waits for an answer."""
-        try:
-            await heard(self._api.client.auth_test())
-        except (Failure, Later) as error:
-            _log.error("slack: %s", error)
-        except Unheard:
-            return
+    async def introduce(self) -> None:
+        """Learns from Slack which workspace the token is of, however long it takes; then others' requests are ignored.
+
+        Says in the log once that Slack will not have us, before somebody waits for an answer.
+        """
+        pause, said = self._pace.first_pause_s, ""
+        while self._app.installed is None:
+            wait: float | None = None
+            try:
+                self._app.installed = Installation.of(await heard(self._api.client.auth_test()))
+                return
+            except (Failure, Later) as error:
+                wait = error.seconds if isinstance(error, Later) else None
+                if said != (said := str(error)):
+                    _log.error("slack: %s", error)
+            except Unheard:
+                pass
+            await asyncio.sleep(pause if wait is None else wait)
+            pause = min(pause * 2, self._pace.longest_pause_s)
 
     async def _command(self, body: dict[str, Any], ack: AsyncAck) -> None:
         if await self._kept(intake.of_command(body)):
