@@ -109,3 +109,13 @@ def test_tests_cannot_reach_the_outside() -> None:
         socket.create_connection(("192.0.2.1", 80), timeout=1)
     with pytest.raises(OutsideBlocked, match="example"):
         socket.getaddrinfo("example.org", 443)
+
+
+def test_states_of_runs_are_named_in_one_place() -> None:
+    folder = ROOT / "src" / "interlock"
+    named = [
+        str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*.py"))
+        if re.search(r'"completed", "failed", "cancelled"|"created", "running", "waiting"', path.read_text("utf-8"))
+    ]
+    assert named == ["agents/session_records.py", "core/values.py"], "the first says what a file of a session holds"

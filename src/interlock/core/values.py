@@ -10,6 +10,9 @@ from typing import Any
 from interlock.core.json_text import writer
 
 MICRO = 1_000_000
+OPEN_RUNS = ("created", "running", "waiting")
+ENDED_RUNS = ("completed", "failed", "cancelled")
+"""The states of a run before its end and after it; there are no others. Source: row E3."""
 _canonical = writer(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.core.errors import Conflict, UsageError
+from interlock.core.values import ENDED_RUNS
 from interlock.desk import flight
 from interlock.desk.finding import find, find_any
 from interlock.desk.office import Office, Person, require_operator
@@ -14,7 +15,6 @@ from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
-ENDED_RUNS = frozenset({"completed", "failed", "cancelled"})
 TRIES = 3
 
 

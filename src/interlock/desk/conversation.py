@@ -10,6 +10,7 @@ from interlock.agents.persona import Persona
 from interlock.agents.quoting import LONGEST_INPUT
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
+from interlock.core.values import ENDED_RUNS
 from interlock.desk.attachments import Attachment, keep
 from interlock.desk.goals import model_for
 from interlock.desk.office import Office, Person, require_operator
@@ -23,7 +24,7 @@ from interlock.store.tx import Tx
 LOOK_S = 0.05
 """How often to look for a reply, in seconds."""
 MOST_CHARS = 100_000
-SETTLED = frozenset({"completed", "failed", "cancelled", "waiting"})
+SETTLED = frozenset({*ENDED_RUNS, "waiting"})
 
 
 @dataclass(frozen=True, slots=True)

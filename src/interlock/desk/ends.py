@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from interlock.core.errors import InterlockError, NotFound
+from interlock.core.values import ENDED_RUNS
 from interlock.store import queues, traces
 from interlock.store.engine import Store
 from interlock.store.errors import StoreError, StoreGone
@@ -61,7 +62,7 @@ class Ends:
         Raises as `news`.
         """
         with contextlib.suppress(StoreError):
-            if (found := await self.row(run_id)).status in queues.ENDED:
+            if (found := await self.row(run_id)).status in ENDED_RUNS:
                 return found
         return await self.news(run_id)
 

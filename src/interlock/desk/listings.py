@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.core.errors import UsageError
+from interlock.core.values import ENDED_RUNS, OPEN_RUNS
 from interlock.desk import emergency, sight
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.office import Office, Person
@@ -16,7 +17,7 @@ from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
 
 DEAD = dead_letters.STOP_REASON
-RUN_STATES = ("created", "running", "waiting", "completed", "failed", "cancelled", DEAD)
+RUN_STATES = (*OPEN_RUNS, *ENDED_RUNS, DEAD)
 """Dead letters are failed runs that a person can have tried again."""
 MOST_MISSIONS, MOST_TASKS, MOST_RUNS, MOST_AGENTS, MOST_ALERTS = 100, 200, 200, 500, 100
 """The most that one list has."""

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.core.errors import Conflict, NotFound, UsageError
+from interlock.core.values import OPEN_RUNS
 from interlock.desk.controls import tell_coordinator
 from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
@@ -51,7 +52,7 @@ def _of_run(tx: Tx, run_id: str, now: datetime) -> View | None:
 
 def why_open(tx: Tx, run: Any, now: datetime) -> str | None:
     """What a run does or waits for, in words; None if it has ended, or is too far behind to be shown."""
-    found = _of_run(tx, run.id, now) if run.status in ("created", "running", "waiting") else None
+    found = _of_run(tx, run.id, now) if run.status in OPEN_RUNS else None
     return found["because"] if found else None
 
 

@@ -16,7 +16,7 @@ from interlock.agents.persona import COORDINATOR, Persona
 from interlock.agents.routing import KIND, MISSION, PERSONA, WORKFLOW, Candidate, Choice
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
-from interlock.core.values import microusd
+from interlock.core.values import ENDED_RUNS, microusd
 from interlock.desk import conversation, goals, workflows
 from interlock.desk.cards import Card
 from interlock.desk.office import Office, Person, require_operator
@@ -41,7 +41,6 @@ LEAST = 0.5
 MOST_WORKFLOWS = 20
 REMEMBERED = timedelta(hours=12)
 """For so long `no, finance` means the last message."""
-ENDED = frozenset({"completed", "failed", "cancelled"})
 _NO_LONGER = Choice(routing.NOBODY, "", 0.0, "whoever said it may no longer talk to agents")
 DELIVERED, STARTED, ASKED, PENDING = "delivered", "started", "asked", "pending"
 
@@ -176,7 +175,7 @@ async def outcome(office: Office, route_run_id: str) -> Routed | None:
 
 def _outcome(tx: Tx, route_run_id: str) -> Routed | None:
     row = traces.run(tx, route_run_id)
-    if row is None or row.status not in ENDED:
+    if row is None or row.status not in ENDED_RUNS:
         return None
     what = _text_of(row)
     choice = _chosen(row.result if row.status == "completed" else None, what)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from interlock.agents.persona import Persona
-from interlock.core.values import digest
+from interlock.core.values import OPEN_RUNS, digest
 from interlock.graph.delegation import Candidate
 from interlock.graph.workflow import Step, Workflow
 
 ENDED = frozenset({"DONE", "CANCELED"})
 WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
 OPEN = frozenset({"ASSIGNED", "IN_PROGRESS"})
-LIVE = frozenset({"created", "running", "waiting"})
+LIVE = frozenset(OPEN_RUNS)
 RISKS = ("GREEN", "YELLOW", "RED")
 
 

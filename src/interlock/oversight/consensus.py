@@ -8,6 +8,7 @@ from typing import Any
 
 from interlock.agents import voting
 from interlock.agents.context import Runtime
+from interlock.core.values import ENDED_RUNS
 from interlock.policy.ballots import LOST
 from interlock.store import approvals, consulting, leases, mailbox, traces, votes
 from interlock.store.approvals import CONSULTING
@@ -17,7 +18,6 @@ LONGEST_S = 600.0
 """A vote that is out for longer is lost: people are asked without it."""
 ENOUGH_S = 120.0
 """Once two agree, the third is waited for so long."""
-ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
 async def sweep(runtime: Runtime) -> str | None:
@@ -26,7 +26,7 @@ async def sweep(runtime: Runtime) -> str | None:
     done = []
     for vote in await store.read(votes.out):
         late = now - vote.created_at >= timedelta(seconds=LONGEST_S)
-        if vote.status is None or vote.status in ENDED or late or not await store.read(_is_awaited, vote.about):
+        if vote.status is None or vote.status in ENDED_RUNS or late or not await store.read(_is_awaited, vote.about):
             done.append(await store.write(_lose, vote.id, vote.about, vote.run_id, now))
     for about, since in await store.read(_unsettled):
         early = now - since >= timedelta(seconds=ENOUGH_S)
@@ -56,7 +56,7 @@ def _lose(tx: Tx, vote_id: str, about: str, run_id: str | None, now: datetime) -
     run = traces.run(tx, run_id) if run_id else None
     if vote is None:
         return None
-    if run is not None and run.status in ENDED:
+    if run is not None and run.status in ENDED_RUNS:
         voting.ended(tx, run, run.status, run.result, now)
         return f"vote {vote.seat} on {about} is taken up"
     votes.give(tx, vote.id, LOST, "no answer in time", run.cost_microusd if run is not None else 0, now)

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam as b
 from sqlalchemy.dialects.postgresql import insert
 from sqlmodel import UTCDateTime
 
+from interlock.core.values import OPEN_RUNS
 from interlock.store.schema import Conversation, Outgoing, Run, Task, table
 from interlock.store.tx import Tx
 
@@ -51,8 +52,7 @@ _other = CONVERSATIONS.alias("other")
 _said = table(Outgoing)
 _r = table(Run).c
 _IN_USE = [
-    sa.exists().where(_r.status == sa.text(f"'{status}'"), _r.dm_conversation_id == _c.id)
-    for status in ("created", "running", "waiting")
+    sa.exists().where(_r.status == sa.text(f"'{status}'"), _r.dm_conversation_id == _c.id) for status in OPEN_RUNS
 ]
 IS_UNUSED = sa.and_(
     _c.role.in_([sa.literal_column(f"'{role}'") for role in ("reply", "chat")]),

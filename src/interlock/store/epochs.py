@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.core.values import Actor
+from interlock.core.values import OPEN_RUNS, Actor
 from interlock.store import audit, grants, ledger, seals
 from interlock.store.chain import RESTORE, Key
 from interlock.store.dispatch import UNCERTAIN
@@ -43,7 +43,6 @@ _NOW, _WHY = b("now", type_=_TIME), b("why", type_=sa.String())
 META, LANES, RUNS, CALLS, LEADERS = table(Meta), table(Lane), table(Run), table(ToolCall), table(Leader)
 OUTBOX, INBOX, APPROVALS, LEDGER = table(Outgoing), table(Incoming), table(Approval), table(LedgerEntry)
 CONVERSATIONS, CONTROLS = table(Conversation), table(Control)
-_OPEN_RUNS = ("created", "running", "waiting")
 _settled = LEDGER.alias("settled")
 
 _LANE_FENCE = sa.select(sa.func.coalesce(sa.func.max(LANES.c.fence), 0).label("n"))
@@ -83,7 +82,7 @@ _BACK = (
         control=sa.case((RUNS.c.control == "cancel", RUNS.c.control), else_=None),
     )
 )  # fmt: skip
-_OF_OPEN_RUNS = CALLS.c.run_id.in_(sa.select(RUNS.c.id).where(RUNS.c.status.in_(_OPEN_RUNS)))
+_OF_OPEN_RUNS = CALLS.c.run_id.in_(sa.select(RUNS.c.id).where(RUNS.c.status.in_(OPEN_RUNS)))
 _LET_THROUGH = sa.and_(
     CALLS.c.status.in_(("held", "unknown")),
     CALLS.c.approval_id.in_(
@@ -118,7 +117,7 @@ _HEARD = sa.update(INBOX).where(INBOX.c.status == "new").values(status="done", d
 _QUESTIONS = sa.select(APPROVALS.c.id, APPROVALS.c.kind).where(APPROVALS.c.status == "pending").order_by(APPROVALS.c.id)
 _RUNS = (
     sa.select(RUNS.c.id, RUNS.c.kind, RUNS.c.status, RUNS.c.mission_id)
-    .where(RUNS.c.status.in_(_OPEN_RUNS))
+    .where(RUNS.c.status.in_(OPEN_RUNS))
     .order_by(RUNS.c.id)
 )
 _FIRINGS = (

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
+from interlock.core.values import ENDED_RUNS
 from interlock.store import approvals, capabilities, dead_letters, ledger, mailbox, offspring, rounds, traces
 from interlock.store.errors import LeaseLost
 from interlock.store.posting import LANES, RUNS, report
@@ -254,7 +255,7 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     The agents that it has started go with it, and nobody is told of their ends.
     """
     found = mailbox.lock(tx, run_id)
-    if found is None or found.status in {"completed", "failed", "cancelled"}:
+    if found is None or found.status in ENDED_RUNS:
         return found.status if found else "unknown"
     for child in offspring.of_run(tx, run_id):
         offspring.end(tx, child.agent_id, "cancelled", now)

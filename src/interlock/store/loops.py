@@ -15,7 +15,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
-from interlock.core.values import Actor, ActorKind, digest
+from interlock.core.values import ENDED_RUNS, OPEN_RUNS, Actor, ActorKind, digest
 from interlock.policy.loops import RULES, Facts, Limits, Loop, Pair, is_progress, loops, pair_of
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
 from interlock.store import approvals, audit, incidents, leases, missions, squad, tasks, traces
@@ -32,8 +32,6 @@ MARK = ":LOOP:"
 """In the keys of transitions into such a block."""
 CONTROLS = ("quarantine:", "release:")
 """What the keys of transitions begin with that `store.quarantines` makes."""
-ENDED = ("completed", "failed", "cancelled")
-_ANY_STATUS = ("created", "running", "waiting", *ENDED)
 _t, _tm, _tr, _r, _c = tasks.TASKS.c, tasks.MESSAGES.c, tasks.TRANSITIONS.c, RUNS.c, traces.CALLS.c
 _SINCE = b("since", type_=UTCDateTime())
 _N = sa.func.count().label("n")
@@ -48,7 +46,7 @@ _LAST_RUNS = (
 )
 _FAILED = sa.select(_N).where(_c.run_id.in_(_LAST_RUNS), _c.status == "failed", _c.created_at > _SINCE)
 _POSTED = sa.select(_r.agent_id, _r.cause_id).where(
-    _r.status.in_(_ANY_STATUS), _r.created_at > _SINCE, _r.cause_kind == "agent"
+    _r.status.in_((*OPEN_RUNS, *ENDED_RUNS)), _r.created_at > _SINCE, _r.cause_kind == "agent"
 )
 _POSTED_ABOUT = _POSTED.where(sa.or_(_r.agent_id == b("agent"), _r.cause_id == b("agent"), _r.task_id == b("task")))
 _SPOKEN = sa.select(_tm.author_id, _tm.text).where(

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
+from interlock.core.values import OPEN_RUNS
 from interlock.store.schema import Agent, Run, Subagent, Task, table
 from interlock.store.tx import Tx
 
@@ -35,12 +36,10 @@ _END = (
     .where(_s.agent_id == b("agent"), _s.ended_at.is_(None))
     .values(ended_at=b("now", type_=_TIME), outcome=b("came_to"))
 )
-_OPEN_RUNS = (
-    sa.select(_r.id).where(_r.agent_id == b("agent"), _r.status.in_(("created", "running", "waiting"))).order_by(_r.seq)
-)
+_OPEN_RUNS = sa.select(_r.id).where(_r.agent_id == b("agent"), _r.status.in_(OPEN_RUNS)).order_by(_r.seq)
 _HUSH = (
     sa.update(table(Run))
-    .where(_r.agent_id == b("agent"), _r.status.in_(("created", "running", "waiting")), _r.id != b("but"))
+    .where(_r.agent_id == b("agent"), _r.status.in_(OPEN_RUNS), _r.id != b("but"))
     .values(report_to=None)
 )
 _PARENT_RUN = sa.select(_r.channel_id, _r.payload).where(_r.id == b("run"), _r.channel_id.is_not(None))

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.core.values import Actor
+from interlock.core.values import ENDED_RUNS, Actor
 from interlock.store import audit, chain, feed, markers, outbox, retention, seals, tokens
 from interlock.store.approvals import APPROVALS
 from interlock.store.audit import ACTIVITIES, ALERTS
@@ -227,7 +227,7 @@ def chats(tx: Tx, known: Known) -> list[str]:
 def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
     """Erases up to `most` rows of what was said in a run; True once all of it is gone, None while the run is open."""
     row = tx.one(_CHAT, {"run_": run_id})
-    if row is None or row.status not in retention.ENDED:
+    if row is None or row.status not in ENDED_RUNS:
         return None
     tx.run(_PURPOSE, {"run_": run_id})
     for asked in tx.rows(_ASKED, {"run_": run_id}):

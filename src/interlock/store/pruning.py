@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
+from interlock.core.values import OPEN_RUNS
 from interlock.store.blobs import BLOBS, FILES
 from interlock.store.checkpoints import CHECKPOINTS, WRITES
 from interlock.store.conversations import CONVERSATIONS, IS_UNUSED
@@ -23,7 +24,6 @@ from interlock.store.memories import MEMORIES
 from interlock.store.memory_versions import VERSIONS
 from interlock.store.missions import EVENTS
 from interlock.store.outbox import OUTBOX
-from interlock.store.queues import OPEN
 from interlock.store.retention import OVER, mission_is_over
 from interlock.store.schema import (
     Alert,
@@ -143,7 +143,7 @@ LETTERS = _kind(
     "letters", OUTBOX, ("id",),
     sa.and_(
         _IS_DELIVERED, _o.kind == "letter",
-        *(~sa.exists().where(_is_run(status), RUNS.c.created_at <= _o.created_at) for status in OPEN),
+        *(~sa.exists().where(_is_run(status), RUNS.c.created_at <= _o.created_at) for status in OPEN_RUNS),
     ),
 )  # fmt: skip
 """INVARIANT: a letter's row stays as long as a run is open that began before it was written, and might write it again.

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
+from interlock.core.values import ENDED_RUNS, OPEN_RUNS
 from interlock.store.approvals import APPROVALS
 from interlock.store.posting import LANES, RUNS
 from interlock.store.schema import Agent, Member, table
@@ -16,8 +17,6 @@ from interlock.store.tx import Tx
 
 AGENTS, MEMBERS = table(Agent), table(Member)
 _lane, _run, _ag, _m, _ap = LANES.c, RUNS.c, AGENTS.c, MEMBERS.c, APPROVALS.c
-OPEN = ("created", "running", "waiting")
-ENDED = ("completed", "failed", "cancelled")
 AT_ONCE = 500
 """Runs that are asked about with one statement."""
 _LANE = (
@@ -41,16 +40,17 @@ _OPEN = {
     .where(_run.agent_id == b("agent"), _is(status))
     .order_by(_run.order_at, _run.seq)
     .limit(b("most"))
-    for status in OPEN
+    for status in OPEN_RUNS
 }
 _COUNTS = {
-    status: sa.select(sa.func.count().label("n")).where(_run.agent_id == b("agent"), _is(status)) for status in OPEN
+    status: sa.select(sa.func.count().label("n")).where(_run.agent_id == b("agent"), _is(status))
+    for status in OPEN_RUNS
 }
 _BUSY = (
     sa.select(_ag.id)
     .where(
         _ag.member_id == b("member"),
-        sa.or_(*(sa.exists(sa.select(_run.id).where(_run.agent_id == _ag.id, _is(status))) for status in OPEN)),
+        sa.or_(*(sa.exists(sa.select(_run.id).where(_run.agent_id == _ag.id, _is(status))) for status in OPEN_RUNS)),
     )
     .order_by(_ag.id)
     .limit(b("most"))
@@ -110,7 +110,7 @@ def missing(tx: Tx, run_ids: Sequence[str]) -> list[str]:
 
 def ended(tx: Tx, run_ids: Sequence[str], *, or_waiting: bool = False) -> list[Any]:
     """Those of some runs that have ended, or wait for something: how, and what came of them."""
-    found, wanted = [], (*ENDED, "waiting") if or_waiting else ENDED
+    found, wanted = [], (*ENDED_RUNS, "waiting") if or_waiting else ENDED_RUNS
     for start in range(0, len(run_ids), AT_ONCE):
         some = list(run_ids[start : start + AT_ONCE])
         found += tx.rows(_RESULT.where(_run.id.in_(some), _run.status.in_(wanted)))

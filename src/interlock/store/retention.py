@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.core.values import SYSTEM
+from interlock.core.values import ENDED_RUNS, SYSTEM
 from interlock.state_machine.table import TERMINAL
 from interlock.store import audit, chain, partitions, seals
 from interlock.store.audit import ACTIVITIES
@@ -33,7 +33,6 @@ MARK = "forgotten"
 """In the payload of a run: when its steps, messages and calls were let go."""
 WORDS = ("text", "prompt", "context", "from")
 """What else of a run's payload goes."""
-ENDED = ("completed", "failed", "cancelled")
 FORGOTTEN = "ACTIVITIES_FORGOTTEN"
 TAMPERED = "AUDIT_TAMPERED"
 OVER = [str(state) for state in sorted(TERMINAL)]
@@ -52,7 +51,7 @@ _PAGE = (
 )  # fmt: skip
 _MAY_GO = sa.select(_r.id, _r.kind, _r.payload).where(
     _r.id == b("run_"),
-    _r.status.in_(ENDED),
+    _r.status.in_(ENDED_RUNS),
     _r.completed_at < sa.case((_r.kind == "chat", b("before_chat", type_=_TIME)), else_=_BEFORE),
     sa.or_(_r.stop_reason.is_(None), _r.stop_reason != "dead_letter"),
     mission_is_over(_r.mission_id, _BEFORE),
@@ -66,7 +65,7 @@ _MAY_GO = sa.select(_r.id, _r.kind, _r.payload).where(
         ),
     ),
     ~sa.exists().where(_others.c.agent_id == _r.agent_id, _others.c.status.in_(("running", "waiting"))),
-    ~sa.exists().where(_of_mission.c.mission_id == _r.mission_id, _of_mission.c.status.not_in(ENDED)),
+    ~sa.exists().where(_of_mission.c.mission_id == _r.mission_id, _of_mission.c.status.not_in(ENDED_RUNS)),
 )
 """INVARIANT: nothing goes of what is open: a mission, a question, money set aside, an effect that nobody is sure of, a
 dead letter, or the earlier messages of a conversation in which a run is at work."""

@@ -13,6 +13,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
+from interlock.core.values import ENDED_RUNS
 from interlock.store import markers, queues, squad, traces
 from interlock.store.posting import LANES, RUNS
 from interlock.store.schema import Run, RunMessage
@@ -20,7 +21,6 @@ from interlock.store.tx import Tx
 
 IMPORTED = "import"
 """The kind of cause of a run that a file told of."""
-ENDED = ("completed", "failed", "cancelled")
 _TIME = UTCDateTime()
 _r, _lane, _a = RUNS.c, LANES.c, squad.AGENTS.c
 _BEGUN = sa.select(sa.func.max(_r.seq).label("last")).where(_r.agent_id == b("agent"), _r.started_at.is_not(None))
@@ -29,7 +29,7 @@ _TAKEN = sa.update(LANES).where(_lane.agent_id == b("agent")).values(next_seq=_l
 _COUNTS = sa.or_(
     _r.seq >= b("since"), sa.and_(_r.completed_at > b("joined_after", type_=_TIME), _r.seq < b("since"))
 )  # fmt: skip
-_RUNS = sa.select(RUNS).where(_r.agent_id == b("agent"), _r.status.in_(ENDED), _COUNTS).order_by(_r.seq)
+_RUNS = sa.select(RUNS).where(_r.agent_id == b("agent"), _r.status.in_(ENDED_RUNS), _COUNTS).order_by(_r.seq)
 _TALKS = (
     sa.select(_a.id, _a.descriptor)
     .where(_a.project_id == b("project"), _a.persona == b("name"))

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_id
+from interlock.core.values import ENDED_RUNS, OPEN_RUNS
 from interlock.store.schema import Run, RunMessage, RunStep, ToolCall, table
 from interlock.store.tx import Tx, observe
 
@@ -24,7 +25,7 @@ _BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
 STEPS_OF = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
 MESSAGES_OF = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
 CALLS_OF = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
-_OPEN_RUNS = sa.select(RUNS).where(_r.status.in_(("created", "running", "waiting"))).order_by(_r.agent_id, _r.seq)
+_OPEN_RUNS = sa.select(RUNS).where(_r.status.in_(OPEN_RUNS)).order_by(_r.agent_id, _r.seq)
 _OPEN_OF_MISSION = _OPEN_RUNS.where(_r.mission_id == b("mission"))
 _OPEN_OF_TASK = _OPEN_RUNS.where(_r.task_id == b("task"))
 _CALL = sa.select(CALLS).where(_c.id == b("call"))
@@ -72,7 +73,7 @@ def _turns(counts: sa.ColumnElement[bool]) -> sa.Select[Any]:
             _r.agent_id == b("agent"),
             counts,
             _r.seq < b("before"),
-            _r.status.in_(("completed", "failed", "cancelled")),
+            _r.status.in_(ENDED_RUNS),
         )
         .order_by(_r.seq.desc())
         .limit(b("turns"))
@@ -222,7 +223,7 @@ def open_runs(tx: Tx, *, mission_id: str | None = None, task_id: str | None = No
     return tx.rows(_OPEN_OF_TASK, {"task": task_id})
 
 
-INDEXED = ("created", "running", "waiting", "failed", "cancelled")
+INDEXED = (*OPEN_RUNS, "failed", "cancelled")
 """States with partial indexes, which are used where a statement says the state in its words."""
 
 

@@ -27,7 +27,8 @@ WORK = """
 import asyncio, os, sys
 from pathlib import Path
 from interlock.core.clock import SystemClock
-from interlock.store import leases, queues, traces
+from interlock.core.values import OPEN_RUNS
+from interlock.store import leases, traces
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool
@@ -53,7 +54,7 @@ async def main(url, home, limit):
     async with open_runtime(Path(home), model, clock=SystemClock(), tools=[swallow], **settings) as runtime:
         worker = Worker(runtime, concurrency=4)
         working = asyncio.create_task(worker.run())
-        while any([run.status in queues.OPEN for run in await runtime.store.read(traces.runs)]):
+        while any([run.status in OPEN_RUNS for run in await runtime.store.read(traces.runs)]):
             await runtime.store.listener().wait(0.05)
         worker.stop()
         await working
