@@ -13,7 +13,7 @@ from interlock.core.ids import new_id
 from interlock.core.text import visible
 from interlock.desk.office import ROLES, Office, Person
 from interlock.desk.views import View, view
-from interlock.store import audit
+from interlock.store import audit, withdrawals
 from interlock.store import people as store
 from interlock.store.tx import Tx
 
@@ -115,6 +115,8 @@ def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -
 async def set_role(office: Office, person: Person, who: str, role: str) -> View:
     """Changes what somebody may do, from their next command on; returns them, with `before`.
 
+    Who may not answer any more loses the grants that they gave, and approvals that no call has used.
+
     Raises Refused, LastAdmin, Unknown, and UsageError for a role that is none.
     """
     require_admin(person)
@@ -127,6 +129,7 @@ def _set_role(tx: Tx, actor: Person, who: str, role: str, project: str, now: dat
     if row.role != role:
         store.set_role(tx, row.id, role)
         keep_an_admin(tx, row, admins)
+        withdrawals.take_back(tx, row.id, role, actor.actor, now)
         _note(tx, actor, "ROLE_CHANGED", row.id, project, now, role=role, before=row.role)
     return {**_shown(tx, row.id), "before": row.role}
 

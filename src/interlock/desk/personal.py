@@ -13,7 +13,15 @@ from interlock.desk.views import View, view
 from interlock.memory import erasure
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
-from interlock.store import audit, personal, personal_echoes, personal_notices, personal_verdicts, seals
+from interlock.store import (
+    audit,
+    personal,
+    personal_echoes,
+    personal_notices,
+    personal_verdicts,
+    seals,
+    withdrawals,
+)
 from interlock.store import people as store
 from interlock.store.chain import Keyring
 from interlock.store.personal import Known
@@ -104,6 +112,7 @@ def _begin(tx: Tx, actor: Person, who: str, project: str, now: datetime) -> Know
     if row.role != "viewer":
         store.set_role(tx, row.id, "viewer")
         keep_an_admin(tx, row, admins)
+        withdrawals.take_back(tx, row.id, "viewer", actor.actor, now)
         audit.note(
             tx, "ROLE_CHANGED", actor.actor, now, project_id=project, subject=row.id, surface=actor.surface,
             role="viewer", before=row.role,

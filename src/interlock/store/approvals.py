@@ -29,7 +29,11 @@ _TIME = UTCDateTime()
 _APPROVAL = sa.select(APPROVALS).where(_a.id == b("approval"))
 _LOCKED = _APPROVAL.with_for_update()
 _PERSON = sa.select(PEOPLE.c.id, PEOPLE.c.name, PEOPLE.c.role).where(PEOPLE.c.id == b("person"))
-_GIVEN = sa.select(_an.person_id, _an.verdict, _an.surface, _an.created_at).where(_an.approval_id == b("approval"))
+_GIVEN = (
+    sa.select(_an.person_id, _an.verdict, PEOPLE.c.role)
+    .join_from(ANSWERS, PEOPLE, PEOPLE.c.id == _an.person_id, isouter=True)
+    .where(_an.approval_id == b("approval"))
+)
 OPEN = sa.text("approvals.status IN ('pending', 'consulting')")
 """Not answered yet, by people or models; worded as in the partial index."""
 _OPEN_OF_RUN = sa.select(_a.id).where(_a.run_id == b("run_"), OPEN)
@@ -260,7 +264,7 @@ def _may(tx: Tx, row: Any, given: Answer) -> set[str]:
         raise Refused(f"{given.name} has answered `{row.id}` already: another person must")
     if given.edit is not None and answers:
         raise Refused("somebody approved this as it stands: deny it, or approve it without edits")
-    return {a.person_id for a in answers if a.verdict == "approve"}
+    return {a.person_id for a in answers if a.verdict == "approve" and a.role in ROLES_THAT_ANSWER}
 
 
 def _edited(tx: Tx, row: Any, edit: Edit) -> Any:
@@ -296,16 +300,11 @@ def _feed(tx: Tx, row: Any, now: datetime, **told: Any) -> None:
 def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
     tx.must(
         _DECIDE,
-        {
-            "approval": row.id,
-            "to": "approved" if given.verdict == "approve" else "denied",
-            "who": given.person_id,
-            "words": given.note,
-            "now": now,
-        },
+        {"approval": row.id, "to": "approved" if given.verdict == "approve" else "denied", "who": given.person_id,
+         "words": given.note, "now": now},
         1,
         Conflict(f"approval `{row.id}` was answered by somebody else just now"),
-    )
+    )  # fmt: skip
     word = Word(
         verdict=given.verdict, person_id=given.person_id, name=given.name, note=given.note, args=given.changes
     )  # fmt: skip

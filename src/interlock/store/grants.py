@@ -47,6 +47,7 @@ _OF_PERSONA = (
     .where(_g.project_id == b("project"), _g.persona == b("who"), _LIVE)
     .order_by(_g.created_at, _g.id)
 )  # fmt: skip
+_GIVEN_BY = sa.select(_g.id).where(_g.given_by == b("who"), _LIVE).order_by(_g.created_at, _g.id)
 _GIVEN_TO = (
     sa.select(_g.id, _g.persona, AGENTS.c.persona_json)
     .join_from(GRANTS, APPROVALS, APPROVALS.c.id == _g.approval_id)
@@ -133,6 +134,11 @@ def grant(tx: Tx, grant_id: str) -> Any | None:
 def of_persona(tx: Tx, project_id: str, persona: str, now: datetime) -> list[str]:
     """Ids of the grants in force for a persona's calls of any tool."""
     return [row.id for row in tx.rows(_OF_PERSONA, {"project": project_id, "who": persona, "now": now})]
+
+
+def given_by(tx: Tx, person_id: str, now: datetime) -> list[str]:
+    """Ids of the grants in force that a person gave, in any project."""
+    return [row.id for row in tx.rows(_GIVEN_BY, {"who": person_id, "now": now})]
 
 
 def given_to(tx: Tx, now: datetime) -> list[Any]:

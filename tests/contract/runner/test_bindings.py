@@ -8,10 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import signing
+from interlock.desk import people, personal, signing
 from interlock.desk.asking import approval_card
+from interlock.desk.office import Person
 from interlock.policy.policy_file import policy_from
-from interlock.store import approvals, blobs, mailbox
+from interlock.store import approvals, audit, blobs, mailbox
 from interlock.store.schema import Approval, table
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
@@ -142,6 +143,30 @@ async def test_approval_that_is_not_used_before_it_expires_is_asked_for_again(
     await stage.approve(again.id)
     await stage.work()
     assert RAN == ["good"]
+
+
+@pytest.mark.parametrize("how", ["demoted", "erased"])
+async def test_yes_of_somebody_who_has_lost_the_role_lets_nothing_start_that_has_not(
+    store: CountingStore, tmp_path: Path, how: str
+) -> None:
+    stage, run = await scripted(store, tmp_path, script(), hand_in(), "done")
+    first, root = await stage.the_question(), Person("per_root", "Root", "admin", "test")
+    ben = await people.add(stage.runtime, root, "Ben", role="operator")
+    await stage.approve(first.id)
+    await (people.set_role(stage.runtime, root, "Ada", "viewer") if how == "demoted" else personal.erase(
+        stage.runtime, root, "Ada"
+    ))  # fmt: skip
+    (told_of,) = await store.read(audit.activities, action="APPROVAL_WITHDRAWN")
+    assert (told_of.subject, told_of.actor_id, told_of.data["approved_by"]) == (first.id, root.id, stage.ada.id)
+    await stage.work()
+    assert RAN == []
+    again = await stage.the_question()
+    assert (again.run_id, again.kind, (await stage.run(run)).status) == (run, "TOOL_CALL", "waiting")
+    await signing.approve(stage.runtime, Person(ben["id"], "Ben", "operator", "test"), again.id)
+    await stage.work()
+    assert RAN == ["good"]
+    await people.set_role(stage.runtime, root, "Ben", "viewer")
+    assert [each.status for each in await stage.questions(run)] == ["void", "used"], "what has started stays so"
 
 
 async def test_call_that_waits_for_a_question_which_is_gone_is_asked_about_again(

@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from interlock.core.errors import Refused, UsageError
 from interlock.core.values import SYSTEM
 from interlock.desk import grants, signing
+from interlock.desk import people as who
+from interlock.desk.office import Person
 from interlock.policy.rules import Policy
 from interlock.store import audit, epochs, people
 from interlock.store import grants as stored
@@ -112,6 +114,22 @@ async def test_revoked_grant_holds_the_next_call(store: CountingStore, tmp_path:
     assert (await stage.run(run)).status == "waiting"
     assert await grants.grants(stage.runtime) == []
     assert [each["state"] for each in await grants.grants(stage.runtime, every=True)] == ["revoked"]
+
+
+async def test_grant_ends_when_who_gave_it_may_answer_no_more(store: CountingStore, tmp_path: Path) -> None:
+    stage, run = await intern(store, tmp_path, *notes("a", "b"), hand_in(), "done")
+    given, root = await grant(stage, "agent"), Person("per_root", "Root", "admin", "test")
+    await who.set_role(stage.runtime, root, "Ada", "admin")
+    assert [each["id"] for each in await grants.grants(stage.runtime)] == [given["id"]]
+    await who.set_role(stage.runtime, root, "Ada", "viewer")
+    await who.set_role(stage.runtime, root, "Ada", "operator")
+    assert await grants.grants(stage.runtime) == [], "nor does it come back with the role"
+    (told,) = await store.read(audit.activities, action="GRANT_REVOKED")
+    assert (told.subject, told.actor_id) == (given["id"], root.id)
+    assert "has the role viewer now" in told.data["reason"]
+    await stage.work()
+    assert [path for path, _ in DONE] == []
+    assert (await stage.run(run)).status == "waiting"
 
 
 async def test_grant_that_is_revoked_between_the_decision_and_the_effect_lets_nothing_happen(

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from interlock.agents.asking import park_unless_answered
 from interlock.core.errors import Conflict, NotFound, Refused
-from interlock.store import approvals, audit, ledger, mailbox, missions, squad, tasks, traces
+from interlock.store import approvals, audit, ledger, mailbox, missions, people, squad, tasks, traces
 from interlock.store.approvals import AlreadyAnswered, Answered, Edit
 from interlock.store.engine import Store
 from tests.contract.store.furniture import (
@@ -79,6 +80,19 @@ async def test_two_people_are_needed_where_the_policy_says_so(store: Store) -> N
         await give(store, "q", "ada")
     second = await give(store, "q", "bob")
     assert (second.approval.status, second.still_needed) == ("approved", 0)
+
+
+async def test_of_two_people_one_who_has_lost_the_role_counts_no_more(store: Store) -> None:
+    await store.write(squad.ensure_person, "test:cleo", "Cleo", "operator", T0)
+    cleo = await store.read(people.owner, "test:cleo")
+    await store.write(ask, "q", people=2)
+    await give(store, "q", "ada")
+    await store.write(people.set_role, "ada", "viewer")
+    second = await give(store, "q", "bob")
+    assert (second.approval.status, second.still_needed) == ("pending", 1)
+    assert cleo is not None
+    third = await store.write(approvals.answer, replace(answer("q", "bob"), person_id=cleo.id), T0)
+    assert (third.approval.status, third.still_needed) == ("approved", 0)
 
 
 async def test_two_who_approve_at_once_are_two(store: Store) -> None:

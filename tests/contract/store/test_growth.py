@@ -45,7 +45,7 @@ BESIDE = {
 """Beside the writer: `interlock ledger verify`, and hourly what is new for the Learner in a whole project."""
 ON_A_PERSONS_WORD = {
     "agent_mail._LATEST", "explaining._LINES", "explaining._SUMS", "feed._EMPTY", "mentioning._LIKE_IT",
-    "seals._LIVE", "seals._NO_HORIZON", "sessions._TALKS", "votes._ON_TASK",
+    "seals._LIVE", "seals._NO_HORIZON", "sessions._TALKS", "votes._ON_TASK", "withdrawals._UNUSED",
 }  # fmt: skip
 """Once for something that a person asks for or names, and for the pruning of activities."""
 FEW = {"blobs._MANIFEST", "lessons.FITTING", "lessons._IN_SCOPE"}
