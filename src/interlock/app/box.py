@@ -200,7 +200,7 @@ class Interlock:
             self._working = self._worker = None
         await asyncio.gather(*self._beside, return_exceptions=True)
         if self._beside and not at_once:
-            await sealing.at_the_end(self.runtime)
+            await sealing.seal_on_exit(self.runtime)
         self._beside = []
         if self._lock is not None:
             self._lock.release()

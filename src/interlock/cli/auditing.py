@@ -116,8 +116,8 @@ def _tell(found: "Report") -> None:
 
     for fault in found.faults:
         screen.line(fault.text, style="red")
-    if found.untold:
-        screen.line(f"and {found.untold:,} more", style="red")
+    if found.omitted:
+        screen.line(f"and {found.omitted:,} more", style="red")
     for remark in found.remarks:
         screen.note(f"remark: {remark}")
     told = [f"{found.sealed:,} of {found.rows:,} activities are as {found.links:,} links have sealed them"]
@@ -133,7 +133,7 @@ def _tell(found: "Report") -> None:
     if found.head is not None:
         screen.line(f"head {found.head['number']} of epoch {found.head['epoch']}: {found.head['head']}")
     if found.faults:
-        count = len(found.faults) + found.untold
+        count = len(found.faults) + found.omitted
         screen.line(f"the audit log was tampered with: {count:,} finding{'s' if count > 1 else ''}", style="bold red")
 
 

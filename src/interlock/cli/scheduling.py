@@ -39,7 +39,7 @@ async def _scheduling() -> None:
     with opening.stopping() as asked:
         async with opened(asked) as box:
             changes: asyncio.Queue[bool] = asyncio.Queue()
-            firing = asyncio.create_task(Scheduler(box.runtime).run(told=changes.put_nowait))
+            firing = asyncio.create_task(Scheduler(box.runtime).run(on_change=changes.put_nowait))
             telling = asyncio.create_task(_tell(box.runtime, changes))
             stop = asyncio.create_task(asked.wait())
             try:

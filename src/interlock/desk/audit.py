@@ -43,7 +43,7 @@ def standing(settings: Settings) -> tuple[bool, str]:
         keys = audit_keys.keyring(settings)
     except AuditKeyError as error:
         return False, str(error)
-    home = audit_keys.home_file(settings)
+    home = audit_keys.default_path(settings)
     if settings.audit.key_file is not None:
         told = f"sealed with key {_id(keys)} of {settings.audit.key_file}"
     elif settings.audit.key is not None:
@@ -127,7 +127,7 @@ async def verify(office: Office, *, heads: Path | None = None, key_file: Path | 
     Raises UsageError, and AuditKeyError if no key is here and no head either.
     """
     keys, told, remarks = await asyncio.to_thread(_anchors, office.settings, heads, key_file)
-    report = await office.store.read(lambda tx: verified(audit_sources.OfDatabase(tx), keys, told))
+    report = await office.store.read(lambda tx: verified(audit_sources.DatabaseSource(tx), keys, told))
     report.remarks += remarks
     return report
 
@@ -137,7 +137,7 @@ def verify_export(settings: Settings, path: Path, *, heads: Path | None = None, 
 
     Raises UsageError, AuditKeyError.
     """
-    source = audit_sources.OfExport(path)
+    source = audit_sources.ExportSource(path)
     keys, told, remarks = _anchors(settings, heads, key_file)
     report = verified(source, keys, told)
     report.remarks += remarks

@@ -142,7 +142,7 @@ def _changed(tx: Tx, person: Person, account_id: str, amount: int, words: str | 
         amount_microusd=amount, surface=person.surface, name=person.name, note=words,
     )  # fmt: skip
     if row.kind == "agent_day":
-        waiting.resume_paid(tx, row.owner_id, now)
+        waiting.resume_member(tx, row.owner_id, now)
     return {**_account(tx, row), "hindrance": _hindrance(tx, row)}
 
 

@@ -48,54 +48,54 @@ class Launch:
     mission_id: str = field(default_factory=lambda: new_id("mis"))
 
 
-def launch(tx: Tx, wish: Launch, now: datetime) -> str:
+def launch(tx: Tx, spec: Launch, now: datetime) -> str:
     """Starts a mission and returns its id; the same idempotency key in a project gives the first one.
 
     Source: row A1.
     """
-    key = f"goal:{wish.project_id}:{wish.idempotency_key}"
+    key = f"goal:{spec.project_id}:{spec.idempotency_key}"
     if found := coordination.root_by_key(tx, key):
         return found
-    squad.ensure_project(tx, wish.project_id, wish.timezone, now)
+    squad.ensure_project(tx, spec.project_id, spec.timezone, now)
     coordinator, thinker = (
         squad.ensure_agent(
             tx,
-            Descriptor(kind, wish.project_id, COORDINATOR, {"mission": wish.mission_id}),
-            wish.coordinator.to_json(),
-            wish.coordinator.trust,
+            Descriptor(kind, spec.project_id, COORDINATOR, {"mission": spec.mission_id}),
+            spec.coordinator.to_json(),
+            spec.coordinator.trust,
             now,
         ).id
         for kind in ("mission", "think")
     )
     tasks.add(
-        tx, id=wish.mission_id, project_id=wish.project_id, mission_id=wish.mission_id, key="root",
-        title=one_line(wish.goal, limit=LONGEST_TITLE), description=wish.goal, persona=COORDINATOR, type="other",
-        budget_microusd=wish.budget_microusd, checks=[dict(each) for each in wish.checks] or None,
+        tx, id=spec.mission_id, project_id=spec.project_id, mission_id=spec.mission_id, key="root",
+        title=one_line(spec.goal, limit=LONGEST_TITLE), description=spec.goal, persona=COORDINATOR, type="other",
+        budget_microusd=spec.budget_microusd, checks=[dict(each) for each in spec.checks] or None,
         idempotency_key=key, created_at=now, updated_at=now,
     )  # fmt: skip
     tx.add(
-        Mission, id=wish.mission_id, project_id=wish.project_id, goal=wish.goal, model=wish.model,
-        simulated=wish.simulated, graph_version=GRAPH_VERSION, coordinator_agent_id=coordinator,
-        thinker_agent_id=thinker, requested_by=wish.requested_by, deadline_at=wish.deadline_at, created_at=now,
-        workflow=None if wish.workflow is None else wish.workflow.to_json(),
+        Mission, id=spec.mission_id, project_id=spec.project_id, goal=spec.goal, model=spec.model,
+        simulated=spec.simulated, graph_version=GRAPH_VERSION, coordinator_agent_id=coordinator,
+        thinker_agent_id=thinker, requested_by=spec.requested_by, deadline_at=spec.deadline_at, created_at=now,
+        workflow=None if spec.workflow is None else spec.workflow.to_json(),
     )  # fmt: skip
-    followed = {} if wish.workflow is None else {"workflow": wish.workflow.name}
-    opening = Opening(f"mission:{wish.mission_id}", "mission", wish.mission_id, wish.project_id, wish.budget_microusd)
+    followed = {} if spec.workflow is None else {"workflow": spec.workflow.name}
+    opening = Opening(f"mission:{spec.mission_id}", "mission", spec.mission_id, spec.project_id, spec.budget_microusd)
     ledger.open_accounts(tx, [opening], now)
     audit.note(
-        tx, "MISSION_STARTED", Actor(ActorKind.HUMAN, wish.requested_by), now, project_id=wish.project_id,
-        mission_id=wish.mission_id, goal=wish.goal, budget_microusd=wish.budget_microusd, simulated=wish.simulated,
+        tx, "MISSION_STARTED", Actor(ActorKind.HUMAN, spec.requested_by), now, project_id=spec.project_id,
+        mission_id=spec.mission_id, goal=spec.goal, budget_microusd=spec.budget_microusd, simulated=spec.simulated,
         **followed,
     )  # fmt: skip
-    _open_threads(tx, wish, now)
-    missions.notify(tx, wish.mission_id, "goal", {}, now)
-    return wish.mission_id
+    _open_threads(tx, spec, now)
+    missions.notify(tx, spec.mission_id, "goal", {}, now)
+    return spec.mission_id
 
 
-def _open_threads(tx: Tx, wish: Launch, now: datetime) -> None:
+def _open_threads(tx: Tx, spec: Launch, now: datetime) -> None:
     """One thread where it was started and one in every other room; its card is the first message of each."""
-    if wish.origin is not None:
-        conversations.of_mission(tx, wish.mission_id, wish.origin, wish.project_id, now)
-    conversations.threads_in_rooms(tx, wish.mission_id, wish.project_id, now)
-    about = f"mission:{wish.mission_id}"
-    outbox.tell(tx, "mission", about, now, project_id=wish.project_id, mission_id=wish.mission_id)
+    if spec.origin is not None:
+        conversations.of_mission(tx, spec.mission_id, spec.origin, spec.project_id, now)
+    conversations.threads_in_rooms(tx, spec.mission_id, spec.project_id, now)
+    about = f"mission:{spec.mission_id}"
+    outbox.tell(tx, "mission", about, now, project_id=spec.project_id, mission_id=spec.mission_id)

@@ -1,1 +1,1 @@
-"""What watches the agents: learner, heartbeat ladder, breakers and gates; no surfaces for people."""
+"""Supervision of the agents: Learner, heartbeats, loop detection, checks, retention, audit seals; no user interface."""

@@ -1,6 +1,6 @@
-"""The keys that the audit log is sealed with: from the settings, from files, or made in the home.
+"""The keys that seal the audit log: from the settings, from files, or generated in the home.
 
-What is sealed is `sealing`'s job. INVARIANT: a key is never written to the database, a log or a message.
+What is sealed is in `sealing`. INVARIANT: a key is never written to the database, a log or a message.
 """
 
 import contextlib
@@ -13,22 +13,22 @@ from interlock.settings import Settings
 from interlock.store.chain import LEAST_KEY, Key, Keyring
 
 FILE = "audit.key"
-"""In the home, where the settings name no key."""
+"""The key file in the home, used if the settings name no key."""
 
 
 class AuditKeyError(InterlockError):
-    """A key that should be there is not, cannot be read, is too short, or others can read it."""
+    """A required key is missing, unreadable, too short, or readable by others."""
 
 
-def home_file(settings: Settings) -> Path:
-    """Where a key is made that the settings do not name."""
+def default_path(settings: Settings) -> Path:
+    """The path at which a key is generated if the settings name none."""
     return settings.home / FILE
 
 
 def keyring(settings: Settings, *, key_file: Path | None = None) -> Keyring:
-    """The keys there are: that of `key_file`, else of the settings, else of the home; and older ones. Blocks.
+    """The current key (from `key_file`, else the settings, else the home) and the older ones. Blocking I/O.
 
-    Raises AuditKeyError for a key that is named and not to be had.
+    Raises AuditKeyError if a key that is named cannot be loaded.
     """
     old = [read(path) for path in settings.audit.old_key_files]
     given, named = settings.audit.key, key_file or settings.audit.key_file
@@ -36,12 +36,12 @@ def keyring(settings: Settings, *, key_file: Path | None = None) -> Keyring:
         return Keyring.of(read(named), old)
     if given is not None:
         return Keyring.of(_key(given.get_secret_value().strip().encode(), "INTERLOCK_AUDIT__KEY"), old)
-    path = home_file(settings)
+    path = default_path(settings)
     return Keyring.of(read(path) if os.path.lexists(path) else None, old)
 
 
 def read(path: Path) -> Key:
-    """The key in a file that only its owner can read.
+    """The key in a file, which only its owner may be able to read.
 
     Raises AuditKeyError.
     """
@@ -69,7 +69,7 @@ def _key(secret: bytes, where: str) -> Key:
 
 
 def make(path: Path) -> Key:
-    """A new key in a file of mode 0600, there whole or not at all; the one that is there, where another was faster.
+    """Generates a key in a file of mode 0600, atomically; returns the existing one if another process was faster.
 
     Raises AuditKeyError if it cannot be written.
     """

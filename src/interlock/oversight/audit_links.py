@@ -1,6 +1,6 @@
-"""Judging the audit log's chain link by link: whether each follows the one before, and is sealed; what they vouch for.
+"""Verifies the audit log's hash chain link by link: continuity, seals, and which activities each link covers.
 
-The activities themselves are held against it in `verification`.
+The activities themselves are compared with it in `verification`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ Leaves = Callable[[int], bytes | None]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Ids of a batch that follow each other; their leaves begin at place `offset` of link `number`."""
+    """Consecutive ids of a batch; their leaves begin at index `offset` of link `number`."""
 
     first: int
     last: int
@@ -35,19 +35,19 @@ class Links:
         self.known: dict[int, Link] = {}
         self.newest: Link | None = None
         self.floor = 0
-        """Up to which id nothing was to be committed late any more when the newest sound link was made."""
+        """The id up to which no more activities could be committed when the newest valid link was made."""
         self._doubtful: list[tuple[int, int]] = []
         self._restores: list[tuple[int, int]] = []
         self._retired: set[str] = set()
         self._strange: dict[str, list[int]] = {}
 
-    def take(self, link: Link) -> None:
-        """Judges the next link, and takes up what it says."""
+    def add(self, link: Link) -> None:
+        """Verifies the next link, and records which activities it covers."""
         is_whole = _is_whole(link)
         if is_whole:
             self._judge_order(link)
             self._judge_seal(link)
-            self._take_up(link)
+            self._apply(link)
             self.floor = max(self.floor, link.floor)
         else:
             text = f"link {link.number} was changed after it was sealed"
@@ -59,7 +59,7 @@ class Links:
         self.report.links += 1
 
     def end(self) -> None:
-        """What can be told once all links are there."""
+        """Reports what can be judged only once all links have been added."""
         for key, numbers in self._strange.items():
             text = f"{these('link', chain.ranges_of(numbers))} sealed with key `{key}`, which is none of those given"
             self.report.add("unknown_key", text, link=numbers[0])
@@ -77,28 +77,28 @@ class Links:
             }  # fmt: skip
 
     def is_doubtful(self, ident: int) -> bool:
-        """Whether only a link that was changed speaks of an activity."""
+        """Whether an activity is covered only by a link that was changed."""
         return any(first <= ident <= last for first, last in self._doubtful)
 
     @property
     def top(self) -> int:
-        """The highest id that the chain has passed."""
+        """The highest activity id that the chain covers."""
         return max((span.last for span in self.spans), default=0)
 
-    def hold_against(self, published: Sequence[Head]) -> None:
-        """Each published head must be in the chain, unless a sealed restore has taken its place."""
+    def check_published(self, published: Sequence[Head]) -> None:
+        """Checks that each published head is in the chain, or was replaced by a restore that is itself sealed."""
         newest = self.newest.number if self.newest is not None else 0
         lost, missing = set(), set()
-        for told in published:
-            if (found := self.known.get(told.number)) is not None and found.head == told.head:
+        for head in published:
+            if (found := self.known.get(head.number)) is not None and found.head == head.head:
                 continue
-            if any(number <= told.number and epoch > told.epoch for number, epoch in self._restores):
-                lost.add(told.number)
-            elif told.number > newest:
-                missing.add(told.number)
+            if any(number <= head.number and epoch > head.epoch for number, epoch in self._restores):
+                lost.add(head.number)
+            elif head.number > newest:
+                missing.add(head.number)
             else:
-                text = f"link {told.number} is another than the one that was published"
-                self.report.add("head_differs", text, link=told.number)
+                text = f"link {head.number} is another than the one that was published"
+                self.report.add("head_differs", text, link=head.number)
         if missing:
             which = these("published link", chain.ranges_of(sorted(missing)))
             text = f"the log was cut off after link {newest}: {which} not there"
@@ -142,7 +142,7 @@ class Links:
             text = f"link {link.number} is sealed with key `{link.key_id}`, which had been replaced before"
             self.report.add("link_forged", text, link=link.number)
 
-    def _take_up(self, link: Link) -> None:
+    def _apply(self, link: Link) -> None:
         if link.kind == BATCH:
             offset = 0
             for first, last in link.ranges:
@@ -156,7 +156,7 @@ class Links:
                 self.redacted[ident] = whole[place * LEAF : (place + 1) * LEAF]
 
     def sealed_leaves(self, link: Link) -> bytes | None:
-        """The leaves of a link; a fault where they are not those that were sealed."""
+        """The leaves of a link; reports a fault if they are not those that were sealed."""
         whole = self.leaves(link.number)
         if whole is not None and chain.digest_of(whole) == link.digest and len(whole) == link.count * LEAF:
             return whole
@@ -166,7 +166,7 @@ class Links:
 
 
 def _is_whole(link: Link) -> bool:
-    """Whether a link says what its head is of, in the form that links have."""
+    """Whether a link is well formed and its head is the digest of its contents."""
     ranges = link.ranges
     if not all(type(value) is int for value in (link.number, link.epoch, link.count, link.top, link.floor)):
         return False

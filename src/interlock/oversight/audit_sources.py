@@ -1,6 +1,6 @@
-"""Where the audit log is read from to be verified: an open database, or an export; and writing an export.
+"""Sources of the audit log for verification: an open database or an export; writes exports too.
 
-An export is JSON lines: a beginning, the links with their leaves, the activities, an end that says how many there were.
+An export is JSON lines: a header, the links with their leaves, the activities, and a trailer with their counts.
 """
 
 import base64
@@ -20,8 +20,8 @@ FORMAT = "interlock audit export 1"
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
-class OfDatabase:
-    """The log as one snapshot of a database has it."""
+class DatabaseSource:
+    """The log in one snapshot of a database."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
@@ -37,7 +37,7 @@ class OfDatabase:
 
 
 def export(tx: Tx, file: IO[str], now: datetime) -> tuple[int, int]:
-    """Writes the whole log as it is; returns how many links and activities that were.
+    """Writes the whole log; returns the numbers of links and activities.
 
     Raises OSError.
     """
@@ -45,8 +45,8 @@ def export(tx: Tx, file: IO[str], now: datetime) -> tuple[int, int]:
     _line(file, {"format": FORMAT, "exported_at": chain.moment(now)})
     for link in seals.links(tx):
         leaves = seals.leaves(tx, link.number)
-        told = base64.b64encode(leaves).decode("ascii") if leaves is not None else None
-        _line(file, {"link": {**link._asdict(), "created_at": _time(link.created_at), "leaves": told}})
+        encoded = base64.b64encode(leaves).decode("ascii") if leaves is not None else None
+        _line(file, {"link": {**link._asdict(), "created_at": _time(link.created_at), "leaves": encoded}})
         links += 1
     for row in seals.entries(tx):
         _line(file, {"activity": {**row._asdict(), "created_at": _time(row.created_at)}})
@@ -55,16 +55,16 @@ def export(tx: Tx, file: IO[str], now: datetime) -> tuple[int, int]:
     return links, rows
 
 
-def _line(file: IO[str], told: Any) -> None:
-    file.write(json.dumps(told, ensure_ascii=False, separators=(",", ":"), default=repr) + "\n")
+def _line(file: IO[str], value: Any) -> None:
+    file.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=repr) + "\n")
 
 
 def _time(value: datetime | None) -> str | None:
     return chain.moment(value) if value is not None else None
 
 
-class OfExport:
-    """The log as an export has it."""
+class ExportSource:
+    """The log in an export file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -80,26 +80,26 @@ class OfExport:
             problem = (error.strerror or str(error)).lower()
             raise UsageError(f"`{path}` cannot be read: {problem}: name what `interlock audit export` wrote") from error
         try:
-            told = json.loads(first)
-            if told["format"] != FORMAT:
+            fields = json.loads(first)
+            if fields["format"] != FORMAT:
                 raise ValueError("another format")
         except _DAMAGED as error:
             raise UsageError(f"`{path}` is not an export: name what `interlock audit export -o FILE` wrote") from error
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it was read, to an end that counts what there is, and every line of it says what it should."""
+        """Whether the whole file was read, every line is valid, and the trailer's counts are right."""
         return self._has_end and self.damaged is None
 
     def links(self) -> Iterator[Link]:
         return (found for found in self._read("link", self._link))
 
-    def _link(self, told: dict[str, Any]) -> Link:
-        link = Link._make([*(told[name] for name in Link._fields[:-1]), chain.time_of(told["created_at"])])
+    def _link(self, fields: dict[str, Any]) -> Link:
+        link = Link._make([*(fields[name] for name in Link._fields[:-1]), chain.time_of(fields["created_at"])])
         if type(link.number) is not int or not isinstance(link.ranges, list):
             raise ValueError("links are numbered")
-        if told["leaves"] is not None:
-            self._leaves[link.number] = base64.b64decode(told["leaves"], validate=True)
+        if fields["leaves"] is not None:
+            self._leaves[link.number] = base64.b64decode(fields["leaves"], validate=True)
         return link
 
     def leaves(self, number: int) -> bytes | None:
@@ -109,26 +109,26 @@ class OfExport:
         self._before = -(1 << 62)
         return (found for found in self._read("activity", self._entry))
 
-    def _entry(self, told: dict[str, Any]) -> Entry:
-        row = Entry._make([*(told[name] for name in chain.FIELDS), chain.time_of(told["created_at"])])
+    def _entry(self, fields: dict[str, Any]) -> Entry:
+        row = Entry._make([*(fields[name] for name in chain.FIELDS), chain.time_of(fields["created_at"])])
         if type(row.id) is not int or row.id <= self._before:
             raise ValueError("activities are in the order of their ids")
         self._before = row.id
         return row
 
     def _read(self, wanted: str, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
-        """What the lines of a kind hold, up to the first that cannot be read."""
+        """The values in the lines of one kind, up to the first line that cannot be read."""
         counts = {"link": 0, "activity": 0}
         with self.path.open(encoding="utf-8", errors="surrogateescape") as file:
             file.readline()
             for number, line in enumerate(file, 2):
                 try:
-                    told = json.loads(line)
-                    [kind] = told
-                    found = make(told[kind]) if kind == wanted else None
+                    fields = json.loads(line)
+                    [kind] = fields
+                    found = make(fields[kind]) if kind == wanted else None
                     if kind == "end":
                         expected = {"links": counts["link"], "activities": counts["activity"]}
-                        self._has_end = told[kind] == expected and not file.read(1)
+                        self._has_end = fields[kind] == expected and not file.read(1)
                         return
                     counts[kind] += 1
                 except _DAMAGED:

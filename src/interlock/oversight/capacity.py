@@ -1,6 +1,6 @@
-"""Work that no worker there is can do: told of once for what it needs, and taken back when one comes that can.
+"""Alerts about work that no live worker is capable of: one for each set of capabilities, settled when a worker joins.
 
-Which worker is alive is `heartbeat`'s job.
+Which workers are alive is decided in `heartbeat`.
 """
 
 from datetime import datetime
@@ -10,21 +10,21 @@ from interlock.store import audit, capabilities, leases
 from interlock.store.tx import Tx
 
 PATIENCE_S = 60.0
-"""How long work may wait for a worker that can do it before somebody is told."""
+"""How long work may wait for a capable worker before an alert is raised."""
 KIND = "CAPABILITY"
 
 
 class Capacity:
-    """Keeps in mind, from one sweep to the next, since when work waits for a worker that can do it.
+    """Remembers between sweeps since when work has waited for a capable worker.
 
-    Durations are those of this process's monotonic clock, so that no clock's jump can harm.
+    Durations are of this process's monotonic clock, so that a jump of the wall clock does no harm.
     """
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
 
     async def sweep(self, runtime: Runtime) -> str | None:
-        """Looks at what waits and at who there is; says what was told."""
+        """Compares waiting work with live workers; returns a summary of what was alerted."""
         unserved = await runtime.store.read(_unserved, runtime.clock.now())
         passed = runtime.clock.monotonic()
         over = self._since.keys() - unserved.keys()
@@ -32,17 +32,17 @@ class Capacity:
         late = {needs: count for needs, count in unserved.items() if passed - self._since[needs] >= PATIENCE_S}
         if late or over:
             project, now = runtime.settings.project, runtime.clock.now()
-            await runtime.store.write(_tell, late, sorted(over), project, now)
+            await runtime.store.write(_alert, late, sorted(over), project, now)
         return "; ".join(f"nobody can do what needs {needs}" for needs in late) or None
 
 
 def _unserved(tx: Tx, now: datetime) -> dict[str, int]:
-    """What is needed and no live worker has altogether, as names, and how many mailboxes wait for it."""
+    """Sets of capabilities that no live worker has, as names, each with the number of mailboxes waiting for it."""
     found = ((leases.unmet(tx, needs), lanes) for needs, lanes in capabilities.waiting(tx, now))
     return {", ".join(names): lanes for names, lanes in found if names}
 
 
-def _tell(tx: Tx, late: dict[str, int], over: list[str], project_id: str, now: datetime) -> None:
+def _alert(tx: Tx, late: dict[str, int], over: list[str], project_id: str, now: datetime) -> None:
     for needs in over:
         audit.settle(tx, KIND, needs, now)
     for needs, lanes in late.items():

@@ -1,8 +1,8 @@
-"""The run in which a task's acceptance checks are run: no model, no money, results pinned to the deliverable's digest.
+"""Runs of kind `check`: a task's acceptance checks, without a model; results are bound to the deliverable's digest.
 
-How one check comes out is `judging`'s, what follows from the results the coordinator's job. Source: row A20.
+How one check is evaluated is in `judging`; what follows from the results is the coordinator's job. Source: row A20.
 
-INVARIANT: the copy of the workspace in which checks run is thrown away; nothing that a check does to it lasts.
+INVARIANT: checks run in a copy of the workspace that is thrown away; nothing that a check does to it lasts.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ _log = logging.getLogger(__name__)
 
 
 async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
-    """Works a claimed run of kind `check` to its end, or hands it back where it is cut off.
+    """Executes a claimed run of kind `check`, or hands it back if it is interrupted.
 
-    Raises StoreError if the database cannot be used; then the run is as it was.
+    Raises StoreError if the database cannot be used; the run is then unchanged.
     """
     with runtime.telemetry.run(claim.run):
         try:
@@ -64,7 +64,7 @@ async def handle(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a run of checks is about."""
+    """The deliverable that a run checks, and the checks."""
 
     task: Any
     deliverable: Any
@@ -81,8 +81,8 @@ async def _worked(runtime: Runtime, claim: Claim) -> None:
             if check.is_run and not check.waived:
                 await runtime.store.write(mailbox.own, claim)
                 outcome = await judged(check, subject)
-                told = runtime.vault.scrub(outcome.detail)
-                found.append(Finding(position=place, name=check.name, passed=outcome.passed, detail=told))
+                detail = runtime.vault.scrub(outcome.detail)
+                found.append(Finding(position=place, name=check.name, passed=outcome.passed, detail=detail))
         seen = subject.workspace.taken.union(asked.deliverable.labels) if found else seen
     await runtime.store.write(_commit, claim, asked, found, seen, runtime.clock.now())
 
@@ -110,7 +110,7 @@ def _content(tx: Tx, row: Any) -> bytes:
 
 
 async def _subject(runtime: Runtime, claim: Claim, asked: _Asked) -> Subject:
-    """A copy of the workspace as it is now, in which the delivered file is the one that was handed in."""
+    """A copy of the current workspace, in which the delivered file is the version that was handed in."""
     run = claim.run
     workspace = await runtime.workspaces.materialise(run.project_id, run.id)
     if asked.deliverable.path is not None:
@@ -134,7 +134,7 @@ async def _subject(runtime: Runtime, claim: Claim, asked: _Asked) -> Subject:
 def _commit(
     tx: Tx, claim: Claim, asked: _Asked | None, found: list[Finding], seen: frozenset[str], now: datetime
 ) -> None:  # fmt: skip
-    """INVARIANT: what checks say has the labels of all that they looked at, as it is told to agents."""
+    """INVARIANT: results carry the labels of everything the checks read, since agents are shown them."""
     run = claim.run
     evidence.taint(tx, run.id, seen)
     if asked is not None and found:
@@ -162,7 +162,7 @@ def _end(tx: Tx, claim: Claim, status: str, stop_reason: str | None, error: str 
 
 
 async def _cut_off(runtime: Runtime, claim: Claim, reason: Interruption) -> None:
-    """Hands the run back to be run again from its start, or ends it where a person cancelled it."""
+    """Hands the run back, to start over; or ends it, if a person cancelled it."""
     with contextlib.suppress(LeaseLost):
         await runtime.store.write(_step_back, claim, runtime.clock.now(), canceled=reason is Interruption.CONTROL)
 

@@ -1,6 +1,6 @@
-"""Votes that do not come in by themselves: runs that were lost, models that take too long, questions nobody waits for.
+"""Concludes votes that would stay open: lost runs, models that take too long, questions that nobody waits for.
 
-What is asked and how votes are taken up is `agents.voting`'s job. Source: rows A10, C8.
+What is asked, and how votes are recorded, is in `agents.voting`. Source: rows A10, C8.
 """
 
 from datetime import datetime, timedelta
@@ -15,13 +15,14 @@ from interlock.store.approvals import CONSULTING
 from interlock.store.tx import Tx
 
 LONGEST_S = 600.0
-"""A vote that is out for longer is lost: people are asked without it."""
+"""A vote that takes longer is lost: people are asked without it."""
 ENOUGH_S = 120.0
-"""Once two agree, the third is waited for so long."""
+"""How long to wait for the third vote once two agree."""
+ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
 async def sweep(runtime: Runtime) -> str | None:
-    """Brings every vote to an end that nothing else would; says what was done. Reads first."""
+    """Ends every vote that nothing else would end; returns a summary. Reads first, and writes only if necessary."""
     now, store = runtime.clock.now(), runtime.store
     done = []
     for vote in await store.read(votes.out):
@@ -36,7 +37,7 @@ async def sweep(runtime: Runtime) -> str | None:
 
 
 def _is_awaited(tx: Tx, about: str) -> bool:
-    """Whether anything follows from a vote; a dispute's is kept for the record even where it does not."""
+    """Whether a vote still matters. Votes on disputes always do: they are kept for the record."""
     kind, _, rest = about.partition(":")
     if kind != "approval":
         return True
@@ -45,9 +46,9 @@ def _is_awaited(tx: Tx, about: str) -> bool:
 
 
 def _lose(tx: Tx, vote_id: str, about: str, run_id: str | None, now: datetime) -> str | None:
-    """Ends a vote: by what its run came to, if it has ended, else as lost.
+    """Ends a vote: by the result of its run if that has ended, else as lost.
 
-    The lane is locked before the votes, as by a run that ends.
+    Locks the lane before the votes, in the same order as a run that ends.
     """
     if run_id is not None:
         mailbox.lock(tx, run_id)
@@ -67,12 +68,12 @@ def _lose(tx: Tx, vote_id: str, about: str, run_id: str | None, now: datetime) -
 
 
 def _unsettled(tx: Tx) -> list[tuple[str, datetime]]:
-    """What held calls are still being voted on, and since when."""
+    """The held calls that are still being voted on, and since when."""
     return [(votes.of_approval(row.id), row.created_at) for row in consulting.consulted(tx)]
 
 
 def _conclude(tx: Tx, about: str, now: datetime, early: bool) -> Any:
-    """Decides where the votes allow it; a question without votes goes to people at once."""
+    """Decides if the votes suffice; a question without votes goes to people at once."""
     if not votes.lock(tx, about):
         ident = about.partition(":")[2]
         return consulting.release(tx, ident, now, ["the models could not be asked"]) is not None

@@ -1,6 +1,6 @@
-"""Published heads of the audit log: a file that only grows, kept where who owns the database cannot write.
+"""Published heads of the audit log: an append-only file, kept where the owner of the database cannot write.
 
-Whether they are in the chain is judged in `verification`.
+Whether they are in the chain is checked in `verification`.
 """
 
 import json
@@ -14,12 +14,12 @@ from interlock.core.errors import UsageError
 from interlock.store.chain import moment
 
 TAIL = 8_192
-"""Bytes in which the last line of the file certainly is."""
+"""How many bytes at the end of the file certainly contain its last line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A head as it was published."""
+    """A published head."""
 
     number: int
     epoch: int
@@ -27,16 +27,16 @@ class Head:
 
 
 def line_of(link: Any) -> str:
-    """A link's head as a line of the file."""
-    told = {
+    """A link's head, as a line of the file."""
+    fields = {
         "number": link.number, "epoch": link.epoch, "head": link.head, "key_id": link.key_id,
         "sealed_at": moment(link.created_at),
     }  # fmt: skip
-    return json.dumps(told, separators=(",", ":"))
+    return json.dumps(fields, separators=(",", ":"))
 
 
 def append(path: Path, link: Any) -> None:
-    """Adds a line to the file, on disk when this returns; a line that was cut off before it stays by itself. Blocks.
+    """Appends a line and flushes it to disk; starts on a new line if the last one was cut off. Blocking I/O.
 
     Raises OSError.
     """
@@ -54,7 +54,7 @@ def append(path: Path, link: Any) -> None:
 
 
 def newest(path: Path) -> Head | None:
-    """The last whole line of the file; None if there is none. Blocks.
+    """The head in the last complete line of the file; None if there is none. Blocking I/O.
 
     Raises OSError.
     """
@@ -68,7 +68,7 @@ def newest(path: Path) -> Head | None:
 
 
 def read(path: Path) -> tuple[list[Head], int]:
-    """All heads of a file, and how many lines are none. Blocks.
+    """All heads of a file, and the number of invalid lines. Blocking I/O.
 
     Raises UsageError if it cannot be read.
     """
@@ -89,7 +89,7 @@ def _heads(lines: list[str]) -> Iterator[Head]:
 
 def _head(line: str) -> Head | None:
     try:
-        told = json.loads(line)
-        return Head(int(told["number"]), int(told["epoch"]), str(told["head"]))
+        fields = json.loads(line)
+        return Head(int(fields["number"]), int(fields["epoch"]), str(fields["head"]))
     except (ValueError, KeyError, TypeError):
         return None

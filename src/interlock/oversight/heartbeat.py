@@ -1,7 +1,7 @@
-"""The heartbeat ladder: a worker that goes silent is told of, asked to stop, and in the end its work given to others.
+"""The heartbeat ladder: a silent worker causes an alert, is then asked to stop, and finally loses its work to others.
 
-Durations are those of this process's monotonic clock, so that no clock's jump can harm. Which processes of its own
-machine are dead a worker sees by itself, at once. Source: row E8, numbers, "Time".
+Durations are of this process's monotonic clock, so that a jump of the wall clock does no harm. Dead processes on its
+own machine are detected by each worker, at once. Source: row E8, numbers, "Time".
 """
 
 import logging
@@ -23,18 +23,18 @@ from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 
 MOST_AGENTS = 3
-"""So many agents may be lost over one task; then a person is asked."""
+"""After a task has lost this many agents, a person is asked."""
 SILENT = "WORKER_SILENT"
-"""The kind of an alert about a worker; it is settled once the worker is heard again, or declared lost."""
+"""The kind of an alert about a silent worker; it is settled when the worker recovers, or is declared lost."""
 NOTHING_IN_HAND = "it had nothing in hand"
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Silence:
-    """Of one worker: its last beat, how long it has been silent, when it was looked at, how far up the ladder it is.
+    """One worker's last heartbeat, when it was last checked, how long it has been silent, and its rung of the ladder.
 
-    A `rung` of None: another observer may have judged it before.
+    A `rung` of None means that another observer may have acted on it before.
     """
 
     beat: int
@@ -44,16 +44,17 @@ class _Silence:
 
 
 class Heartbeat:
-    """Keeps in mind, from one sweep to the next, since when each worker is silent.
+    """Remembers between sweeps how long each worker has been silent.
 
-    One look counts for half of `stuck_s` at most: an observer that itself stood still knows nothing of the time.
+    The time between two sweeps counts for half of `stuck_s` at most: an observer that was itself suspended cannot tell
+    who was silent meanwhile.
     """
 
     def __init__(self) -> None:
         self._seen: dict[str, _Silence] = {}
 
     async def sweep(self, runtime: Runtime) -> str | None:
-        """Looks at every worker and does what its silence calls for; says what was done."""
+        """Checks every worker and acts on its silence; returns a summary of the actions."""
         live = await runtime.store.read(leases.live)
         self._seen = {worker.id: await self._judge(runtime, worker) for worker in live}
         said = []
@@ -72,7 +73,7 @@ class Heartbeat:
             return _Silence(worker.beat, now)
         if seen.beat != worker.beat:
             if seen.rung != 0:
-                await runtime.store.write(heard_again, worker.id, runtime.clock.now())
+                await runtime.store.write(recover, worker.id, runtime.clock.now())
             return _Silence(worker.beat, now, rung=0)
         seen.silent_s += min(now - seen.looked_at, most)
         seen.looked_at = now
@@ -99,7 +100,7 @@ async def _climb(runtime: Runtime, worker: LiveWorker, silent_s: float, rung: in
 
 
 def suspect(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str, now: datetime) -> None:
-    """60 s: an alert, the agents of its runs marked, and their missions' coordinators told, each once."""
+    """After 60 s: raises an alert, marks its agents as stuck, and notifies their missions' coordinators, each once."""
     why = f"its worker `{worker.id}` has been silent for {silent_s:.0f} s"
     flagged = losses.flag(tx, worker.id, why)
     runs = losses.held(tx, worker.id)
@@ -111,14 +112,14 @@ def suspect(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str, now: d
 
 
 def stop_gracefully(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str, now: datetime) -> None:
-    """90 s: its runs are to be handed back after their current step, should it still hear that."""
+    """After 90 s: asks the worker to hand its runs back after their current step, in case it still responds."""
     suspect(tx, worker, silent_s, project_id, now)
     for run in losses.held(tx, worker.id):
         leases.ask_back(tx, run.id, at_once=False)
 
 
-def heard_again(tx: Tx, worker_id: str, now: datetime) -> None:
-    """Its agents are not stuck, and what an alert said of it has passed."""
+def recover(tx: Tx, worker_id: str, now: datetime) -> None:
+    """Clears the marks on the worker's agents, and settles the alert about its silence."""
     losses.clear(tx, worker_id)
     audit.settle(tx, SILENT, worker_id, now)
 
@@ -137,7 +138,7 @@ def _alert_silence(
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """120 s: a worker is declared gone and what it worked on settled, in one transaction."""
+    """After 120 s: declares a worker gone and reassigns its work, in one transaction."""
 
     runtime: Runtime
     worker: LiveWorker
@@ -147,9 +148,9 @@ class Forced:
     now: datetime
 
     def apply(self, tx: Tx) -> list[str]:
-        """Takes everything from the worker unless it has beaten meanwhile; returns the tasks with a new agent.
+        """Takes everything from the worker, unless it has sent a heartbeat since; returns the reassigned tasks' ids.
 
-        A task at work goes to a new agent of the same member, other runs go on at their places elsewhere.
+        A task in progress goes to a new agent of the same member; other runs return to the heads of their queues.
         """
         if not losses.declare_gone(tx, self.worker.id, self.worker.beat, self.now):
             return []
@@ -169,7 +170,7 @@ class Forced:
         return reassigned
 
     def _take_over(self, tx: Tx, run: Any) -> bool:
-        """Ends a task's run and gives the task to a new agent; False if the task is not at work."""
+        """Ends a task's run and reassigns the task to a new agent; False if the task is not in progress."""
         task = tasks.task(tx, run.task_id)
         if task is None or task.status != "IN_PROGRESS":
             return False
@@ -218,7 +219,7 @@ class Forced:
         return str(squad.ensure_agent(tx, descriptor, persona.to_json(), persona.trust, self.now).id)
 
     def _give_up(self, tx: Tx, task: Any, reason: str) -> None:
-        """So many agents were lost over one task that the task may be what loses them."""
+        """Blocks a task that has lost so many agents that it may itself be the cause."""
         why = f"{reason}; it has lost {MOST_AGENTS} agents, so it is not tried again by itself"
         move = tasks.Move(
             task_id=task.id, to=TaskState.BLOCKED, actor=SYSTEM, reason=why, key=f"lost:{task.id}:v{task.version}",

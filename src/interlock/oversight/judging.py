@@ -1,6 +1,6 @@
-"""How single acceptance checks come out: files, texts, schemas and commands, in a copy of the workspace.
+"""Evaluates single acceptance checks (files, texts, schemas, commands) in a copy of the workspace.
 
-When they are run, and what follows from them, is `checking`'s and the coordinator's job.
+When they run, and what follows from them, is up to `checking` and the coordinator.
 """
 
 import json
@@ -19,9 +19,9 @@ from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.workspace import Workspace
 
 MATCH_S = 10
-"""For a regular expression or a schema, which somebody else's text may make slow."""
+"""The timeout of a regular expression or schema, which untrusted text may make slow."""
 TOLD = 1_500
-"""Characters of a command's last words that its author and people are shown."""
+"""How many characters of the end of a command's output are shown."""
 NOTHING_STARTED = 127
 _MATCH = """
 import json, re, sys
@@ -43,12 +43,12 @@ if found is not None:
 """
 
 Start = Callable[[Sequence[str], float, bytes, Mapping[str, str]], Awaitable[Ended]]
-"""Runs a program in the copy of the workspace: words, seconds, standard input, environment."""
+"""Runs a program in the copy of the workspace: argv, timeout in seconds, standard input, environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a check passed, and what there is to say of it."""
+    """Whether a check passed, with an explanation."""
 
     passed: bool
     detail: str = ""
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is looked at: a deliverable's bytes, and the workspace with the file in it, if it is one."""
+    """What is checked: a deliverable's bytes, and the workspace that contains it, if it is a file."""
 
     content: bytes
     path: str | None
@@ -65,7 +65,7 @@ class Subject:
 
 
 async def judged(check: Check, subject: Subject) -> Outcome:
-    """How a check comes out. What keeps it from being run counts as not passed, with the reason."""
+    """Evaluates a check. One that cannot be run counts as not passed, with the reason."""
     try:
         match check.kind:
             case "file_exists":
@@ -106,7 +106,7 @@ async def _fits(check: Check, content: bytes, subject: Subject) -> Outcome:
 
 
 async def _evaluated(program: str, given: bytes, subject: Subject) -> Ended:
-    """Ours, in a process of its own: a hostile text cannot keep the worker busy beyond its time."""
+    """Evaluates in a child process, so that a hostile text cannot keep the worker busy beyond the timeout."""
     argv = bounded([sys.executable, "-I", "-c", program], Bounds(cpu_s=MATCH_S))
     return await subject.start(argv, MATCH_S, given, {})
 

@@ -1,6 +1,6 @@
-"""The Learner's part: what its answers become, what it has still to look at, what lessons are kept.
+"""The Learner: records lessons from its answers, posts reviews that are due, and retires lessons.
 
-When a task's end is looked at is the coordinator's job; how lessons reach prompts, `agents.prompt`'s.
+The coordinator starts the review of a task that ends; `agents.prompt` brings lessons into prompts.
 """
 
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from interlock.store import audit, facts, lesson_uses, looks, traces
 from interlock.store.tx import Tx
 
 MOST_POSTED = 20
-"""Looks that one sweep posts."""
+"""Most reviews that one sweep posts."""
 MOST_TRIES = 3
-"""Of a look that fails."""
+"""How often a failing review is tried."""
 ENOUGH_LESSONS = 2
-"""New lessons that are worth a look at the whole project."""
+"""How many new lessons trigger a review of the whole project."""
 _FAILED = frozenset({"failed", "cancelled"})
 
 
 def take_up(tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
-    """Enters the lessons of a Learner's run, in the transaction that ends it.
+    """Records the lessons of a Learner's run, in the transaction that ends it.
 
-    A lesson that is malformed, unfit for a prompt, or whose evidence is of nothing that exists in this mission (of a
-    scheduled look: in this project) is left out and counted. To one that is known its evidence is added.
+    A lesson that is malformed, unfit for a prompt, or cites evidence that does not exist in this mission (or, for a
+    scheduled review, in this project) is rejected and counted. If a lesson is known, the evidence is added to it.
     """
     row = traces.run(tx, run.id) or run
     labels = sorted({*row.labels, *([REHEARSED] if row.simulated else [])})
@@ -63,20 +63,20 @@ def _citing(found: lesson_book.Finding, cited: list[str]) -> lesson_book.Finding
     )  # fmt: skip
 
 
-def _merged(tx: Tx, project_id: str, wish: lesson_json.Merge, author: Actor, now: datetime) -> bool:
-    return lesson_book.merge(tx, project_id, wish.keep, wish.drop, author, wish.reason, now)
+def _merged(tx: Tx, project_id: str, merge: lesson_json.Merge, author: Actor, now: datetime) -> bool:
+    return lesson_book.merge(tx, project_id, merge.keep, merge.drop, author, merge.reason, now)
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep has done: looks posted, and tasks by whose end lessons were judged."""
+    """The result of a sweep: reviews posted, and tasks whose outcome was counted for lessons."""
 
     posted: int = 0
     judged: int = 0
 
 
 async def sweep(runtime: Runtime) -> Swept:
-    """Has the Learner look at what it has not looked at yet, and judges lessons by tasks that ended without a word.
+    """Posts reviews of what the Learner has not seen yet, and scores lessons by tasks that ended without a review.
 
     The scheduled job. Source: rows H5, I5.
     """
@@ -88,12 +88,12 @@ async def sweep(runtime: Runtime) -> Swept:
 
 
 def _is_behind(tx: Tx, learner: Persona | None, now: datetime) -> bool:
-    """Whether there is anything for `catch_up` to do; to find that out takes long, and must not keep others waiting."""
+    """Whether `catch_up` has anything to do: a long query, so it is a read that does not occupy the writer."""
     return bool(_to_judge(tx, now)) or (learner is not None and bool(_unseen(tx, now) or _projects(tx, now)))
 
 
 def _to_judge(tx: Tx, now: datetime) -> list[Any]:
-    """Tasks by whose end it can be said what became of lessons."""
+    """Ended tasks by which lessons have still to be scored."""
     return [
         row
         for row in lesson_uses.ended_undecided(tx, now - WINDOW)
@@ -102,7 +102,7 @@ def _to_judge(tx: Tx, now: datetime) -> list[Any]:
 
 
 def catch_up(tx: Tx, learner: Persona | None, limits: Thresholds, now: datetime, cause: str = "schedule") -> Swept:
-    """A sweep as a unit of the store; without a Learner, lessons are judged all the same."""
+    """A sweep, as a unit of work; without a Learner persona, lessons are still scored."""
     judged = 0
     for row in _to_judge(tx, now):
         outcome = lesson_rules.outcome(row.status, row.block_kind, row.attempt, row.review_cycles)
@@ -116,7 +116,7 @@ def catch_up(tx: Tx, learner: Persona | None, limits: Thresholds, now: datetime,
 
 
 def _unseen(tx: Tx, now: datetime) -> list[LookBack]:
-    """Tasks and missions of the last days that ended and that no run of the Learner was about."""
+    """Recently ended tasks and missions that no run of the Learner has reviewed."""
     seen: dict[str, dict[str, str]] = {}
     found = []
     for row in looks.ended(tx, now - WINDOW):
@@ -138,7 +138,7 @@ def _unseen(tx: Tx, now: datetime) -> list[LookBack]:
 
 
 def next_try(key: str, known: dict[str, str]) -> str | None:
-    """The key under which a look is to be posted; None if it was made, is under way, or has failed too often."""
+    """The idempotency key of the next attempt at a review; None if done, is under way, or has failed too often."""
     tries = [status for each, status in known.items() if each == key or each.startswith(f"{key}:again")]
     if any(status not in _FAILED for status in tries) or len(tries) >= MOST_TRIES:
         return None
@@ -146,7 +146,7 @@ def next_try(key: str, known: dict[str, str]) -> str | None:
 
 
 def _projects(tx: Tx, now: datetime) -> list[LookBack]:
-    """Projects with enough that is new for a look at all of their lessons together."""
+    """Projects with enough new material for a review of all their lessons together."""
     found = []
     for project_id in looks.projects(tx):
         last = looks.last_pass(tx, project_id) or datetime.min.replace(tzinfo=UTC)
@@ -163,6 +163,6 @@ def _projects(tx: Tx, now: datetime) -> list[LookBack]:
 
 
 async def retain(runtime: Runtime) -> dict[str, int]:
-    """Archives and prunes lessons whose time is up; returns how many of each. The daily job. Source: row I5."""
+    """Archives and prunes lessons past their retention; returns how many of each. The daily job. Source: row I5."""
     limits = lesson_book.thresholds(runtime.settings.lessons)
     return await runtime.store.write(lesson_book.retain, limits, runtime.clock.now())

@@ -1,6 +1,6 @@
-"""An answer of the Learner, read with distrust: lessons that are well formed, and why others are left out.
+"""Parses an answer of the Learner as untrusted input: well-formed lessons, and why others are rejected.
 
-What may stand in a prompt is `policy.lesson_fitness`'s job, whether evidence exists `learner`'s.
+Whether a lesson is fit for a prompt is decided in `policy.lesson_fitness`; whether evidence exists, in `learner`.
 INVARIANT: no text makes this raise.
 """
 
@@ -26,7 +26,7 @@ _PERSONA = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two lessons that say the same, and which of them is to stay."""
+    """Two lessons that say the same, and which of them to keep."""
 
     keep: str
     drop: str
@@ -35,7 +35,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an answer holds: lessons that are well formed, merges, and why the rest was left out."""
+    """The content of an answer: well-formed lessons, merges, and why the rest was rejected."""
 
     findings: tuple[Finding, ...] = ()
     merges: tuple[Merge, ...] = ()
@@ -43,7 +43,7 @@ class Answer:
 
 
 def read(answer: str, labels: Set[str] = frozenset()) -> Answer:
-    """The lessons of an answer; `labels` are those of what the Learner was shown."""
+    """Parses an answer; `labels` are those of what the Learner was shown."""
     data = _object(answer)
     findings: list[Finding] = []
     faults: list[str] = []

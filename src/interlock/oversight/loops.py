@@ -1,6 +1,6 @@
-"""Looking for work that goes round in circles, at intervals and where something happens that could make it so.
+"""Loop detection: finds tasks that make no progress, at intervals and upon events that may indicate a loop.
 
-The rules are `policy.loops`'; what is done with a task that breaks one, `store.loops`'.
+The rules are in `policy.loops`; what is done with a task that breaks one, in `store.loops`.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ __all__ = ["check", "sweep"]
 
 
 async def sweep(runtime: Runtime) -> str:
-    """Blocks every task that breaks a rule; says how many. On a quiet day nothing is written. Source: row I1."""
+    """Blocks every task that breaks a rule; returns how many. Writes nothing if none does. Source: row I1."""
     limits, now, blocked = runtime.settings.loops, runtime.clock.now(), 0
     for task_id in await runtime.store.read(loops.suspects, limits, now):
         if await runtime.store.read(_is_loop, task_id, limits, now):

@@ -1,6 +1,6 @@
-"""Missions that cost a multiple of what was thought, looked for at intervals; a run that would spend more stops itself.
+"""Alerts about missions that cost a multiple of their estimate; found at intervals.
 
-The line is drawn by the coordinator with the plan; what happens at it is the runs' money's job.
+The coordinator sets the limit with the plan. A run that would exceed it stops by itself, in `agents.wallet`.
 """
 
 from datetime import datetime, timedelta
@@ -13,19 +13,19 @@ from interlock.store import audit, ledger
 from interlock.store.tx import Tx
 
 OF_LATE = timedelta(days=7)
-"""How long after its end a mission is looked at: its last call may have passed the line while nobody kept watch."""
+"""How long after its end a mission is still checked: its last call may have exceeded the limit unnoticed."""
 
 
 async def sweep(runtime: Runtime) -> str:
-    """Alerts once for each line that was passed without a run that noticed, as by its last call. Source: row D5."""
+    """Alerts once for each limit that was exceeded without a run noticing, as by its last call. Source: row D5."""
     now = runtime.clock.now()
     found = await runtime.store.read(ledger.past_their_line, now - OF_LATE)
     if found:
-        await runtime.store.write(_tell, found, runtime.settings.breakers.estimate_factor, now)
+        await runtime.store.write(_alert, found, runtime.settings.breakers.estimate_factor, now)
     return f"{len(found)} missions past a multiple of their estimate"
 
 
-def _tell(tx: Tx, found: list[Any], factor: float, now: datetime) -> None:
+def _alert(tx: Tx, found: list[Any], factor: float, now: datetime) -> None:
     for row in found:
         if audit.was_told(tx, ESTIMATE_EXCEEDED, row.owner_id):
             continue

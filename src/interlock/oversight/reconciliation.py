@@ -1,6 +1,6 @@
-"""Ledger reconciliation: what the accounts say against what the ledger's lines add up to. People put it right.
+"""Ledger reconciliation: compares account balances with the sums of the ledger's lines. People correct differences.
 
-How the sums are made is the store's job.
+The sums are computed in `store.balances`.
 """
 
 from datetime import datetime
@@ -15,9 +15,9 @@ KIND = "LEDGER_DIFFERS"
 
 
 async def sweep(runtime: Runtime) -> str:
-    """Raises an alert for each account that differs from its lines, in two looks alike. Source: row I5.
+    """Raises an alert for each account that differs from its lines in two checks in a row. Source: row I5.
 
-    Two looks, as spending goes on between the statements of one where the database isolates no better.
+    Checked twice, as spending may go on between the statements of one check at the isolation level used.
     """
     store, now = runtime.store, runtime.clock.now()
     found = await store.read(balances.differences)
@@ -25,11 +25,11 @@ async def sweep(runtime: Runtime) -> str:
         again = set(await store.read(balances.differences))
         found = [each for each in found if each in again]
     if found:
-        await store.write(_tell, found, now)
+        await store.write(_alert, found, now)
     return f"{len(found)} accounts differ from their lines"
 
 
-def _tell(tx: Tx, found: list[Difference], now: datetime) -> None:
+def _alert(tx: Tx, found: list[Difference], now: datetime) -> None:
     for each in found:
         audit.alert(
             tx, now, project_id=each.project_id, severity="critical", kind=KIND, subject=each.account_id,

@@ -1,6 +1,6 @@
-"""Reminders of approvals that nobody has answered: once for each period, and never after the answer. Source: row I3.
+"""Reminders of unanswered approvals: one for each period, and none after the answer. Source: row I3.
 
-How they reach people is the outbox's job; what happens when nobody answers at all, `waiting`'s.
+The outbox delivers them; what happens if nobody answers at all is in `waiting`.
 """
 
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ WHO = "system:reminders"
 
 
 async def sweep(runtime: Runtime) -> str | None:
-    """Reminds of every question that has waited for a period since it was asked or last reminded of."""
+    """Sends a reminder of every question that has waited for a period since it was asked or last reminded of."""
     now, store = runtime.clock.now(), runtime.store
     before = now - timedelta(seconds=runtime.settings.times.approval_reminder_s)
     reminded = 0
@@ -27,7 +27,7 @@ async def sweep(runtime: Runtime) -> str | None:
 
 
 def remind(tx: Tx, approval_id: str, before: datetime, now: datetime) -> bool:
-    """Reminds people of one question; False if it was answered in the meantime."""
+    """Sends a reminder of one question; False if it was answered in the meantime."""
     row = store_reminders.remind(tx, approval_id, before, now, WHO)
     if row is None:
         return False

@@ -1,6 +1,6 @@
-"""The jobs that forget: what has ended, by kind and age as the settings say, and records that nothing needs any more.
+"""Retention jobs: delete ended runs and activities by kind and age, and operational records that are no longer needed.
 
-What each bite does is the store's job; when the jobs are done, the scheduler's. Source: row L6.
+What each batch deletes is in `store.retention`; when the jobs run is up to the scheduler. Source: row L6.
 """
 
 import asyncio
@@ -23,24 +23,23 @@ from interlock.store.tx import Tx
 P = ParamSpec("P")
 T = TypeVar("T")
 TARGET_S = 0.02
-"""How long one bite may hold the writer; bites are made smaller or larger accordingly."""
+"""How long one batch may hold the writer; batches are made smaller or larger accordingly."""
 PAGE = 200
 WORKING_DAYS = 7
-"""Requests that were answered and replies to them: much longer than any service delivers a request again."""
+"""Answered requests and replies to them: much longer than any service keeps redelivering a request."""
 CARD_DAYS = 30
-"""Cards, alerts, letters and the threads of missions, once nothing about them changes any more."""
+"""Cards, alerts, e-mails and the threads of missions, once nothing about them changes any more."""
 RECORD_DAYS = 90
-"""Refusals, incidents that came again, uses of lessons that were judged, alerts that somebody has seen, memories that
-were put away."""
+"""Refusals, repeated incidents, scored uses of lessons, acknowledged alerts, archived memories."""
 MACHINE_DAYS = 2
-"""Workers that are gone, what coordinators have taken up."""
+"""Workers that are gone, events that coordinators have consumed."""
 BLOB_DAYS = 7
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Bites:
-    """How much one transaction takes on, by how long the last ones took."""
+class BatchSizer:
+    """Adapts the size of a transaction to how long the previous ones took."""
 
     most: int
     size: int = 20
@@ -49,7 +48,7 @@ class Bites:
     async def write(
         self, runtime: Runtime, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """A unit in a transaction of its own; then others have the writer for as long as it took, commit included."""
+        """Runs a unit in a transaction of its own, then leaves the writer free for as long as that took."""
         began = runtime.clock.monotonic()
         result = await runtime.store.write(unit, *args, **kwargs)
         took_s = runtime.clock.monotonic() - began
@@ -64,41 +63,41 @@ class Bites:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What a sweep let go: how many runs, activities, and whole months of them."""
+    """What a sweep deleted: the numbers of runs and activities, and the monthly partitions dropped."""
 
     runs: int = 0
     activities: int = 0
     months: tuple[str, ...] = ()
     longest_s: float = 0.0
-    """The longest that one bite took, with its commit and the wait for those before it."""
+    """The longest time that one batch took, including its commit and the wait for the writer."""
 
 
 async def sweep(runtime: Runtime) -> Forgotten:
-    """Forgets runs and activities that are older than the settings say, but for what is open. The daily job.
+    """Deletes runs and activities that are older than the settings allow, unless they are still open. The daily job.
 
-    On PostgreSQL it also makes the parts of the next months, and drops old ones whole where nothing in them is kept.
+    On PostgreSQL it also creates the partitions of the coming months, and drops old ones in which nothing is kept.
     """
     now, keep = runtime.clock.now(), runtime.settings.keep
     await _by_month(runtime, partitions.ensure, now)
-    bites = Bites(most=500)
+    batches = BatchSizer(most=500)
     runs = activities = 0
     months: list[str] = []
     cut = cut_of(runtime, now)
     if cut is not None:
-        runs = await _mark_runs(runtime, cut, bites)
+        runs = await _mark_runs(runtime, cut, batches)
         months += await _by_month(runtime, retention.drop_month, max(cut.before, cut.before_chat))
-        await _empty_runs(runtime, bites)
+        await _empty_runs(runtime, batches)
     if keep.activities_days is not None:
         before = now - timedelta(days=keep.activities_days)
-        activities = await _forget_activities(runtime, before, bites)
+        activities = await _forget_activities(runtime, before, batches)
         months += await _by_month(runtime, retention.drop_month, before)
-    return Forgotten(runs, activities, tuple(months), bites.longest_s)
+    return Forgotten(runs, activities, tuple(months), batches.longest_s)
 
 
 async def _by_month(
     runtime: Runtime, unit: Callable[Concatenate[Tx, P], str | None], *args: P.args, **kwargs: P.kwargs
 ) -> list[str]:
-    """Makes or drops whole months one by one, unless somebody reads there just now: then the next day's job does it."""
+    """Creates or drops monthly partitions one by one; one that is locked by a reader is left to the next day's job."""
     done: list[str] = []
     try:
         while (name := await runtime.store.write(unit, *args, **kwargs)) is not None:
@@ -111,7 +110,7 @@ async def _by_month(
 
 
 def cut_of(runtime: Runtime, now: datetime) -> Cut | None:
-    """Before which moments runs are forgotten; None if none ever is. Of chats the shorter of two times counts."""
+    """The times before which runs are deleted; None if never. For chats, the shorter of two periods counts."""
     keep = runtime.settings.keep
     never = now - timedelta(days=36_500)
     runs = never if keep.runs_days is None else now - timedelta(days=keep.runs_days)
@@ -127,25 +126,25 @@ async def _pages(runtime: Runtime, sift: Callable[[Tx, Sequence[str]], list[str]
     return await runtime.store.read(look)
 
 
-async def _mark_runs(runtime: Runtime, cut: Cut, bites: Bites) -> int:
+async def _mark_runs(runtime: Runtime, cut: Cut, batches: BatchSizer) -> int:
     marked, after = 0, ""
     while True:
         found, after = await _pages(runtime, lambda tx, ids: retention.may_go(tx, ids, cut), after)
         for ident in found:
-            while not await bites.write(runtime, retention.mark, ident, cut, bites.size, runtime.clock.now()):
+            while not await batches.write(runtime, retention.mark, ident, cut, batches.size, runtime.clock.now()):
                 continue
             marked += 1
         if not after:
             return marked
 
 
-async def _empty_runs(runtime: Runtime, bites: Bites) -> None:
+async def _empty_runs(runtime: Runtime, batches: BatchSizer) -> None:
     after = ""
     while True:
         found, after = await _pages(runtime, retention.is_marked, after)
         while found:
-            size = bites.size
-            if await bites.write(runtime, _empty_some, found[:size], size) < size:
+            size = batches.size
+            if await batches.write(runtime, _empty_some, found[:size], size) < size:
                 del found[:size]
         if not after:
             return
@@ -159,14 +158,14 @@ def _empty_some(tx: Tx, run_ids: Sequence[str], most: int) -> int:
     return gone
 
 
-async def _forget_activities(runtime: Runtime, before: datetime, bites: Bites) -> int:
+async def _forget_activities(runtime: Runtime, before: datetime, batches: BatchSizer) -> int:
     gone, after, store = 0, 0, runtime.store
     keys = await asyncio.to_thread(_keys, runtime)
     while found := await store.read(retention.old_activities, after, before, PAGE):
         after = found[-1]
         while found:
-            some = found[: bites.size]
-            gone += await bites.write(
+            some = found[: batches.size]
+            gone += await batches.write(
                 runtime, retention.forget_activities, some[0], some[-1], before, runtime.settings.project,
                 runtime.clock.now(), keys,
             )  # fmt: skip
@@ -175,7 +174,7 @@ async def _forget_activities(runtime: Runtime, before: datetime, bites: Bites) -
 
 
 def _keys(runtime: Runtime) -> Keyring | None:
-    """What vouches for activities having been let go; where it is missing, the job that seals tells people."""
+    """The key that seals the deletion of activities; if it is missing, the sealing job raises the alert."""
     try:
         return audit_keys.keyring(runtime.settings)
     except AuditKeyError:
@@ -183,7 +182,7 @@ def _keys(runtime: Runtime) -> Keyring | None:
 
 
 def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
-    """What is pruned, and for how many days it is kept."""
+    """The kinds of operational records, and for how many days each is kept."""
     said = runtime.settings.keep.messages_days
     working, cards = (WORKING_DAYS, CARD_DAYS) if said is None else (said, said)
     files = runtime.settings.keep.runs_days
@@ -203,7 +202,7 @@ def kinds(runtime: Runtime) -> tuple[tuple[Kind, int], ...]:
 
 
 async def prune(runtime: Runtime) -> dict[str, int]:
-    """Forgets records of the machinery that nothing needs any more; returns how many of each kind. The hourly job."""
+    """Deletes operational records past their retention; returns how many of each kind. The hourly job."""
     now, forgotten = runtime.clock.now(), {}
     for kind, days in kinds(runtime):
         gone = await _prune(runtime, kind, now - timedelta(days=days))
@@ -213,11 +212,11 @@ async def prune(runtime: Runtime) -> dict[str, int]:
 
 
 async def _prune(runtime: Runtime, kind: Kind, before: datetime) -> int:
-    """A thousand of a kind at most; the next hour goes on."""
+    """Deletes a thousand records of a kind at most; the next hour's job continues."""
     keys, gone = await runtime.store.read(pruning.found, kind, before), 0
-    bites = Bites(most=kind.most, size=min(kind.most, 20))
+    batches = BatchSizer(most=kind.most, size=min(kind.most, 20))
     while keys:
-        some = keys[: bites.size]
-        gone += await bites.write(runtime, pruning.drop, kind, some, before)
+        some = keys[: batches.size]
+        gone += await batches.write(runtime, pruning.drop, kind, some, before)
         del keys[: len(some)]
     return gone

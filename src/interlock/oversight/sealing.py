@@ -1,7 +1,7 @@
-"""Sealing the audit log: batches of activities are chained and signed, and the newest head is published.
+"""Seals the audit log: activities are hashed into a chain in batches, signed, and the newest head is published.
 
-Runs beside the work: what is sealed is read beside the writer, and each link is one small row. The arithmetic is the
-store's, checking is `verification`'s. Source: row I4.
+Does not slow other work: activities are read without occupying the writer, and each link is one small row. The chain's
+format is in `store.chain`, verification in `verification`. Source: row I4.
 """
 
 import asyncio
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 EVERY_S = 60.0
 LOOK_S = 5.0
-"""How often it is looked whether a batch is full before its time."""
+"""How often to check whether a full batch is waiting before `EVERY_S` is over."""
 MOST_BATCHES = 200
-"""Of one sweep; what is left is the next one's."""
+"""Most batches of one sweep; the next one continues."""
 TRIES = 5
 KEY_ALERT, HEAD_ALERT = "AUDIT_KEY", "AUDIT_HEAD"
 _log = logging.getLogger("interlock.audit")
 
 
-class Place(Protocol):
-    """What sealing needs; a runtime is one, and the desk's counter."""
+class SealingContext(Protocol):
+    """The dependencies of sealing; a `Runtime` is one, and so is the desk's `Office`."""
 
     @property
     def settings(self) -> Settings: ...
@@ -51,7 +51,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What a round of sealing came to."""
+    """The result of a round of sealing."""
 
     batches: int
     activities: int
@@ -60,15 +60,15 @@ class Sealed:
 
 
 class Sealer:
-    """The job of whoever leads: a batch each minute, or as soon as a thousand activities wait."""
+    """The leader's job: seals a batch each minute, or as soon as a thousand activities wait."""
 
     def __init__(self) -> None:
         self._sealed_at: float | None = None
 
     async def sweep(self, runtime: "Runtime") -> str:
-        """Seals where it is time to.
+        """Seals if it is due. A missing key raises an alert.
 
-        Raises StoreError; a key that is missing is an alert.
+        Raises StoreError.
         """
         now = runtime.clock.monotonic()
         is_due = self._sealed_at is None or now - self._sealed_at >= EVERY_S
@@ -77,7 +77,7 @@ class Sealer:
         try:
             found = await seal(runtime, late=is_due)
         except AuditKeyError as error:
-            await runtime.store.write(_tell_key, str(error), runtime.settings.project, runtime.clock.now())
+            await runtime.store.write(_alert_key, str(error), runtime.settings.project, runtime.clock.now())
             self._sealed_at = now
             return f"nothing is sealed: {error}"
         if is_due:
@@ -86,19 +86,19 @@ class Sealer:
         return f"{amount(found.activities, 'activity', 'activities')} sealed in {batches}"
 
 
-async def seal(place: Place, *, late: bool = True) -> Sealed:
-    """Seals what there is, in batches, and publishes the newest head.
+async def seal(context: SealingContext, *, late: bool = True) -> Sealed:
+    """Seals all unsealed activities, in batches, and publishes the newest head.
 
-    Any process may at any time: of two at once, one finds the other's link and looks again.
+    Any process may call this at any time: if two race, one gets a conflict and retries after the other's link.
 
-    Raises AuditKeyError if there is no key to go on with, StoreError.
+    Raises AuditKeyError if there is no usable key, StoreError.
     """
-    store = place.store
-    keys, _ = await _ready(place)
+    store = context.store
+    keys, _ = await _ready(context)
     assert keys.current is not None
     batches = activities = misses = 0
     while batches < MOST_BATCHES and misses < TRIES:
-        now = place.clock.now()
+        now = context.clock.now()
         found = await store.read(seals.unsealed, now, late=late)
         if not found.ids:
             break
@@ -113,54 +113,56 @@ async def seal(place: Place, *, late: bool = True) -> Sealed:
         batches, activities = batches + 1, activities + len(found.ids)
     newest = await store.read(seals.last)
     if await store.read(audit.count_open, KEY_ALERT):
-        await store.write(audit.settle, KEY_ALERT, KEY_ALERT, place.clock.now())
-    await _publish(place, newest)
+        await store.write(audit.settle, KEY_ALERT, KEY_ALERT, context.clock.now())
+    await _publish(context, newest)
     return Sealed(batches, activities, newest)
 
 
-async def _ready(place: Place) -> tuple[Keyring, Any | None]:
-    """The keys, one of which seals; made in the home where none was ever used.
+async def _ready(context: SealingContext) -> tuple[Keyring, Any | None]:
+    """The keys, with a current one; it is generated in the home if the log has never been sealed.
 
     Raises AuditKeyError.
     """
-    settings = place.settings
-    newest = await place.store.read(seals.last)
+    settings = context.settings
+    newest = await context.store.read(seals.last)
     keys = await asyncio.to_thread(audit_keys.keyring, settings)
     if keys.current is None:
         if newest is not None:
             raise AuditKeyError(
                 f"the audit log is sealed with key `{newest.key_id}`, which is not here: set INTERLOCK_AUDIT__KEY or"
-                f" bring back `{audit_keys.home_file(settings)}`; if the key is lost, `interlock audit anew`"
+                f" bring back `{audit_keys.default_path(settings)}`; if the key is lost, `interlock audit anew`"
             )
-        keys = Keyring.of(await asyncio.to_thread(audit_keys.make, audit_keys.home_file(settings)), keys.known.values())
+        keys = Keyring.of(
+            await asyncio.to_thread(audit_keys.make, audit_keys.default_path(settings)), keys.known.values()
+        )
     if newest is not None and newest.key_id not in keys.known:
         raise AuditKeyError(
             f"the audit log is sealed with key `{newest.key_id}`, which is none of yours: name its file in"
             " `audit.old_key_files`; if it is lost, `interlock audit anew`"
         )
     if newest is not None and not chain.is_sealed(newest, keys):
-        await place.store.write(
-            _tell_tampered, f"batch {newest.number} of the audit log is not as it was sealed", newest.number,
-            settings.project, place.clock.now(),
+        await context.store.write(
+            _alert_tampered, f"batch {newest.number} of the audit log is not as it was sealed", newest.number,
+            settings.project, context.clock.now(),
         )  # fmt: skip
     return keys, newest
 
 
-async def begin_anew(place: Place, note: Any) -> Any:
-    """Goes on with a key that the chain does not know, since the one before is lost; `note(tx, link, now)` tells of it.
+async def begin_anew(context: SealingContext, note: Any) -> Any:
+    """Continues the chain with a new key after the previous one was lost; `note(tx, link, now)` records that.
 
-    Raises AuditKeyError if there is no key, and Conflict if the chain knows it: then nothing is lost.
+    Raises AuditKeyError if there is no key, and Conflict if the previous key is still available.
     """
-    newest = await place.store.read(seals.last)
-    keys = await asyncio.to_thread(audit_keys.keyring, place.settings)
+    newest = await context.store.read(seals.last)
+    keys = await asyncio.to_thread(audit_keys.keyring, context.settings)
     if newest is None or newest.key_id in keys.known:
         raise Conflict("the audit log goes on with the keys there are: nothing has to begin anew")
     if keys.current is None:
-        made = await asyncio.to_thread(audit_keys.make, audit_keys.home_file(place.settings))
+        made = await asyncio.to_thread(audit_keys.make, audit_keys.default_path(context.settings))
         keys = Keyring.of(made, keys.known.values())
     assert keys.current is not None
-    await place.store.write(_anew, keys.current, note, place.clock.now())
-    return (await seal(place)).head
+    await context.store.write(_anew, keys.current, note, context.clock.now())
+    return (await seal(context)).head
 
 
 def _anew(tx: Tx, key: Key, note: Any, now: datetime) -> None:
@@ -168,49 +170,49 @@ def _anew(tx: Tx, key: Key, note: Any, now: datetime) -> None:
     seals.mark(tx, key, ANEW, now)
 
 
-async def _publish(place: Place, newest: Any | None) -> None:
-    """Tells the newest head where it was not told yet: to the log, the file, and once a day as an alert."""
-    path, settings = place.settings.audit.heads_file, place.settings
+async def _publish(context: SealingContext, newest: Any | None) -> None:
+    """Publishes the newest head if it has not been yet: in the log, in the file, and once a day as an alert."""
+    path, settings = context.settings.audit.heads_file, context.settings
     if newest is None:
         return
     try:
-        told = await asyncio.to_thread(heads.newest, path) if path is not None else None
-        if told is not None and not await _is_there(place, told):
-            await place.store.write(
-                _tell_tampered, f"head {told.number} of the audit log, which was published, is not in the database",
-                told.number, settings.project, place.clock.now(),
+        head = await asyncio.to_thread(heads.newest, path) if path is not None else None
+        if head is not None and not await _is_in_chain(context, head):
+            await context.store.write(
+                _alert_tampered, f"head {head.number} of the audit log, which was published, is not in the database",
+                head.number, settings.project, context.clock.now(),
             )  # fmt: skip
-        if told is None or told.head != newest.head:
+        if head is None or head.head != newest.head:
             _log.info("audit head %s of epoch %s: %s (key %s)", newest.number, newest.epoch, newest.head, newest.key_id)
             if path is not None:
                 await asyncio.to_thread(heads.append, path, newest)
     except OSError as error:
         _log.warning("the audit head cannot be written to `%s`: %s", path, error.strerror or error)
     if settings.audit.announce:
-        await place.store.write(_announce, newest, settings.project, place.clock.now())
+        await context.store.write(_announce, newest, settings.project, context.clock.now())
 
 
-async def _is_there(place: Place, told: heads.Head) -> bool:
-    """Whether a published head is in the chain, or was before a restore of which the chain knows."""
+async def _is_in_chain(context: SealingContext, head: heads.Head) -> bool:
+    """Whether a published head is in the chain, or precedes a restore that the chain records."""
 
     def look(tx: Tx) -> bool:
-        found = next(seals.links(tx, told.number - 1), None)
-        if found is not None and found.number == told.number and found.head == told.head:
+        found = next(seals.links(tx, head.number - 1), None)
+        if found is not None and found.number == head.number and found.head == head.head:
             return True
         newest = seals.last(tx)
-        return newest is not None and newest.epoch > told.epoch
+        return newest is not None and newest.epoch > head.epoch
 
-    return await place.store.read(look)
+    return await context.store.read(look)
 
 
-def _tell_key(tx: Tx, why: str, project: str, now: datetime) -> None:
+def _alert_key(tx: Tx, why: str, project: str, now: datetime) -> None:
     audit.alert(
         tx, now, project_id=project, severity="critical", kind=KEY_ALERT, subject=KEY_ALERT,
         text=f"the audit log is not sealed any more: {why}", key="audit-key",
     )  # fmt: skip
 
 
-def _tell_tampered(tx: Tx, what: str, number: int, project: str, now: datetime) -> None:
+def _alert_tampered(tx: Tx, what: str, number: int, project: str, now: datetime) -> None:
     audit.alert(
         tx, now, project_id=project, severity="critical", kind=TAMPERED,
         text=f"{what}: look with `interlock audit verify`", key=f"audit-link:{number}",
@@ -228,10 +230,10 @@ def _announce(tx: Tx, newest: Any, project: str, now: datetime) -> None:
     )  # fmt: skip
 
 
-async def at_the_end(place: Place) -> None:
-    """Seals what is left when a process ends; what stands in the way is told by the next sweep."""
+async def seal_on_exit(context: SealingContext) -> None:
+    """Seals what is left when a process ends; a failure is reported by the next sweep."""
     try:
         async with asyncio.timeout(1.0):
-            await seal(place)
+            await seal(context)
     except (InterlockError, TimeoutError) as error:
         _log.info("the audit log could not be sealed at the end: %s", error)

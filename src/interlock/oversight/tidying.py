@@ -1,6 +1,6 @@
-"""What is left lying in the home on this machine: folders of runs that were cut off, drafts, old backups.
+"""Cleans up leftover files in this machine's home: folders of interrupted runs, drafts, old backups.
 
-What is in the database is `retention`'s job.
+What is in the database is up to `retention`.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from interlock.tools.orphans import records_of
 from interlock.tools.workspace import folder_name
 
 OLD_S = 86_400.0
-"""Nothing younger is touched."""
+"""Nothing younger is removed."""
 KEPT_BACKUPS = 3
-"""Of those that a restore makes of what it replaces; the others go after `BACKUP_S`."""
+"""How many backups made by restores are always kept; the others are removed after `BACKUP_S`."""
 BACKUP_S = 30 * 86_400.0
 
 
 async def tidy(runtime: Runtime) -> int:
-    """Removes what nobody will ask for again from this process's home; returns how many things that were.
+    """Removes leftovers from this process's home; returns how many files and folders were removed.
 
-    INVARIANT: which runs are at work is read after the folders were found, and a folder that was touched since stays.
+    INVARIANT: active runs are read after the folders were listed, and a folder modified since then stays.
     """
     home, now_s = runtime.settings.home, runtime.clock.now().timestamp()
     found = await asyncio.to_thread(_old_folders, home / "workspaces", now_s)
@@ -42,7 +42,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _age_s(path: Path, now_s: float) -> float:
-    """Seconds since a path was changed; 0 where it is not there."""
+    """Seconds since a path was modified; 0 if it does not exist."""
     try:
         return now_s - path.lstat().st_mtime
     except OSError:

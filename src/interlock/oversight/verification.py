@@ -1,7 +1,7 @@
-"""Verifying the audit log: each activity against the chain, the chain against its seals and published heads.
+"""Verifies the audit log: each activity against the chain, the chain against its seals and the published heads.
 
-Works on a database and on an export alike; nothing is changed here. The chain is judged in `audit_links`, and where it
-is read from is `audit_sources`' matter. Source: row I4.
+Works on a database or an export; read-only. The chain is verified in `audit_links`, and read by `audit_sources`.
+Source: row I4.
 """
 
 from bisect import bisect_right
@@ -20,14 +20,14 @@ from interlock.store.seals import LATE_S
 KEPT_LEAVES = 16
 _LATE = timedelta(seconds=LATE_S)
 _LONG = timedelta(hours=1)
-"""Between the first activity that is in no batch and the last: a process at work seals each minute."""
+"""Longest expected time between the first and the last unsealed activity: a live process seals each minute."""
 
 
 class Source(Protocol):
-    """Where the log is read from."""
+    """A source of the log."""
 
     def links(self) -> Iterable[Link]:
-        """All links in order, as they are."""
+        """All links in order, unverified."""
 
     def leaves(self, number: int) -> bytes | None:
         """The leaves of a link."""
@@ -37,19 +37,19 @@ class Source(Protocol):
 
 
 def verify(source: Source, keys: Keyring | None, published: Sequence[Head] = ()) -> Report:
-    """What is wrong with the log, or nothing. Without keys only the chain is, and `published` must pin it."""
+    """Verifies the log. Without keys, seals are not checked: only the `published` heads authenticate the chain."""
     report = Report(is_signed=keys is not None)
     links = Links(report, keys, source.leaves)
     for link in source.links():
-        links.take(link)
+        links.add(link)
     links.end()
-    links.hold_against(published)
+    links.check_published(published)
     _Entries(source, links, report).walk()
     return report
 
 
 class _Entries:
-    """The activities, held against what the chain vouches for, in one pass over both."""
+    """Compares the activities with what the chain covers, in one pass over both."""
 
     def __init__(self, source: Source, links: Links, report: Report) -> None:
         self.source, self.links, self.report = source, links, report
@@ -62,7 +62,7 @@ class _Entries:
         self._last_sealed: Entry | None = None
 
     def walk(self) -> None:
-        """Looks at every activity and every id that should be there."""
+        """Checks every activity, and every id that should exist."""
         self._next()
         before: Entry | None = None
         for row in self.source.entries():
@@ -107,7 +107,7 @@ class _Entries:
             self.report.add("row_changed", text, row=row.id, link=span.number)
 
     def _leaves_of(self, number: int) -> bytes | None:
-        """The leaves of a batch, the last few of which are kept."""
+        """The leaves of a batch; the last few are cached."""
         if number not in self._leaves:
             self._leaves[number] = self.links.sealed_leaves(self.links.known[number])
             if len(self._leaves) > KEPT_LEAVES:
@@ -115,12 +115,12 @@ class _Entries:
         return self._leaves[number]
 
     def _pruned_until(self, ident: int) -> int | None:
-        """The end of the ids that retention took of which this is one."""
+        """The last id of the range deleted by retention that contains this id."""
         place = bisect_right(self._pruned_from, ident) - 1
         return self.links.pruned[place][1] if place >= 0 and ident <= self.links.pruned[place][1] else None
 
     def _missing(self, first: int, last: int, number: int) -> None:
-        """Tells of ids that are not there, but for those that retention took."""
+        """Reports missing ids, except those that retention deleted."""
         while first <= last:
             if (until := self._pruned_until(first)) is not None:
                 first = until + 1
@@ -141,7 +141,7 @@ class _Entries:
             )
 
     def _judge_extra(self) -> None:
-        """Activities in no batch: not sealed yet, or inserted where nothing is committed any more."""
+        """Judges an activity in no batch: not sealed yet, or inserted where nothing could be committed any more."""
         inserted: dict[int, Entry] = {}
         unsealed: list[Entry] = []
         for row in self._extra:
@@ -165,7 +165,7 @@ class _Entries:
             self.report.add("row_inserted", f"{which} in no batch: inserted, or its batch is gone", row=first)
 
     def _remark_on_wait(self, first: Entry, last: Entry) -> None:
-        """The end of a chain that was cut off looks like this, and so does a log that nobody was there to seal."""
+        """Remarks on old unsealed activities: the chain may have been truncated, or nobody was there to seal them."""
         if first.created_at is None or last.created_at is None or last.created_at - first.created_at < _LONG:
             return
         self.report.remark(

@@ -1,6 +1,6 @@
-"""Waits that come to their end by themselves: approvals that expire, blocks that escalate, pauses until midnight.
+"""Ends waits that are over: approvals that expire, blocked tasks that escalate, members paused until the next day.
 
-So that nothing waits on nothing. Source: row A18.
+Nothing waits forever. Source: row A18.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def sweep(runtime: "Runtime") -> None:
-    """Ends every wait that is over. Reads first: on a quiet day nothing is written."""
+    """Ends every wait that is over. Reads first, and writes only if there is something to end."""
     now, store = runtime.clock.now(), runtime.store
     expires_at = now + timedelta(seconds=runtime.settings.approval_expires_s)
     escalate_at = now + timedelta(seconds=runtime.settings.times.blocked_escalation_s)
@@ -27,7 +27,7 @@ async def sweep(runtime: "Runtime") -> None:
     for task_id in await store.read(tasks.to_escalate, now):
         await store.write(escalate, task_id, expires_at, now)
     for member in await store.read(squad.paused_for_budget):
-        await store.write(resume_paid, member.id, now)
+        await store.write(resume_member, member.id, now)
     for agent_id in await store.read(subagents.overdue, now):
         await store.write(subagents.expire, agent_id, now)
     for run_id in await store.read(shortfalls.strays):
@@ -35,7 +35,7 @@ async def sweep(runtime: "Runtime") -> None:
 
 
 def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> None:
-    """Ends a question that nobody answered in time: run cancelled, task BLOCKED, alert. Source: decisions, "Expiry"."""
+    """Expires an unanswered question: cancels the run, blocks the task, alerts. Source: decisions, "Expiry"."""
     row = approvals.expire(tx, approval_id, now)
     if row is None:
         return
@@ -63,7 +63,7 @@ def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> No
 
 
 def escalate(tx: Tx, task_id: str, expires_at: datetime, now: datetime) -> None:
-    """Puts a task that was blocked for too long before a person. Source: row B4."""
+    """Asks a person about a task that has been blocked for too long. Source: row B4."""
     task = tasks.task(tx, task_id)
     if task is None or task.status != "BLOCKED" or task.escalate_at is None or task.escalate_at > now:
         return
@@ -96,8 +96,8 @@ def escalate(tx: Tx, task_id: str, expires_at: datetime, now: datetime) -> None:
     )  # fmt: skip
 
 
-def resume_paid(tx: Tx, member_id: str, now: datetime) -> None:
-    """Lets a member that ran out of its daily money go on: a new day has begun, or its limit was raised."""
+def resume_member(tx: Tx, member_id: str, now: datetime) -> None:
+    """Resumes a member that was paused at its daily budget, once a new day has begun or its limit was raised."""
     member = squad.member(tx, member_id)
     pause = squad.budget_pause(member) if member is not None else None
     if member is None or pause is None or not _is_over(tx, member, *pause, now):

@@ -1,1 +1,1 @@
-"""The leader and the jobs that time starts; no work done in the scheduler itself."""
+"""Leader election and timed jobs; the work itself is done elsewhere."""

@@ -1,6 +1,6 @@
-"""What a cron expression says: five fields read as cron reads them, every fault with its place.
+"""Parses cron expressions: five fields, as crontab(5) defines them; each fault is reported with its position.
 
-When such an expression is due in a time zone is the timetable's job.
+When an expression is due in a time zone is computed in `timetable`.
 """
 
 import re
@@ -22,7 +22,7 @@ MACROS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One of the five fields: its number, what it is, and which values it takes."""
+    """One of the five fields: its position, its name, and the values it takes."""
 
     number: int
     what: str
@@ -32,7 +32,7 @@ class Place:
 
     @property
     def range(self) -> str:
-        """Its values for people."""
+        """Its range of values, for people."""
         named = f", or {next(iter(self.names))} to {list(self.names)[-1]}" if self.names else ""
         return f"{self.low} to {self.high}{named}"
 
@@ -47,7 +47,7 @@ PLACES = (
 
 
 class BadCron(UsageError):
-    """An expression that is none, or that never fires."""
+    """An invalid expression, or one that never fires."""
 
     def __init__(self, text: str, problem: str) -> None:
         super().__init__(f"cron `{text[:LONGEST]}`: {problem}")
@@ -64,23 +64,23 @@ class Cron:
     months: frozenset[int]
     weekdays: frozenset[int]
     either_day: bool
-    """Whether a day is one that matches `days` or `weekdays`, both being restricted; else it must match both."""
+    """Whether a day may match either `days` or `weekdays`, since both are restricted; else it must match both."""
 
     @property
     def every_hour(self) -> bool:
-        """Whether it goes by elapsed time, since no hour is special to it."""
+        """Whether it matches every hour, so that it is due by elapsed time rather than by wall-clock time."""
         return len(self.hours) == 24
 
     @property
     def has_days(self) -> bool:
-        """Whether any of the months has one of the days of month."""
+        """Whether any of its months has any of its days of the month."""
         return min(self.days) <= max(_LONGEST_MONTHS.get(month, 31) for month in self.months)
 
 
 def parse(text: str) -> Cron:
-    """The expression of five fields, or of a word such as `@daily`.
+    """Parses five fields, or a shorthand such as `@daily`.
 
-    Raises BadCron with the place of the first fault, and for an expression that never fires.
+    Raises BadCron, with the position of the first fault, or for an expression that never fires.
     """
     given = " ".join(text.split())
     fields = MACROS.get(given.lower(), given).split()

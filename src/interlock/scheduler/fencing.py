@@ -1,6 +1,6 @@
-"""A store in whose every write a duty's fence is shown, so that who lost the duty can no longer write for it.
+"""A store that checks the fencing token of a duty in every write, so that a deposed leader can no longer write.
 
-How a duty is held is leadership's job.
+How a duty is acquired and renewed is in `leadership`.
 """
 
 from collections.abc import Callable
@@ -15,23 +15,23 @@ T = TypeVar("T")
 
 
 class FencedStore(Store):
-    """An open store for the work of one duty; it is neither opened nor closed by itself."""
+    """Wraps an open store for the work of one duty; opening and closing it does nothing."""
 
     def __init__(self, store: Store, duty: str, fence: int) -> None:
         self.__dict__.update(vars(store))
         self._store, self._duty, self._fence = store, duty, fence
 
     async def open(self) -> "FencedStore":
-        """Itself: the store behind it is open."""
+        """Does nothing: the underlying store is open."""
         return self
 
     async def close(self) -> None:
-        """Nothing: the store behind it stays open."""
+        """Does nothing: the underlying store stays open."""
 
     async def write(self, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """A unit under the fence.
+        """Runs a unit of work after checking the fencing token in the same transaction.
 
-        Raises LeadershipLost if another process has the duty, whatever the unit raises, and StoreUnavailable.
+        Raises LeadershipLost if another process holds the duty, StoreUnavailable, and whatever the unit raises.
         """
 
         def fenced(tx: Tx) -> T:
@@ -41,9 +41,9 @@ class FencedStore(Store):
         return await self._store.write(fenced)
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As the store behind it: who only looks needs no fence."""
+        """As the underlying store: reads need no fencing."""
         return await self._store.read(fn, *args, **kwargs)
 
     async def wait_for_work(self, timeout_s: float) -> None:
-        """As the store behind it."""
+        """As the underlying store."""
         await self._store.wait_for_work(timeout_s)

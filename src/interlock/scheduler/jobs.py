@@ -1,4 +1,4 @@
-"""The jobs as data: what is done how often while a process leads. When they fire is the runner's job."""
+"""The background jobs as data: what is done, and how often. When they fire is decided in `runner`."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -29,30 +29,30 @@ from interlock.store import feed, firings
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0
 KEPT_FIRINGS = 100
-"""Of each job, and those of the last hour at least."""
+"""How many firings of each job are kept; those of the last hour are kept in any case."""
 KEPT_SCHEDULED_S = 90 * DAY_S
-"""Firings of users' schedules."""
+"""How long firings of users' schedules are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work that is done every `every_s` seconds by whoever leads; it may be done twice, and must bear that.
+    """Work that the leader does every `every_s` seconds; it must be idempotent, as it may be done twice.
 
-    `work` gets a runtime whose store refuses to write once the duty is another process's; what it returns, if text,
-    is kept as the firing's outcome.
+    `work` gets a runtime whose store refuses to write once another process leads; if it returns text, that is
+    recorded as the outcome of the firing.
     """
 
     name: str
     every_s: float
     work: Callable[[Runtime], Awaitable[object]]
     what: str
-    """In a few words, for listings."""
+    """A short description, for listings."""
     on_record: bool = True
-    """Whether each time it is done is a firing; else what it does is on record by itself."""
+    """Whether each firing is recorded; if not, the job records what it does itself."""
 
 
 def standard_jobs(settings: Settings) -> tuple[Job, ...]:
-    """The jobs of this installation. Source: row I5, numbers, "Time"."""
+    """The background jobs of this installation. Source: row I5, numbers, "Time"."""
     times = settings.times
     return (
         Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
@@ -79,27 +79,31 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
 
 
 async def learn(runtime: Runtime) -> str:
-    """Posts the looks back that are due; the Learner's runs do the rest."""
+    """Posts the Learner's runs that are due; they do the rest."""
     found = await learner.sweep(runtime)
     return f"{found.posted} looks posted, {found.judged} tasks judged"
 
 
 async def retain(runtime: Runtime) -> str:
-    """Ages the lessons, and forgets old runs and activities. Source: numbers, "Memory"; row L6."""
+    """Archives and prunes lessons, and deletes old runs and activities. Source: numbers, "Memory"; row L6."""
     found = await learner.retain(runtime)
     gone = await retention.sweep(runtime)
-    told = [*(f"{count} {what}" for what, count in found.items()), f"{gone.runs} runs", f"{gone.activities} activities"]
-    return f"{', '.join(told)} forgotten, {len(gone.months)} months dropped"
+    counts = [
+        *(f"{count} {what}" for what, count in found.items()),
+        f"{gone.runs} runs",
+        f"{gone.activities} activities",
+    ]
+    return f"{', '.join(counts)} forgotten, {len(gone.months)} months dropped"
 
 
 async def fade(runtime: Runtime) -> str:
-    """Has memories fade by the days without use. Source: row H3, numbers, "Memory"."""
+    """Decays memories by the days they went unused. Source: row H3, numbers, "Memory"."""
     done = await forgetting.sweep(runtime)
     return f"{done.faded} memories have faded, {done.put_away} were put away"
 
 
 async def prune(runtime: Runtime) -> str:
-    """Forgets the records of what was done that are too old to be of interest, or to be asked for again."""
+    """Deletes operational records (firings, delivered messages, expired keys and the like) past their retention."""
     store, now, forgotten = runtime.store, runtime.clock.now(), 0
     for job in standard_jobs(runtime.settings):
         before = now - timedelta(seconds=max(HOUR_S, KEPT_FIRINGS * job.every_s))
@@ -108,11 +112,11 @@ async def prune(runtime: Runtime) -> str:
     gone = await retention.prune(runtime)
     while await store.write(feed.prune, now - timedelta(seconds=DAY_S)) == feed.BITE:
         pass
-    told = [f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]
-    return f"{', '.join(told)} forgotten, {await tidying.tidy(runtime)} leftovers removed"
+    counts = [f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]
+    return f"{', '.join(counts)} forgotten, {await tidying.tidy(runtime)} leftovers removed"
 
 
 def slot_at(moment: datetime, every_s: float) -> datetime:
-    """The latest time at or before `moment` at which a job with that period is due; the same in every process."""
+    """The latest multiple of `every_s` at or before `moment`, the slot a job fires for; the same in every process."""
     elapsed = (moment - _EPOCH).total_seconds()
     return _EPOCH + timedelta(seconds=elapsed // every_s * every_s)

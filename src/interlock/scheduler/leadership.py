@@ -1,6 +1,6 @@
-"""The lease of a duty that one process at a time has: taken, renewed, taken over from who is gone.
+"""Leader election: the lease of a duty that one process at a time holds, renews, or takes over from a dead holder.
 
-What is done under it is the owner's job; each of its writes shows the fence to `store.leaders.check`.
+What is done under the lease is the owner's job; each of its writes passes the fencing token to `store.leaders.check`.
 """
 
 import os
@@ -13,20 +13,20 @@ from interlock.store.engine import Store
 from interlock.store.leaders import Candidate
 
 RENEW_S = 3.0
-"""How often `hold` is to be called."""
+"""How often to call `hold`."""
 
 
 class Leadership:
-    """One process's claim to a duty. Call `hold` every `RENEW_S` seconds, and `release` at the end.
+    """One process's candidacy for a duty. Call `hold` every `RENEW_S` seconds, and `release` at the end.
 
-    A holder is gone where its process on this machine is, or where it has shown no sign for `takeover_s` seconds of
-    this process's monotonic clock, so that no clock's jump can unseat it.
+    A holder counts as dead if its process on this machine has exited, or if it has not renewed for `takeover_s` seconds
+    of this process's monotonic clock, so that a jump of the wall clock cannot depose it.
     """
 
     def __init__(self, store: Store, clock: Clock, name: str, *, takeover_s: float) -> None:
         self.store, self.clock, self.name, self.takeover_s = store, clock, name, takeover_s
         self.fence = 0
-        """To be shown with each write of the duty; 0 while another has it."""
+        """The fencing token of this term, checked with each write of the duty; 0 while another process leads."""
         pid = os.getpid()
         self._me = Candidate(new_id("ldr"), processes.host(), pid, processes.started(pid) or "unknown")
         self._heard: tuple[int, int] | None = None
@@ -34,18 +34,18 @@ class Leadership:
 
     @property
     def id(self) -> str:
-        """The holder's name in the row of the duty while this one has it."""
+        """The name of this process in the row of the duty while it leads."""
         return self._me.who
 
     @property
     def leads(self) -> bool:
-        """Whether the duty is certainly this one's: held, and shown so recently that nobody can have taken it over."""
+        """Whether this process certainly holds the duty: renewed so recently that nobody can have taken it over."""
         return self.fence > 0 and self.clock.monotonic() - self._held_at < self.takeover_s
 
     async def hold(self) -> bool:
-        """Takes the duty where it is free, or shows that it is still held; says whether this one has it.
+        """Takes the duty if it is free, or renews the lease; returns whether this process holds it.
 
-        Raises StoreError if the database cannot be asked: then `leads` ends by itself in time.
+        Raises StoreError if the database cannot be reached: `leads` then becomes false by itself after `takeover_s`.
         """
         began = self.clock.monotonic()
         if self.fence and await self.store.write(leaders.renew, self.name, self._me.who, self.fence):
@@ -63,7 +63,7 @@ class Leadership:
         return self.fence > 0
 
     async def release(self) -> None:
-        """Gives the duty back, so that another process can have it at once."""
+        """Releases the duty, so that another process can take it at once."""
         fence, self.fence = self.fence, 0
         if fence:
             await self.store.write(leaders.release, self.name, self._me.who, fence)

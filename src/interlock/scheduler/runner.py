@@ -1,6 +1,6 @@
-"""The scheduler: holds its duty, and while it does, fires jobs, each on record before it is done.
+"""The scheduler: while this process leads, fires the background jobs; each firing is recorded before it starts.
 
-What the jobs do is oversight's job; the clockwork is `timer`'s.
+What the jobs do is in `oversight`; the timing is in `timer`.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ DUTY = "scheduler"
 STOP_S = 3.0
 """How long jobs may take to end when the process stops."""
 NEARLY = 0.9
-"""Of a period; timers are not exact."""
+"""The fraction of a period that counts as a whole one, since timers are not exact."""
 _log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """One of several processes that could fire the jobs of a database; exactly one of them does."""
+    """Fires the jobs of a database. Several processes may run one of these; exactly one of them leads."""
 
     def __init__(self, runtime: Runtime, jobs: Sequence[Job] | None = None) -> None:
         self.runtime = runtime
@@ -43,27 +43,27 @@ class Scheduler:
         self._firing: set[asyncio.Task[object]] = set()
         self._waits_since: dict[str, float] = {}
 
-    async def run(self, told: Callable[[bool], object] | None = None) -> None:
-        """Leads whenever nobody else does, until it is cancelled; then gives the duty back at once.
+    async def run(self, on_change: Callable[[bool], object] | None = None) -> None:
+        """Competes for leadership until cancelled; then releases it at once.
 
-        `told` is called with whether this process leads, at first and whenever that changes.
+        `on_change` is called with whether this process leads, at the start and whenever that changes.
 
-        Raises StoreGone if the database is taken away.
+        Raises StoreGone if the database disappears.
         """
         led: bool | None = None
         try:
             while True:
                 self.runtime.store.check()
                 leads = await self.look()
-                if told is not None and leads is not led:
-                    told(leads)
+                if on_change is not None and leads is not led:
+                    on_change(leads)
                 led = leads
                 await asyncio.sleep(RENEW_S)
         finally:
             await asyncio.shield(self._leave())
 
     async def look(self) -> bool:
-        """Takes or shows the duty and begins or ceases to fire accordingly; says whether this process leads.
+        """Acquires or renews the duty, starts or stops firing accordingly, and returns whether this process leads.
 
         Source: numbers, "Time" (takeover within 60 s).
         """
@@ -81,9 +81,9 @@ class Scheduler:
         return leads
 
     async def fire(self, job: Job) -> bool:
-        """Does a job unless its time was fired already; says whether it did. Raises nothing for what the job does.
+        """Runs a job unless its current slot has been fired; returns whether it ran. A job that fails does not raise.
 
-        INVARIANT: two processes never fire one slot of a job, and who lost the duty fires nothing.
+        INVARIANT: no slot of a job is fired by two processes, and a process that lost the duty fires nothing.
         """
         current = asyncio.current_task()
         assert current is not None
@@ -119,7 +119,7 @@ class Scheduler:
         return True
 
     async def _look_after(self, job: Job, fence: int) -> bool:
-        """Does a job whose times are not on record."""
+        """Runs a job whose firings are not recorded."""
         store = FencedStore(self.runtime.store, DUTY, fence)
         try:
             await job.work(replace(self.runtime, store=store))
@@ -131,10 +131,10 @@ class Scheduler:
         return True
 
     async def _slot(self, job: Job) -> datetime | None:
-        """The time for which a job is to be fired now; None if it was fired for it.
+        """The slot for which a job is due now; None if it has been fired already.
 
-        Where the wall clock was set back, times go on from the last one, a period of this process's monotonic clock
-        apart, so that nothing stands still until the clock has caught up.
+        If the wall clock was set back, slots continue from the last one, one period of this process's monotonic clock
+        apart, so that jobs do not stand still until the clock has caught up.
         """
         now, passed = self.runtime.clock.now(), self.runtime.clock.monotonic()
         slot = slot_at(now, job.every_s)

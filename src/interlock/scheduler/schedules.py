@@ -1,6 +1,6 @@
-"""Users' schedules: what is due is fired once, on record in the transaction of what it starts; the rest waits.
+"""Fires users' schedules, each due time exactly once: the firing is recorded in the transaction of what it starts.
 
-When a time comes is the timetable's job; what is started, `starting`'s.
+When a schedule is due is computed in `timetable`; what it starts is prepared in `starting`.
 """
 
 import logging
@@ -23,12 +23,12 @@ from interlock.store.leaders import LeadershipLost
 from interlock.store.tx import Tx
 
 MOST = 100
-"""Firings at one look; the others are due at the next."""
+"""Most firings of one sweep; the others are due at the next."""
 SET_BACK_S = 2.0
-"""By more than this the wall clock must be set back to be taken for that."""
+"""A smaller backward jump of the wall clock is ignored."""
 MOST_MISSED = 100
 FAILED = "SCHEDULE_FAILED"
-"""The kind of the alert about a schedule that could not start what it is for."""
+"""The kind of the alert about a schedule that could not start its goal or message."""
 _log = logging.getLogger(__name__)
 
 
@@ -40,13 +40,13 @@ class _Look:
 
 
 class Schedules:
-    """The job that fires users' schedules; one for each process, since it minds that process's clocks."""
+    """The job that fires users' schedules; one for each process, since it compares that process's clocks."""
 
     def __init__(self) -> None:
         self._seen: tuple[datetime, float] | None = None
 
     async def sweep(self, runtime: Runtime) -> None:
-        """Fires what is due. While the squad may start nothing it stays due, and is fired once afterwards."""
+        """Fires the schedules that are due. While the squad is not running, they stay due, and fire once afterwards."""
         clock, store = runtime.clock, runtime.store
         now, passed = clock.now(), clock.monotonic()
         if self._is_new_or_set_back(now, passed):
@@ -73,10 +73,10 @@ def _look(tx: Tx, now: datetime) -> _Look:
 
 
 async def fire(runtime: Runtime, row: Any) -> None:
-    """Fires a schedule for the time that it was due at; times missed since then are one with it.
+    """Fires a schedule for the time it was due at; later times missed since then are merged into this firing.
 
-    INVARIANT: the firing, what it starts and the next time are one transaction, which happens only where the schedule
-    is as it was seen; so whatever is killed, and however many there are who fire, each firing happens once.
+    INVARIANT: the firing, what it starts and the next due time are one transaction, which commits only if the schedule
+    has not changed since it was read; so each firing happens once, whatever is killed and however many processes fire.
 
     Raises LeadershipLost, StoreError.
     """
@@ -99,7 +99,7 @@ async def fire(runtime: Runtime, row: Any) -> None:
 
 
 def _missed(times: Timetable, due_at: datetime, now: datetime) -> str:
-    """How many later times have passed, in words; empty if none has."""
+    """How many later due times have passed, in words; empty if none has."""
     count, at = 0, times.after(due_at)
     while at <= now and count < MOST_MISSED:
         count, at = count + 1, times.after(at)
@@ -146,7 +146,7 @@ def _record(tx: Tx, row: Any, status: str, outcome: str, upcoming: datetime, now
 
 
 def _still(tx: Tx, seen: Any) -> Any | None:
-    """The schedule, locked, where it is as it was seen."""
+    """The schedule's row, locked, if it has not changed since it was read; else None."""
     row = schedules.schedule(tx, seen.id, lock=True)
     return row if row is not None and (row.version, row.state) == (seen.version, "active") else None
 
@@ -166,9 +166,9 @@ def _alert(tx: Tx, row: Any, text: str, now: datetime) -> None:
 
 
 async def realign(runtime: Runtime, row: Any) -> None:
-    """Brings back a time that is too far off, since the wall clock was ahead when it was found, or that nobody has set.
+    """Recomputes a due time that is unset, or too far ahead because the wall clock was ahead when it was computed.
 
-    No time for which a schedule has fired comes again. Intervals are counted from now on.
+    No time for which a schedule has fired comes again. Intervals are counted from now.
     """
     now = runtime.clock.now()
     try:
@@ -192,7 +192,7 @@ async def realign(runtime: Runtime, row: Any) -> None:
 
 
 async def ensure_heartbeat(runtime: Runtime) -> None:
-    """Makes the schedule that reads HEARTBEAT.md for the project of this process, and keeps it to the settings."""
+    """Creates the schedule that reads HEARTBEAT.md for this process's project, or updates it from the settings."""
     await runtime.store.write(_ensure, runtime, new_id("sch"), runtime.clock.now())
 
 

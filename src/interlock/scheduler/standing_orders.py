@@ -1,6 +1,6 @@
-"""HEARTBEAT.md: what a project's people want looked at every so often; whether anything is asked in it at all.
+"""HEARTBEAT.md: a project's standing instructions, read at intervals; tells whether there are any.
 
-When it is read, and by whom it is acted on, is decided elsewhere.
+When it is read, and who acts on it, is decided elsewhere.
 """
 
 import re
@@ -9,17 +9,17 @@ from pathlib import Path
 from interlock.core.errors import InterlockError
 
 LONGEST = 20_000
-"""Characters. Source: row F2."""
+"""In characters. Source: row F2."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NO_WORDS = re.compile(r"\s*(?:#.*|[-*+]?\s*(?:\[[ xX]?\])?|-{3,}|={3,}|\*{3,}|_{3,}|`{3,})\s*")
 
 
 def read(path: Path, workspaces: Path) -> str:
-    """What is asked in the file, cut visibly where it is too long; empty if there is no file, or nothing in it.
+    """The instructions in the file, visibly truncated if too long; empty if there is no file, or nothing in it.
 
-    Headings, comments, blank lines and empty points ask nothing.
+    Headings, comments, blank lines and empty list items are no instructions.
 
-    Raises InterlockError if it cannot be read, or if it lies or leads to where agents write.
+    Raises InterlockError if it cannot be read, or if its path (or the target of a link) is where agents can write.
     """
     try:
         if path.resolve().is_relative_to(workspaces.resolve()):
@@ -38,12 +38,12 @@ def read(path: Path, workspaces: Path) -> str:
 
 
 def asks(text: str) -> bool:
-    """Whether there is anything in it but headings, comments, blank lines and empty points."""
+    """Whether there is anything but headings, comments, blank lines and empty list items."""
     return any(not _NO_WORDS.fullmatch(line) for line in _COMMENT.sub("", text).splitlines())
 
 
 def prompt(name: str, text: str) -> str:
-    """What the agent is told."""
+    """The message to the agent."""
     return (
         f"This is your regular look at {name}, in which the people of this project have written what they want looked "
         "at every so often. Do what it asks for now, and nothing beyond it.\n\n"

@@ -1,6 +1,6 @@
-"""What a firing of a schedule starts: a mission, or a message to a persona's agent; made ready before it is written.
+"""Prepares what a firing of a schedule starts: a mission, or a message to a persona's agent.
 
-When a schedule fires is in `schedules`.
+When a schedule fires is decided in `schedules`.
 """
 
 import asyncio
@@ -24,20 +24,20 @@ from interlock.store.tx import Tx
 
 
 class CannotStart(InterlockError):
-    """What a schedule is to start cannot be started now."""
+    """What a schedule should start cannot be started now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a firing does in its transaction. `write` returns what came of it, in a few words; it may be run twice."""
+    """What a firing does in its transaction. `write` returns a short description of the outcome; it may be retried."""
 
     write: Callable[[Tx, datetime], str]
     is_quiet: bool = False
-    """Whether nothing is started, so that nobody needs to know of it."""
+    """Whether nothing is started, so that nobody needs to be notified."""
 
 
 async def prepare(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
-    """What a schedule starts at a time of its own.
+    """Prepares what a schedule starts for one due time.
 
     Raises InterlockError if that cannot be started.
     """
@@ -53,14 +53,14 @@ async def prepare(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
 
 async def _goal(runtime: Runtime, row: Any, fire_at: datetime) -> Start:
     budget, key = row.options.get("budget_microusd"), schedules.start_key(row.id, fire_at)
-    wish = await goals.prepare(
+    spec = await goals.prepare(
         runtime, row.created_by, row.text, budget_usd=None if budget is None else budget / MICRO,
         project=row.project_id, model=row.options.get("model"), idempotency_key=key,
     )  # fmt: skip
 
     def write(tx: Tx, now: datetime) -> str:
         _check(tx, runtime, row, now)
-        return f"mission {launch(tx, wish, now)}"
+        return f"mission {launch(tx, spec, now)}"
 
     return Start(write)
 
@@ -107,7 +107,7 @@ def _model(runtime: Runtime, named: str | None) -> str | None:
 
 
 def _check(tx: Tx, runtime: Runtime, row: Any, now: datetime) -> None:
-    """Whether the person in whose name it acts may still start things, and the project may spend anything today.
+    """Checks that the person it acts for may still start work, and that the project has budget left today.
 
     Raises Refused, CannotStart.
     """

@@ -1,4 +1,4 @@
-"""APScheduler, which calls at each job's times; what a call leads to is the runner's job."""
+"""Calls back at each job's times, with APScheduler; what a call does is in `runner`."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,11 +13,11 @@ from interlock.core.clock import Clock
 from interlock.scheduler.jobs import Job, slot_at
 
 _quiet = logging.getLogger(f"{__name__}.apscheduler")
-"""Says nothing of a time that passed while its job was still at it: that is as it should be."""
+"""Silences APScheduler's warning about a time that passed while its job was still running: that is expected."""
 
 
 class Slots(BaseTrigger):  # type: ignore[misc]
-    """Due at each whole multiple of a period. Times that were missed, however many, are one."""
+    """A trigger at each whole multiple of a period. Missed times, however many, are merged into one."""
 
     def __init__(self, every_s: float) -> None:
         self.every_s = every_s
@@ -45,16 +45,16 @@ class Timer:
         self._scheduler.start()
 
     def realign(self) -> None:
-        """Brings back what is due too late because the wall clock was set back."""
+        """Reschedules jobs whose next time is too far ahead because the wall clock was set back."""
         now = self._clock.now()
         for entry in self._scheduler.get_jobs():
             if entry.next_run_time > now + timedelta(seconds=entry.trigger.every_s):
                 entry.modify(next_run_time=entry.trigger.get_next_fire_time(None, now))
 
     def pause(self) -> None:
-        """Calls no more; what was called goes on."""
+        """Makes no further calls; running ones continue."""
         self._scheduler.pause()
 
     def stop(self) -> None:
-        """Calls no more; what was called is cancelled."""
+        """Makes no further calls, and cancels running ones."""
         self._scheduler.shutdown(wait=False)

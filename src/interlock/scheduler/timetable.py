@@ -1,7 +1,7 @@
-"""When a schedule is due: cron in a time zone, with its nights of summer time, or every so often.
+"""When a schedule is due: by a cron expression in a time zone (daylight saving included), or at an interval.
 
-APScheduler finds the next wall-clock time; which moment that is, once on every night, is decided here. What is started
-is not known.
+APScheduler finds the next wall-clock time; this module maps it to a point in time, exactly once even when clocks
+change. Knows nothing of what is started.
 """
 
 import difflib
@@ -20,7 +20,7 @@ from interlock.scheduler.cron import Cron, parse, spans
 
 LEAST_S, MOST_S = 60.0, 366 * 86_400.0
 LONGEST_FOLD = timedelta(hours=3)
-"""No clock is set back by more."""
+"""The longest time by which a time zone's clocks are set back."""
 _TICK = timedelta(microseconds=1)
 _UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SPAN = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,3})?\s*(?:sec|s|min|m|h|d|w)\s*)+")
@@ -29,20 +29,20 @@ _PART = re.compile(r"([0-9.]+)\s*([a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """When something is due. Either `cron` or `every_s` is set."""
+    """When a schedule is due. Either `cron` or `every_s` is set."""
 
     cron: str | None
     every_s: float | None
     timezone: str
     anchor_at: datetime
-    """What intervals are counted from."""
+    """The origin of intervals."""
 
     def after(self, moment: datetime) -> datetime:
-        """The first time it is due after a moment.
+        """The first due time after `moment`.
 
-        On the night that clocks go back, a wall-clock time is due once, the first time it is reached; on the night that
-        they go forward, a time that is left out is due at the first moment after the gap. An expression for every hour
-        goes by elapsed time instead: it is due in both passes of an hour, and not for an hour that there is not.
+        When clocks go back, a repeated wall-clock time is due once, at its first occurrence; when they go forward, a
+        skipped time is due at the first moment after the gap. An expression for every hour goes by elapsed time
+        instead: it is due in both occurrences of a repeated hour, and not in a skipped one.
         """
         if self.every_s is not None:
             period = timedelta(seconds=self.every_s)
@@ -51,7 +51,7 @@ class Timetable:
         return _clock(self.cron, self.timezone).after(moment)
 
     def following(self, moment: datetime, count: int) -> list[datetime]:
-        """The next times after a moment."""
+        """The next `count` due times after `moment`."""
         found: list[datetime] = []
         for _ in range(count):
             found.append(self.after(found[-1] if found else moment))
@@ -61,9 +61,9 @@ class Timetable:
 def timetable(
     *, cron: str | None, every: str | None, timezone: str, anchor_at: datetime
 ) -> Timetable:  # fmt: skip
-    """A timetable from what a person wrote.
+    """A timetable from user input.
 
-    Raises UsageError for an expression, an interval or a zone that cannot be.
+    Raises UsageError for an invalid expression, interval or time zone.
     """
     if (cron is None) == (every is None):
         raise UsageError('say when: either `--cron "0 9 * * 1-5"` or `--every 30m`')
@@ -77,7 +77,7 @@ def timetable(
 def stored(row: Any) -> Timetable:
     """The timetable of a row of `schedules`.
 
-    Raises UsageError if somebody has written into the row what cannot be.
+    Raises UsageError if the row's values are invalid.
     """
     if row.cron is not None:
         parse(row.cron)
@@ -90,7 +90,7 @@ def stored(row: Any) -> Timetable:
 def interval(text: str) -> float:
     """Seconds, from text such as `30m`, `1h30m` or `2d`.
 
-    Raises UsageError if it is none, or shorter than a minute.
+    Raises UsageError if it is invalid, or shorter than a minute.
     """
     words = text.strip().lower()
     if not _SPAN.fullmatch(words):
@@ -122,12 +122,12 @@ class CronClock:
         self._triggers = tuple(_triggers(cron))
 
     def after(self, moment: datetime) -> datetime:
-        """The first moment after another one at which it is due."""
+        """The first due time after `moment`."""
         wall = moment.astimezone(self.zone).replace(tzinfo=None, fold=0)
         return self._by_elapsed_time(moment, wall) if self.cron.every_hour else self._by_the_wall(moment, wall)
 
     def _by_the_wall(self, moment: datetime, wall: datetime) -> datetime:
-        """INVARIANT: later wall-clock times never come to earlier moments, as each counts when it is first reached."""
+        """INVARIANT: a later wall-clock time never maps to an earlier moment: each counts when first reached."""
         return next(found for each in self._walls(wall) if (found := self._reached(each)) > moment)
 
     def _by_elapsed_time(self, moment: datetime, wall: datetime) -> datetime:
@@ -143,7 +143,7 @@ class CronClock:
         raise AssertionError("an expression that fires once fires again")
 
     def _walls(self, start: datetime) -> Iterator[datetime]:
-        """The wall-clock times that match, from one on, as if every day had 24 hours."""
+        """The matching wall-clock times from `start` on, as if every day had 24 hours."""
         at = start.replace(tzinfo=UTC)
         while True:
             found = min(trigger.get_next_fire_time(None, at) for trigger in self._triggers)
@@ -155,7 +155,7 @@ class CronClock:
         return local.astimezone(UTC), local.replace(fold=1).astimezone(UTC)
 
     def _reached(self, wall: datetime) -> datetime:
-        """When a wall-clock time is first reached or passed."""
+        """The moment at which a wall-clock time is first reached or passed."""
         first, second = self._moments(wall)
         if first.astimezone(self.zone).replace(tzinfo=None) == wall:
             return first
@@ -174,9 +174,9 @@ def _offset(moment: datetime, zone: ZoneInfo) -> timedelta:
 
 
 def _triggers(cron: Cron) -> Iterator[CronTrigger]:
-    """One trigger, or two where either of two kinds of days will do. APScheduler's weekdays begin with Monday, as 0.
+    """One trigger, or two if either the day of the month or the weekday may match. APScheduler's Monday is 0.
 
-    None is made for days that there are not, since it would come to no end.
+    No trigger is made for days that do not exist: its search would never end.
     """
     days = spans(sorted(cron.days))
     weekdays = spans(sorted((day - 1) % 7 for day in cron.weekdays))

@@ -1,1 +1,1 @@
-"""The process that claims runs and dispatches them by kind; no rules about what may run."""
+"""The process that claims runs and dispatches them by kind; it has no rules about what may run."""

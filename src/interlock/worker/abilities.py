@@ -1,6 +1,6 @@
-"""What this machine can do that others may not: found out by trying, once, when a worker starts.
+"""The capabilities of this machine, detected once when a worker starts.
 
-What needs it is declared by tools; who is given what, decided by the claim.
+Tools declare which capabilities they need; the claim matches runs to workers.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ TRY_S = 5.0
 
 
 async def detected() -> frozenset[str]:
-    """The capabilities that are found: `sandbox` (bubblewrap or Landlock works), `browser` (a Chromium is there)."""
+    """The capabilities found: `sandbox` (bubblewrap or Landlock works), `browser` (a Chromium is installed)."""
     found = set()
     if await _bubblewrap_works() or _has_landlock():
         found.add(SANDBOX)
@@ -51,7 +51,7 @@ async def _bubblewrap_works() -> bool:
 
 @cache
 def _has_landlock() -> bool:
-    """Whether the kernel says which version of Landlock it has; -1 where it has none, or it is off."""
+    """Whether the kernel supports Landlock: it reports an ABI version, or -1 if Landlock is missing or disabled."""
     if sys.platform != "linux" or not hasattr(os, "uname"):
         return False
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,7 @@
-"""The lock that makes one process of a home and of its database the executing one; the kernel frees it when the process
-dies.
+"""The lock that lets only one process execute the runs of a home and its database; if the process dies, the kernel
+releases it.
 
-Only needed for the embedded database: with PostgreSQL any number of workers execute.
+Needed only for the embedded database: with PostgreSQL, any number of workers may execute runs.
 """
 
 import fcntl
@@ -12,14 +12,14 @@ from typing import IO
 
 FILE = "executing.lock"
 LOOK_S, PATIENCE_S = 0.005, 1.0
-"""Who only looks whether somebody executes has a share of the lock for that moment: how often, and for how long, it is
-asked for again."""
+"""How often, and for how long, to retry the lock: a process that only checks for a holder takes a shared lock briefly.
+"""
 
 
 class HomeLock:
-    """Held by the process that executes runs of an embedded database.
+    """Held by the process that executes the runs of an embedded database.
 
-    Where the file of the `database` lies elsewhere, a second lock is beside it: other homes may have the same database.
+    If the `database` file is outside the home, a second lock lies beside it, since several homes may share a database.
     """
 
     def __init__(self, home: Path, database: Path | None = None) -> None:
@@ -29,18 +29,18 @@ class HomeLock:
             self._locks.append(_Lock(found.with_name(f"{found.name}.{FILE}")))
 
     def acquire(self) -> bool:
-        """Takes the lock if nobody has it; says whether this process now executes."""
+        """Takes the lock if it is free; returns whether this process now holds it."""
         if all(lock.acquire() for lock in self._locks):
             return True
         self.release()
         return False
 
     def holder(self) -> int | None:
-        """The pid of the process that executes now, None if none does, or where this account may not look."""
+        """The pid of the process that holds the lock; None if none does, or if this account may not look."""
         return next((pid for lock in self._locks if (pid := lock.holder()) is not None), None)
 
     def release(self) -> None:
-        """Gives the lock up."""
+        """Releases the lock."""
         for lock in self._locks:
             lock.release()
 

@@ -1,6 +1,6 @@
-"""Runs that become ready by the hundred proceed a few in each round of the event loop, so that nothing else waits long.
+"""Fairness on the event loop: when hundreds of runs are ready, only a few advance per iteration of the loop.
 
-What a run does is not known here.
+Knows nothing of what a run does.
 """
 
 import asyncio
@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 ROUND_S = 0.005
-"""Of a round of the loop; the rest of one is for commits, connections and whatever else is ready."""
+"""Time for runs per iteration of the loop; the rest is for commits, connections and whatever else is ready."""
 FIRST_STEP_S, WEIGHT = 0.0005, 0.05
-"""What a step of a run is taken to cost at first, and how much each one that follows counts."""
+"""Initial estimate of a step's duration, and the weight of each later measurement (moving average)."""
 
 
 class Pace:
-    """How much of this round of the event loop runs have used; it counts only where there is a crowd of them.
+    """Limits the time that runs use per iteration of the event loop; measures only while `is_crowded()`.
 
-    Those that come too late for a round wait in line, in the order in which they became ready.
+    Runs that exceed the budget of an iteration wait for a later one, first come, first served.
     """
 
     def __init__(
@@ -31,8 +31,8 @@ class Pace:
         self._line: deque[asyncio.Future[None]] = deque()
 
     async def keep(self, work: Coroutine[Any, Any, T]) -> T:
-        """Awaits `work`, which goes on in a later round wherever the present one is used up. It may be cancelled at
-        any point, as if it was awaited directly.
+        """Awaits `work`, and defers it to a later iteration whenever the current budget is used up. It may be cancelled
+        at any point, as if it were awaited directly.
         """
         return await self._kept(work)
 
@@ -66,7 +66,7 @@ class Pace:
                 thrown = error
 
     def _turn(self) -> "asyncio.Future[None]":
-        """A place in the line."""
+        """A place in the queue."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(turn)
         return turn
@@ -81,7 +81,7 @@ class Pace:
             asyncio.get_running_loop().call_soon(self._next_round)
 
     def _next_round(self) -> None:
-        """Lets as many go on as should fit, whom the next round finds ready."""
+        """Resumes as many waiting runs as should fit into the next iteration."""
         self._used_s = 0.0
         for _ in range(min(len(self._line), 1 + int(self._round_s / self._step_s))):
             turn = self._line.popleft()

@@ -1,6 +1,6 @@
-"""What a worker does besides its runs: its own heartbeat, and cleaning up after dead workers on its machine.
+"""A worker's background duties: its own heartbeat, and cleaning up after dead workers on its machine.
 
-Workers of other machines, and those that hang, are judged in `oversight.heartbeat`.
+Workers on other machines, and those that hang, are handled by `oversight.heartbeat`.
 """
 
 import asyncio
@@ -20,27 +20,27 @@ from interlock.tools.contract import CHILD_ENDED
 ROUND_S = 5.0
 GUARD_S = 1.0
 SILENT_AT = 0.9
-"""Of `reassign_s`: after so much of it without a beat on record, what a worker has in hand may soon be another's."""
+"""The fraction of `reassign_s` without a recorded heartbeat after which a worker's runs may soon be given to others."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """The worker, as its watchkeeper needs it."""
+    """Callbacks into the worker that the watchkeeper serves."""
 
     lost: Callable[[], Awaitable[str]]
-    """Called where this worker was taken for dead; gives the id under which it goes on."""
+    """Called when this worker has been declared dead; returns the id under which it continues."""
     silent: Callable[[], object] = lambda: None
-    """Called again and again while no beat was put on record for so long that others may take the worker's runs."""
+    """Called repeatedly while no heartbeat has been recorded for so long that others may take the worker's runs."""
     in_hand: Callable[[], Collection[str]] = lambda: ()
-    """The runs that the worker works on."""
+    """The ids of the runs that the worker is executing."""
 
 
 class Watchkeeper:
     """Runs beside a worker until it is cancelled.
 
-    A worker of this machine is dead when its process is: its runs go on at once, at their places, and child processes
-    that it left are ended. A run that is this worker's on record and not in its hands is put back.
+    A worker on this machine is dead when its process is: its runs return to the heads of their queues at once, and
+    child processes that it left behind are ended. A run leased to this worker that it is not executing is put back.
     """
 
     def __init__(self, runtime: Runtime, worker_id: str, hands: Hands) -> None:
@@ -50,7 +50,7 @@ class Watchkeeper:
         self._complaints = {duty: Complaint(_log) for duty in self._duties}
 
     async def run(self) -> None:
-        """Keeps watch until it is cancelled. How long the database takes for a beat keeps nothing else waiting."""
+        """Runs until cancelled. A slow database does not delay the check that heartbeats get through."""
         guarding = asyncio.create_task(self._guard(), name="guard")
         try:
             while True:
@@ -62,12 +62,12 @@ class Watchkeeper:
 
     @property
     def is_silent(self) -> bool:
-        """Whether others may be about to take this worker for dead. Source: row E10, numbers, "Time"."""
+        """Whether others may soon declare this worker dead. Source: row E10, numbers, "Time"."""
         silent_s = self.runtime.clock.monotonic() - self._beaten_at
         return silent_s >= SILENT_AT * self.runtime.settings.times.reassign_s
 
     async def look(self) -> None:
-        """One round. What fails is tried again in the next one, and keeps nothing else from being done."""
+        """Performs each duty once. One that fails is logged and tried again in the next round; the others still run."""
         for name, duty in self._duties.items():
             try:
                 await duty(self)
@@ -76,7 +76,7 @@ class Watchkeeper:
                 self._complaints[name].say("watchkeeping failed: %s: %s", name, error)
 
     async def _guard(self) -> None:
-        """INVARIANT: a worker that cannot be heard lets go of its runs before others take them."""
+        """INVARIANT: a worker whose heartbeats do not get through drops its runs before others take them."""
         while True:
             await asyncio.sleep(min(GUARD_S, self.runtime.settings.times.reassign_s / 20))
             if self.is_silent:
@@ -91,7 +91,7 @@ class Watchkeeper:
         self._beaten_at = began
 
     async def take_back_from_the_dead(self, *, at_start: bool = False) -> list[str]:
-        """Puts the runs of dead workers back into their queues; returns the workers' ids."""
+        """Puts the runs of dead workers on this machine back into their queues; returns the workers' ids."""
         gone = []
         for worker in await self.runtime.store.read(leases.live):
             if worker.id != self.worker_id and self._is_dead(worker, at_start):
@@ -106,9 +106,9 @@ class Watchkeeper:
         return processes.is_dead(worker.host, worker.pid, worker.process_started)
 
     async def put_back_what_is_lost(self) -> list[str]:
-        """Puts back what is this worker's on record and was in its hands in neither of two looks; returns the runs.
+        """Puts back runs that are leased to this worker, but were not being executed at two consecutive checks.
 
-        So it is after a claim whose commit was not answered.
+        This happens after a claim whose commit was never acknowledged. Returns the ids of the runs.
         """
         rows = await self.runtime.store.read(leases.held, self.worker_id)
         mine = set(self.hands.in_hand())
@@ -121,7 +121,7 @@ class Watchkeeper:
         return [row.id for row in lost]
 
     async def end_orphans(self) -> None:
-        """Ends child processes that dead workers of this machine have left behind; each is on record."""
+        """Ends child processes that dead workers on this machine left behind, and records each in the audit log."""
         runtime = self.runtime
         for child in await orphans.end_orphans(runtime.settings.home):
             _log.warning("a child process of a dead worker was ended: %s of call %s", child.program, child.call_id)

@@ -276,11 +276,11 @@ def open_question_of_another(tx: Tx) -> None:
 async def test_bites_become_smaller_where_they_take_long_and_larger_where_they_do_not(
     store: Store, tmp_path: Path
 ) -> None:
-    runtime, bites = runtime_of(store, tmp_path), job.Bites(most=64, size=16)
+    runtime, batches = runtime_of(store, tmp_path), job.BatchSizer(most=64, size=16)
     clock = runtime.clock
     assert isinstance(clock, FakeClock)
-    await bites.write(runtime, lambda tx: None)
-    assert bites.size == 32
-    await bites.write(runtime, lambda tx: clock.advance(2 * job.TARGET_S))
-    assert bites.size == 16
-    assert bites.longest_s == pytest.approx(2 * job.TARGET_S)
+    await batches.write(runtime, lambda tx: None)
+    assert batches.size == 32
+    await batches.write(runtime, lambda tx: clock.advance(2 * job.TARGET_S))
+    assert batches.size == 16
+    assert batches.longest_s == pytest.approx(2 * job.TARGET_S)

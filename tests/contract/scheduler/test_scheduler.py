@@ -221,7 +221,7 @@ async def test_scheduler_fires_by_the_real_clock_until_it_is_stopped_and_gives_i
         count += 1
 
     scheduler = Scheduler(runtime_of(store, tmp_path, SystemClock()), [job(work, 0.1)])
-    running = asyncio.create_task(scheduler.run(told=changes.append))
+    running = asyncio.create_task(scheduler.run(on_change=changes.append))
     await until(lambda: count >= 4)
     running.cancel()
     await asyncio.wait({running})
