@@ -1,6 +1,6 @@
-"""What agents say to each other: to whom it may go, and into which mailbox.
+"""Messages between agents: who may receive one, and delivery to the recipient's mailbox.
 
-What the tools ask for is theirs; how a message reads is the agents' matter.
+The tools that send them are in `tools.builtin`; how a message reads in a prompt is up to `agents`.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from interlock.store.posting import RUNS, Post
 from interlock.store.tx import Tx
 
 CAUSE = "agent"
-"""The kind of cause of a run that an agent's words are; `loops` counts these."""
+"""The `cause_kind` of a run that an agent's message started; `loops` counts these."""
 FOREGROUND = "user"
 """The kind of agents that people talk with."""
 REACHABLE = frozenset({FOREGROUND, "cron", "heartbeat", "room", offspring.KIND})
-"""Kinds of agents that have messages of their own; those at work for a mission speak in the threads of its tasks."""
+"""Kinds of agents that can be sent messages; agents on a mission communicate in the threads of its tasks."""
 LETTER = "letter"
-"""The kind of a run that is words for an agent that a schedule wakes: its own messages stand for each other."""
+"""The kind of a run that delivers a message to a scheduled agent, whose own scheduled messages supersede each other."""
 MOST_CAUSES = 50
 _r, _a = RUNS.c, squad.AGENTS.c
 _LATEST = (
@@ -68,9 +68,9 @@ def foreground(tx: Tx, run_id: str, project_id: str) -> str | None:
 
 
 def recipient(tx: Tx, project_id: str, agent_id: str) -> Any:
-    """The agent that may be written to by that id.
+    """The agent with this id, if it may be sent messages.
 
-    Raises NotFound for one that is not of the project, Refused for one that hears no messages. Source: row A7.
+    Raises NotFound for an agent of another project, Refused for one that takes no messages. Source: row A7.
     """
     found = squad.agent(tx, agent_id)
     if found is None or found.project_id != project_id:
@@ -86,7 +86,7 @@ def recipient(tx: Tx, project_id: str, agent_id: str) -> Any:
 
 
 def count_between(tx: Tx, one: str, other: str, limits: Limits, now: datetime) -> int:
-    """Messages between two agents within the time in which so many are a loop."""
+    """The number of messages between two agents within the loop detection window."""
     since = now - timedelta(seconds=limits.messages_s)
     found: int = tx.rows(_BETWEEN, {"one": one, "other": other, "since": since})[0].n
     return found
@@ -94,7 +94,7 @@ def count_between(tx: Tx, one: str, other: str, limits: Limits, now: datetime) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """Words from one agent for another. The same `key` arrives once."""
+    """A message from one agent to another. Idempotent by `key`."""
 
     key: str
     sender_id: str
@@ -106,10 +106,10 @@ class Letter:
 
 
 def send(tx: Tx, letter: Letter, now: datetime) -> bool:
-    """Puts a letter into its mailbox; False if nobody is there any more who would read it, or it is one's own.
+    """Posts a letter to the recipient's mailbox; False if the recipient is gone, or is the sender itself.
 
-    What a subagent is told while it works is work of its own, the end of which its parent is told too. What was said
-    in a rehearsal is heard in one.
+    A message to a working subagent is a run of its own, whose end is reported to the parent too. A message sent in a
+    rehearsal is handled in rehearsal mode.
     """
     run, to = traces.run(tx, letter.run_id), squad.agent(tx, letter.to_id)
     if run is None or to is None:

@@ -1,7 +1,7 @@
-"""A backup of a database: one consistent snapshot of every row in one file, portable between SQLite and PostgreSQL.
+"""Backups: one consistent snapshot of every row in one file, portable between SQLite and PostgreSQL.
 
-Taking rows back into a database is in `restore`. Blobs are rows, so that the archive is the whole state; the files
-that people write (settings, personas, policy) are not in it.
+Restoring is in `restore`. Blobs are rows, so the archive is the whole state; the files that people write (settings,
+personas, policy) are not included.
 """
 
 import base64
@@ -30,11 +30,11 @@ _DAMAGE = (
     AttributeError, EOFError, KeyError, NotImplementedError, OSError, RecursionError, RuntimeError, TypeError,
     ValueError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What reading an archive that was changed or cut off can end in."""
+"""What reading a corrupted or truncated archive can raise."""
 
 
 class BadArchive(InterlockError):
-    """What should be a backup is none, or is damaged."""
+    """The file is not a backup, or is damaged."""
 
     exit_code = 1
 
@@ -50,15 +50,15 @@ class Part:
     columns: Columns
     count: int
     sha256: str
-    """Of the part's bytes before they were compressed."""
+    """SHA-256 of the part before compression, in hex."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an archive holds."""
+    """The contents of an archive."""
 
     version: str
-    """Of Interlock, which wrote it."""
+    """The version of Interlock that wrote it."""
     revision: str
     epoch: int
     taken_at: datetime
@@ -68,11 +68,11 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """How many there are in all."""
+        """The total number of rows."""
         return sum(part.count for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in the archive."""
+        """The manifest as JSON."""
         return {
             "format": FORMAT,
             "version": self.version,
@@ -88,7 +88,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> "Manifest":
-        """What was written.
+        """Parses a manifest.
 
         Raises ValueError, KeyError, TypeError for anything else.
         """
@@ -105,10 +105,9 @@ class Manifest:
 
 
 def back_up(url: str, path: Path, version: str, now: datetime, *, pooled: bool = False) -> Manifest:
-    """Writes one snapshot of a database to a file of mode 0600, while everything goes on; the file is there whole or
-    not at all.
+    """Writes a snapshot of a live database to a file of mode 0600, atomically.
 
-    Blocks; nothing is migrated. Raises UsageError for a path that cannot be written, StoreError, and InterlockError
+    Blocking; migrates nothing. Raises UsageError for a path that cannot be written, StoreError, and InterlockError
     if the disk is full.
     """
     if path.is_dir():
@@ -148,7 +147,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Sink:
-    """A file that fails once: what a broken archive would still write to it on its way out is let go."""
+    """A file that raises only on its first error: what a failing archive writes while closing is discarded."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._failed = file, False
@@ -200,7 +199,7 @@ def _coded(value: object) -> str:
 
 
 class Archive:
-    """An archive to be read. Use it as a context."""
+    """Reads an archive; a context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -235,7 +234,7 @@ class Archive:
             raise BadArchive(self.path, "is not a backup of interlock, or is damaged") from error
 
     def rows(self, part: Part) -> Iterator[list[Any]]:
-        """The rows of a part, as they were handed to `back_up`; at its end its digest has been compared.
+        """The rows of a part; its digest is verified when they are exhausted.
 
         Raises BadArchive.
         """

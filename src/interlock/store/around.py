@@ -1,6 +1,6 @@
-"""All that stands around a run that was just claimed, in as few round trips as there can be.
+"""Loads the context of a newly claimed run, in as few round trips as possible.
 
-What an agent is told of it is not known here.
+What of it goes into a prompt is decided in `agents`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from interlock.store.tx import Ask, Tx
 
 
 class Around(NamedTuple):
-    """Rows as named tuples; the lists in order."""
+    """The rows related to a run, as named tuples; lists are in order."""
 
     agent: Any
     member: Any
@@ -19,24 +19,24 @@ class Around(NamedTuple):
     task: Any | None
     mission: Any | None
     messages: list[Any]
-    """Of the run itself, as are steps, calls and approvals."""
+    """Of the run itself, like steps, calls and approvals."""
     steps: list[Any]
     calls: list[Any]
     approvals: list[Any]
     attempts: int
-    """Reservations of the step that comes next which were made before (and cut off)."""
+    """The number of earlier, interrupted reservations for the next step."""
     history: list[Any]
-    """What was said in earlier runs of the agent, oldest first."""
+    """Messages of the agent's earlier runs, oldest first."""
     lessons: list[Any]
-    """Those that fit, more than are shown."""
+    """Matching lessons, more than will be shown."""
     marker: Any | None = None
-    """Where the history begins, if that is not with the agent's first run."""
+    """Where the history begins, if not with the agent's first run."""
     also: Sequence[list[Any]] = ()
-    """The rows of each select that was asked for besides."""
+    """The rows of each additional select."""
 
 
 Also = Callable[[Any, Any | None, Any | None], Sequence[Ask]]
-"""What is asked for besides, by the rows of the agent, the task and the mission."""
+"""Returns additional selects, given the rows of the agent, the task and the mission."""
 
 
 def _nothing(*_: Any) -> Sequence[Ask]:
@@ -44,9 +44,9 @@ def _nothing(*_: Any) -> Sequence[Ask]:
 
 
 def of(tx: Tx, run: Any, *, turns: Callable[[Any], int], rows_a_turn: int, also: Also = _nothing) -> Around:
-    """Everything around a run, whose row as it was claimed is given, with so many `turns` of its agent before it.
+    """Loads the context of a claimed run (its row), with up to `turns` earlier turns of its agent.
 
-    A run that has not begun has no conversation of its own yet, and none is looked for.
+    A run that has not begun has no messages of its own yet, so none are queried.
     """
     task_id, begun = run.task_id or run.mission_id, run.policy_hash is not None
     own = {"run_": run.id}
@@ -83,7 +83,7 @@ def _marker(tx: Tx, run: Any, agent: Any, messages: list[Any]) -> Any | None:
 
 
 def _history(run: Any, messages: list[Any], marker: Any | None, turns: int, most: int) -> Ask:
-    """As it was when the run began: what has ended since then is no part of what its model was told."""
+    """The history as of the start of the run: runs that ended later were not shown to its model."""
     since = marker.from_seq if marker is not None else 0
     params = {"agent": run.agent_id, "since": since, "before": run.seq, "turns": turns, "most": most}
     then = {"until": messages[0].created_at} if messages else {}

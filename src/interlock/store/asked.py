@@ -1,6 +1,6 @@
-"""Questions with all that is shown of them, a page at a time, in one statement; answering is `approvals`' matter.
+"""The approval queue for display: questions with all related rows, one page per statement. Answering is in `approvals`.
 
-INVARIANT: a page costs the same however many questions there are.
+INVARIANT: the cost of a page does not depend on the number of questions.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ANSWERED_BY, _BEHALF = PEOPLE.alias("answerer"), PEOPLE.alias("principal")
 
 
 def _whole(asked: sa.FromClause) -> sa.Select[Any]:
-    """Questions of a table, or of a page of it, with what belongs to them."""
+    """Questions of a table, or of a page of it, joined with the related rows."""
     q = asked.c
     return (
         sa.select(
@@ -66,7 +66,7 @@ _COUNT = sa.select(sa.func.count().label("n")).select_from(APPROVALS).where(_PEN
 
 
 def one(tx: Tx, approval_id: str) -> Any | None:
-    """One question with its mission, task, run, money, asker and answerer."""
+    """One question with its mission, task, run, account, asker and answerer."""
     return tx.one(_ONE, {"approval": approval_id})
 
 
@@ -79,7 +79,7 @@ def page(
     after: str | None = None,
     most: int = 50,
 ) -> list[Any]:
-    """The questions that come after the one with the id `after`, oldest first; None for all states."""
+    """The page of questions after the one with the id `after`, oldest first; a `status` of None means all states."""
     given: dict[str, Any] = {"most": most, "mission": mission_id, "project": project_id, "state": status}
     if after is not None:
         place = tx.one(_PLACE, {"approval": after})
@@ -92,7 +92,7 @@ def page(
 
 @cache
 def _page(status: str | bool, of_mission: bool, of_project: bool, goes_on: bool) -> sa.Select[Any]:
-    """A page: of the pending ones, of any one state, or of all; compiled once each."""
+    """The statement for a page of pending questions, of one state, or of all; each is compiled once."""
     found = sa.select(APPROVALS).order_by(_a.created_at, _a.id).limit(b("most", type_=sa.Integer()))
     if status is not False:
         found = found.where(_PENDING if status == "pending" else _a.status == b("state"))
@@ -113,7 +113,7 @@ def some(tx: Tx, approval_ids: list[str]) -> list[Any]:
 
 
 def alike(tx: Tx, row: Any, most: int) -> list[str]:
-    """Ids of the open questions that may be answered together with one, itself among them, oldest first."""
+    """Ids of the open questions that may be answered together with this one, itself included, oldest first."""
     if row.alike is None or row.status != "pending":
         return []
     given = {"same": row.alike, "project": row.project_id, "most": most}
@@ -121,9 +121,7 @@ def alike(tx: Tx, row: Any, most: int) -> list[str]:
 
 
 def headline(row: Any) -> str:
-    """What a question is about, for all who are told of it unasked: of one that was asked in a conversation, which
-    others do not read, only the kind and the tool.
-    """
+    """A question's headline for notifications; only the kind and the tool, if it was asked in private."""
     if row.mission_id is None and row.run_id is not None:
         tool = row.request.get("tool")
         return f"{row.kind} of {tool}" if tool else str(row.kind)

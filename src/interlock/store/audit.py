@@ -1,6 +1,6 @@
-"""The audit log and the alerts: what happened, and what a person should know.
+"""The audit log and alerts.
 
-Chaining and delivery of them are not here.
+The hash chain is in `seals`, delivery in `outbox`.
 """
 
 from datetime import datetime
@@ -70,7 +70,7 @@ def note(
 def alert(
     tx: Tx, now: datetime, *, project_id: str, severity: str, kind: str, text: str, key: str, subject: str | None = None
 ) -> None:
-    """Raises an alert, once for each `key` until somebody acknowledges it."""
+    """Raises an alert; a no-op while an unacknowledged alert with the same `key` exists."""
     if tx.one(_OPEN_ALERT, {"key": key}) is not None:
         return
     alert_id = new_id("alt")
@@ -84,26 +84,26 @@ def alert(
 
 
 def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:
-    """Marks an alert as seen; False if it does not exist or was seen before."""
+    """Acknowledges an alert; False if it does not exist or was acknowledged before."""
     outbox.touch(tx, f"alert:{alert_id}")
     return tx.count(_ACK, {"alert": alert_id, "who": person_id, "now": now}) == 1
 
 
 def settle(tx: Tx, kind: str, subject: str, now: datetime, by: str = SYSTEM.id) -> None:
-    """Marks the open alerts of a kind about a subject as seen: what they tell of has passed, by itself or a person."""
+    """Acknowledges the open alerts of a kind about a subject, because their cause is gone."""
     for alert_id in sorted(row.id for row in tx.rows(_OPEN_ABOUT, {"sort": kind, "about": subject})):
         acknowledge(tx, alert_id, by, now)
 
 
 def settle_one(tx: Tx, key: str, now: datetime, by: str) -> None:
-    """The same for the open alert that was raised with a `key`, if there is one."""
+    """Acknowledges the open alert that was raised with this `key`, if there is one."""
     row = tx.one(_OPEN_ALERT, {"key": key})
     if row is not None:
         acknowledge(tx, row.id, by, now)
 
 
 def was_told(tx: Tx, kind: str, subject: str) -> bool:
-    """Whether there was ever an alert of a kind about a subject, seen or not."""
+    """Whether an alert of a kind about a subject was ever raised, acknowledged or not."""
     return tx.one(_TOLD, {"sort": kind, "about": subject}) is not None
 
 
@@ -113,18 +113,18 @@ def one(tx: Tx, alert_id: str) -> Any | None:
 
 
 def count_open(tx: Tx, kind: str) -> int:
-    """How many alerts of a kind nobody has seen yet."""
+    """The number of unacknowledged alerts of a kind."""
     found: int = tx.rows(_COUNT_OPEN, {"sort": kind})[0].n
     return found
 
 
 def was_raised(tx: Tx, kind: str, since: datetime) -> bool:
-    """Whether an alert of a kind was raised since a moment, seen or not."""
+    """Whether an alert of a kind was raised since a time, acknowledged or not."""
     return tx.one(_RAISED, {"sort": kind, "since": since}) is not None
 
 
 def note_change(tx: Tx, /, action: str, now: datetime, *, project_id: str, key: str, value: str, **data: Any) -> bool:
-    """Appends an activity where a fact is another than when it was noted last; says whether it is."""
+    """Appends an activity if a value differs from the last one recorded; returns whether it does."""
     row = tx.one(_FACT, {"fact": key})
     if row is not None and row.value == value:
         return False
@@ -143,7 +143,7 @@ def alerts(tx: Tx, *, open_only: bool = True, project_id: str | None = None, mos
 
 
 def recent(tx: Tx, action: str) -> list[Any]:
-    """What of a kind is among the last thousand activities, in order."""
+    """The activities of a kind among the last thousand, in order."""
     return tx.rows(_RECENT, {"what": action})
 
 

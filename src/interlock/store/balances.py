@@ -1,6 +1,6 @@
-"""The accounts held against the lines of the ledger: what was booked, added up anew.
+"""Compares account balances with the sums of the ledger's lines.
 
-Nothing is put right here, and nobody told.
+Read-only: corrects nothing, and alerts nobody.
 """
 
 import json
@@ -16,8 +16,7 @@ from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 
 AT_ONCE = 5_000
-"""So many lines are added up with one statement, with all others of the last one's run, and so many accounts are read
-with one: what is kept of millions of lines is a sum for each account.
+"""Batch size in lines (plus the rest of the last line's run) and in accounts; only the sums are kept in memory.
 """
 ACCOUNTS, LEDGER = table(Account), table(LedgerEntry)
 _acc, _led = ACCOUNTS.c, LEDGER.c
@@ -69,7 +68,7 @@ _ACCOUNTS_N, _LINES_N = (sa.select(sa.func.count().label("n")).select_from(each)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An account that says something else than its lines, in micro-dollars."""
+    """An account whose balance differs from the sum of its lines, in micro-dollars."""
 
     account_id: str
     project_id: str
@@ -80,7 +79,7 @@ class Difference:
 
 
 def differences(tx: Tx) -> list[Difference]:
-    """Every account that is not the sum of its lines, by id. Reads the whole ledger."""
+    """Every account that differs from the sum of its lines, by id. Reads the whole ledger."""
     return _differing(tx, *_lines(tx))
 
 
@@ -96,7 +95,7 @@ def _differing(tx: Tx, settled: Mapping[str, int], reserved: Mapping[str, int]) 
 
 
 def faults(tx: Tx) -> list[str]:
-    """Everything in the accounts and the ledger that cannot be, each in words. Reads the whole ledger."""
+    """Every inconsistency of the accounts and the ledger, in words. Reads the whole ledger."""
     settled, reserved = _lines(tx)
     found = [_in_words(each) for each in _differing(tx, settled, reserved)]
     known = {row.id for row in _booked(tx)}
@@ -112,7 +111,7 @@ def faults(tx: Tx) -> list[str]:
 
 
 def size(tx: Tx) -> tuple[int, int]:
-    """How many accounts and lines there are."""
+    """The numbers of accounts and lines."""
     return int(tx.rows(_ACCOUNTS_N)[0].n), int(tx.rows(_LINES_N)[0].n)
 
 
@@ -133,7 +132,7 @@ def _exact(microusd: int) -> str:
 
 
 def _lines(tx: Tx) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """What the lines add up to for each account: settled, and set aside."""
+    """The sums of the lines for each account: settled and reserved."""
     settled: dict[str, int] = {}
     reserved: dict[str, int] = {}
     final: Any = tx.one(_LAST_RUN)

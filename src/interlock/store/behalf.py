@@ -1,7 +1,4 @@
-"""Finds the person a run acts for: who started its mission, spoke to its agent or made its schedule.
-
-What follows from that is decided elsewhere.
-"""
+"""Finds the person a run acts for: whoever started its mission, wrote to its agent or created its schedule."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Content-addressed bytes, and the versions of a project's files that point to them."""
+"""Content-addressed blobs, and the versions of a project's files that refer to them."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from interlock.store.tx import Tx
 BLOBS, FILES, PROJECTS = table(Blob), table(WorkspaceFile), table(Project)
 _b, _f = BLOBS.c, FILES.c
 FRESH = timedelta(days=1)
-"""Less than the age at which what nothing refers to is forgotten (`pruning.UNUSED_BLOBS`), by days."""
+"""Days less than the age at which unreferenced blobs are pruned (`pruning.UNUSED_BLOBS`)."""
 _HAS = sa.select(_b.created_at).where(_b.hash == b("hash_"))
 _PUT = sa.text(
     "INSERT INTO blobs (hash, size, data, created_at) VALUES (:hash_, :bytes_, :data_, :now)"
@@ -48,9 +48,10 @@ _MANIFEST = (
 
 
 def put(tx: Tx, data: bytes, now: datetime) -> str:
-    """Stores bytes once; returns their SHA-256.
+    """Stores bytes once; returns their SHA-256, in hex.
 
-    INVARIANT: what is put again looks new and its row is locked, so that nobody forgets it before it is referred to.
+    INVARIANT: storing a blob again refreshes its age and locks its row, so that it is referenced before it can be
+    pruned.
     """
     name = digest(data)
     known = tx.one(_HAS, {"hash_": name})
@@ -60,13 +61,13 @@ def put(tx: Tx, data: bytes, now: datetime) -> str:
 
 
 def get(tx: Tx, name: str) -> bytes | None:
-    """The bytes of a digest."""
+    """The bytes with a digest; None if there are none."""
     row = tx.one(_DATA, {"hash_": name})
     return None if row is None else bytes(row.data)
 
 
 def manifest(tx: Tx, project_id: str) -> list[Any]:
-    """The files of a project as they are now: path, version, blob, labels, size."""
+    """The current files of a project: path, version, blob, labels, size."""
     return tx.rows(_MANIFEST, {"project": project_id})
 
 
@@ -76,7 +77,7 @@ def latest(tx: Tx, project_id: str, path: str) -> Any | None:
 
 
 def as_of(tx: Tx, project_id: str, path: str, moment: datetime) -> Any | None:
-    """The newest version that one file had at a moment."""
+    """The version of a file that was current at a given time."""
     return tx.one(_AS_OF, {"project": project_id, "name": path, "moment": moment})
 
 
@@ -91,9 +92,9 @@ def write_file(
     run_id: str | None,
     labels: Sequence[str] = (),
 ) -> tuple[int, bool]:
-    """Adds a version of a file (None removes it); returns its number, and whether two had written at once.
+    """Adds a version of a file (None removes it); returns its number, and whether it conflicts with another writer's.
 
-    Versions of one project are given out one after the other: its row is locked until the commit.
+    Version numbers of a project are assigned one at a time: its row is locked until the commit.
     """
     tx.one(_LOCK, {"project": project_id})
     newest = latest(tx, project_id, path)

@@ -1,6 +1,6 @@
-"""Blocks of core memory as rows: those that a persona holds, a new one, a change fenced by its version.
+"""Core memory blocks as rows: who holds them, and writing them.
 
-What may be written into them, and by whom, is `memory.blocks`'s job.
+What may be written, and by whom, is decided in `memory.blocks`.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _bl, _h = BLOCKS.c, HOLDERS.c
 _TIME = UTCDateTime()
 _HELD = sa.select(BLOCKS, _h.can_write).join_from(HOLDERS, BLOCKS, _h.block_id == _bl.id)
 SHOWN = _HELD.where(_h.project_id == b("project"), _h.persona == b("name")).order_by(_bl.created_at, _bl.id)
-"""The blocks that a persona holds, always in the same order, since prompts that begin alike are cheaper."""
+"""The blocks that a persona holds, always in the same order, so that prompt prefixes stay cacheable."""
 _BY_LABEL = _HELD.where(_h.project_id == b("project"), _h.persona == b("name"), _h.label == b("label"))
 _ONE = sa.select(BLOCKS).where(_bl.id == b("block"))
 _TO_CHANGE = _ONE.with_for_update()
@@ -43,7 +43,7 @@ _REVOKE = sa.delete(HOLDERS).where(_h.block_id == b("block"), _h.persona == b("n
 
 
 def shown(project_id: str, persona: str) -> Ask:
-    """What gives the blocks of a persona, for a read together with others."""
+    """The select of a persona's blocks with its parameters, to be batched with others."""
     return SHOWN, {"project": project_id, "name": persona}
 
 
@@ -53,12 +53,12 @@ def held(tx: Tx, project_id: str, persona: str) -> list[Any]:
 
 
 def by_label(tx: Tx, project_id: str, persona: str, label: str) -> Any | None:
-    """The block of that name among those that a persona holds."""
+    """The block with this label among those that a persona holds."""
     return tx.one(_BY_LABEL, {"project": project_id, "name": persona, "label": label})
 
 
 def block(tx: Tx, block_id: str, *, to_change: bool = False) -> Any | None:
-    """One block; `to_change` keeps others from changing it in the meantime."""
+    """One block; `to_change` locks it until the end of the transaction."""
     return tx.one(_TO_CHANGE if to_change else _ONE, {"block": block_id})
 
 
@@ -73,14 +73,14 @@ def holders(tx: Tx, block_id: str) -> list[Any]:
 
 
 def lock(tx: Tx, project_id: str, persona: str) -> None:
-    """Keeps others from giving a persona blocks in the meantime."""
+    """Prevents concurrent changes of which blocks a persona holds, until the end of the transaction."""
     tx.rows(_SEAT, {"project": project_id, "name": persona})
 
 
 def add(
     tx: Tx, block_id: str, project_id: str, label: str, content: str, labels: Sequence[str], now: datetime
 ) -> None:  # fmt: skip
-    """Enters a block that nobody holds yet."""
+    """Inserts a block that nobody holds yet."""
     tx.add(
         MemoryBlock, id=block_id, project_id=project_id, label=label, content=content, labels=list(labels),
         created_at=now, updated_at=now,
@@ -88,7 +88,7 @@ def add(
 
 
 def hold(tx: Tx, row: Any, persona: str, *, can_write: bool) -> None:
-    """Gives a block to a persona, or changes whether it may write in it."""
+    """Attaches a block to a persona, or changes whether the persona may write to it."""
     tx.add_new(
         BlockHolder, block_id=row.id, persona=persona, project_id=row.project_id, label=row.label, can_write=can_write
     )
@@ -96,11 +96,11 @@ def hold(tx: Tx, row: Any, persona: str, *, can_write: bool) -> None:
 
 
 def let_go(tx: Tx, block_id: str, persona: str) -> bool:
-    """Takes a block out of a persona's prompts; False if it was not in them."""
+    """Detaches a block from a persona; False if it was not attached."""
     return tx.count(_REVOKE, {"block": block_id, "name": persona}) == 1
 
 
 def write(tx: Tx, row: Any, content: str, labels: Sequence[str], now: datetime) -> int:
-    """Writes a block anew, which the caller holds to change it; returns its version."""
+    """Replaces the content of a block that the caller has locked; returns the new version number."""
     tx.run(_CHANGE, {"block": row.id, "words": content, "taint": list(labels), "now": now})
     return int(row.version) + 1

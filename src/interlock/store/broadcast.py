@@ -1,6 +1,6 @@
-"""Short notes from process to process over PostgreSQL, on connections of their own; who does not listen misses them.
+"""Best-effort messages between processes, by LISTEN/NOTIFY of PostgreSQL on connections of their own.
 
-What is in a note is not known here. What must arrive is a row.
+Knows nothing of their contents. Whatever must not be lost is stored as a row instead.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from interlock.store.postgres import NO_DEAD_PEERS, WAKE_CHANNEL, PostgresDriver
 
 CHANNEL = "interlock_live"
 LONGEST = 7_900
-"""Characters of a note, all of them ASCII: PostgreSQL takes less than 8,000 bytes."""
+"""The maximum length of a message in (ASCII) characters: PostgreSQL accepts less than 8,000 bytes."""
 RECONNECT_S = 1.0
 CHECK_S = 5.0
 _SEND = "SELECT pg_notify(%s, note) FROM unnest(%s::text[]) AS note"
 
 
 class Broadcast:
-    """The notes of one database. Lost connections are made again; what was said meanwhile is lost."""
+    """Broadcasts over one database. Lost connections are re-established; messages sent meanwhile are lost."""
 
     def __init__(self, store: Store) -> None:
         assert isinstance(store.driver, PostgresDriver)
@@ -28,15 +28,15 @@ class Broadcast:
         self._sending: Any = None
         self._turn = asyncio.Lock()
         self.is_heard = asyncio.Event()
-        """While notes of others would arrive."""
+        """Set while messages of other processes can be received."""
 
     @staticmethod
     def is_possible(store: Store) -> bool:
-        """Whether other processes can be told anything: not on SQLite, nor past a pooler without a direct address."""
+        """Whether broadcasting works: not on SQLite, nor through a transaction pooler without a direct address."""
         return isinstance(store.driver, PostgresDriver) and store.driver.listen_url is not None
 
     async def send(self, notes: Sequence[str], *, wakes: bool = False) -> bool:
-        """Sends notes, or with `wakes` has them come where all processes listen; False if they are lost."""
+        """Sends messages to the processes that listen, or with `wakes` to all processes; False if they are lost."""
         import psycopg
 
         async with self._turn:
@@ -50,7 +50,7 @@ class Broadcast:
         return True
 
     async def hear(self, take: Callable[[str], object]) -> None:
-        """Gives each note of another process to `take`, until it is cancelled."""
+        """Passes each message of another process to `take`; runs until cancelled."""
         import psycopg
 
         while True:
@@ -67,7 +67,7 @@ class Broadcast:
             await asyncio.sleep(RECONNECT_S)
 
     async def close(self) -> None:
-        """Lets go of the connection that sends."""
+        """Closes the sending connection."""
         async with self._turn:
             await self._let_go()
 

@@ -1,6 +1,6 @@
-"""Capabilities: what not every worker can do, as names for people and as bits for the claim.
+"""Capabilities that not every worker has: names for people, bits for the claim.
 
-Which tool needs what is declared by the tool; what a worker can do, it finds out itself.
+Tools declare what they need; workers detect what they have.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,12 +29,12 @@ _WAITING = (
 
 
 def known(tx: Tx) -> dict[str, int]:
-    """The bit of each capability that was ever named."""
+    """The bit of each capability ever used."""
     return {row.name: int(row.bit) for row in tx.rows(_ALL)}
 
 
 def bits(tx: Tx, names: Collection[str]) -> int:
-    """The bits of capabilities; one that is named for the first time is given the next.
+    """The bit mask of capabilities; a new name is assigned the next bit.
 
     Raises InterlockError if there are none left.
     """
@@ -52,15 +52,15 @@ def bits(tx: Tx, names: Collection[str]) -> int:
 
 
 def lacking(tx: Tx, names: Collection[str]) -> int:
-    """The bits of all that a worker with just these capabilities cannot do, those included that are named later."""
+    """The bit mask of everything a worker with these capabilities lacks, including capabilities added later."""
     return ((1 << MOST) - 1) & ~bits(tx, names)
 
 
 def names_of(given: Mapping[str, int], needs: int) -> list[str]:
-    """The names of bits, in order."""
+    """The names in a bit mask, in order."""
     return [name for name, bit in sorted(given.items()) if needs >> bit & 1]
 
 
 def waiting(tx: Tx, now: Any) -> list[tuple[int, int]]:
-    """What mailboxes with something ready need, each combination of capabilities once, and how many those are."""
+    """Each combination of capabilities that mailboxes with ready runs need, with the number of mailboxes."""
     return [(int(row.needs), row.lanes) for row in tx.rows(_WAITING, {"now": now})]

@@ -1,6 +1,6 @@
-"""The audit log's chain as arithmetic: digests of activities, heads of links, seals.
+"""The hash chain of the audit log: digests of activities, heads of links, seals. Pure computation.
 
-What is written when is in `seals`; no database, no file and no clock here.
+Reading and writing it is in `seals`.
 """
 
 import hashlib
@@ -12,46 +12,46 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 GENESIS = "0" * 64
-"""What the first link follows."""
+"""The `previous` of the first link."""
 BATCH, REDACT, PRUNE, RESTORE, ANEW = "batch", "redact", "prune", "restore", "anew"
 KINDS = (BATCH, REDACT, PRUNE, RESTORE, ANEW)
 LEAF = 32
-"""Bytes of an activity's digest."""
+"""The length of an activity's digest in bytes."""
 LEAST_KEY = 16
 FIELDS = ("id", "project_id", "action", "actor_kind", "actor_id", "mission_id", "task_id", "run_id", "subject", "data")
-"""What is digested of an activity, followed by its time."""
+"""The fields of an activity that are digested, followed by its time."""
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=repr).encode
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key for seals; its id tells which one it is and nothing else of it."""
+    """A key for seals; its id identifies it without revealing anything of the secret."""
 
     secret: bytes = field(repr=False)
     id: str
 
     @classmethod
     def of(cls, secret: bytes) -> "Key":
-        """The key that a secret of 16 bytes at least is."""
+        """The key with this secret, of at least 16 bytes."""
         return cls(secret, hashlib.sha256(b"interlock audit key\n" + secret).hexdigest()[:12])
 
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """The key that seals, and all with which seals can be checked."""
+    """The key for new seals, and all keys that can verify old ones."""
 
     current: Key | None = None
     known: Mapping[str, Key] = field(default_factory=dict)
 
     @classmethod
     def of(cls, current: Key | None, old: Iterable[Key] = ()) -> "Keyring":
-        """A ring of the current key, if any, and older ones."""
+        """A keyring of the current key, if any, and older ones."""
         keys = [*old, *([current] if current else [])]
         return cls(current, {key.id: key for key in keys})
 
 
 class Entry(NamedTuple):
-    """An activity as it is read to be sealed or verified: also one that somebody has made unreadable."""
+    """An activity, read for sealing or verification; its data may have been made unreadable."""
 
     id: int
     project_id: Any
@@ -67,7 +67,7 @@ class Entry(NamedTuple):
 
     @classmethod
     def of(cls, raw: Sequence[Any]) -> "Entry":
-        """The entry of a row whose `data` is JSON text, its time a time or its text, in the order of `FIELDS`."""
+        """The entry of a raw row in the order of `FIELDS`; `data` is JSON text, the time text or a datetime."""
         *fields, data, created_at = raw
         at = time_of(created_at)
         told = json_of(data)
@@ -75,7 +75,7 @@ class Entry(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link as it is read to be verified, without its leaves; ranges that are unreadable are none."""
+    """A link, read for verification, without its leaves; unreadable ranges are empty."""
 
     number: int
     epoch: Any
@@ -93,7 +93,7 @@ class Link(NamedTuple):
 
 
 def json_of(text: Any) -> Any:
-    """What JSON text says; of text that is none, that it is unreadable."""
+    """The value of JSON text; a marker value if it is invalid."""
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -101,7 +101,7 @@ def json_of(text: Any) -> Any:
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time, of which a text without a zone is UTC; None if it is none."""
+    """A time; text without a zone is taken as UTC; None if it is invalid."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -113,7 +113,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def line(row: Any) -> str:
-    """An activity as the one line that is digested; the same from both databases, and from an export."""
+    """The canonical line of an activity that is digested; identical on both databases and in an export."""
     told = [getattr(row, name) for name in FIELDS]
     told.append(moment(row.created_at) if row.created_at is not None else None)
     return _encode(told)
@@ -125,17 +125,17 @@ def leaf(row: Any) -> bytes:
 
 
 def moment(value: datetime) -> str:
-    """A time as it is digested."""
+    """A time in its canonical form."""
     return value.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def digest_of(leaves: bytes) -> str:
-    """What a link says of its leaves."""
+    """The digest of a link's leaves."""
     return hashlib.sha256(leaves).hexdigest()
 
 
 def head_of(link: Any) -> str:
-    """The head of a link, from all that it says."""
+    """The head of a link: the digest of all its fields."""
     told = [
         "interlock audit link 1", link.number, link.epoch, link.kind, [list(each) for each in link.ranges], link.count,
         link.top, link.floor, link.digest, link.previous, link.key_id,
@@ -150,7 +150,7 @@ def seal_of(key: Key, head: str) -> str:
 
 
 def is_sealed(link: Any, keys: Keyring) -> bool:
-    """Whether a link says what one of these keys has sealed."""
+    """Whether a link's seal is valid under one of these keys."""
     key = keys.known.get(link.key_id)
     return (
         key is not None
@@ -160,7 +160,7 @@ def is_sealed(link: Any, keys: Keyring) -> bool:
 
 
 def ranges_of(ids: Iterable[int]) -> list[list[int]]:
-    """Rising ids as [first, last] pairs of those that follow each other."""
+    """Ascending ids as [first, last] pairs of consecutive ones."""
     out: list[list[int]] = []
     for ident in ids:
         if out and ident == out[-1][1] + 1:
@@ -171,14 +171,14 @@ def ranges_of(ids: Iterable[int]) -> list[list[int]]:
 
 
 def ids_of(ranges: Iterable[Sequence[int]]) -> Iterable[int]:
-    """The ids that ranges hold, in order."""
+    """The ids in ranges, in order."""
     for first, last in ranges:
         yield from range(first, last + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A link before it is sealed, with what `head_of` reads."""
+    """An unsealed link, with the fields that `head_of` digests."""
 
     number: int
     epoch: int
@@ -204,10 +204,10 @@ def link(
     epoch: int | None = None,
     floor: int | None = None,
 ) -> dict[str, Any]:
-    """The row of the link that follows `last`, about activities with rising ids; leaves in the same order.
+    """The row of the link after `last`, for activities with ascending ids and leaves in the same order.
 
-    It is of the last one's epoch unless it begins another; nothing comes late up to `floor`, by default up to all
-    that the chain has then.
+    The epoch is that of `last` unless given. No activity up to `floor` can be committed late; the default is
+    the highest id that the chain covers.
     """
     before = last.top if last is not None else 0
     if epoch is None:

@@ -1,6 +1,6 @@
-"""Checkpoints of graph threads and the writes that are pending on them, as JSON.
+"""Checkpoints of graph threads and their pending writes, as JSON.
 
-What they mean, and how they become LangGraph's objects, is the graph layer's.
+Converting them to LangGraph's objects is up to `graph.checkpointer`.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _FORGET_WRITES = sa.delete(WRITES).where(_w.thread_id == b("thread"))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a checkpoint is: its thread, its namespace (empty but for subgraphs) and its id."""
+    """The address of a checkpoint: its thread, its namespace (empty except for subgraphs) and its id."""
 
     thread_id: str
     namespace: str
@@ -45,13 +45,13 @@ class Place:
 
     @property
     def params(self) -> dict[str, Any]:
-        """What the statements need."""
+        """The parameters of the statements."""
         return {"thread": self.thread_id, "space": self.namespace, "checkpoint": self.id}
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A checkpoint as it is stored. `data` is the state, `details` its metadata; ids grow with time."""
+    """A stored checkpoint. `data` is the state, `details` its metadata; ids are ordered by time."""
 
     place: Place
     parent_id: str | None
@@ -61,7 +61,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class SavedWrite:
-    """A write that is pending on a checkpoint; one with a negative `idx` takes the place of an earlier one."""
+    """A pending write of a checkpoint; one with a negative `idx` replaces an earlier one."""
 
     place: Place
     task_id: str
@@ -72,13 +72,13 @@ class SavedWrite:
 
 
 def get(tx: Tx, thread_id: str, namespace: str, checkpoint_id: str | None = None) -> Any | None:
-    """A checkpoint's row, the latest where no id is given."""
+    """A checkpoint's row; the latest one if no id is given."""
     params = {"thread": thread_id, "space": namespace, "checkpoint": checkpoint_id}
     return tx.one(_LATEST if checkpoint_id is None else _ONE, params)
 
 
 def pending(tx: Tx, place: Place) -> list[Any]:
-    """The writes pending on a checkpoint, in the order in which they were made to apply."""
+    """The pending writes of a checkpoint, in the order in which they apply."""
     return tx.rows(_PENDING, place.params)
 
 
@@ -90,7 +90,7 @@ def listed(
     checkpoint_id: str | None = None,
     before_id: str | None = None,
 ) -> list[Any]:
-    """The checkpoints that match, newest first within their threads."""
+    """The matching checkpoints, newest first within each thread."""
     query = sa.select(CHECKPOINTS).order_by(_c.thread_id, _c.namespace, _c.id.desc())
     for column, wanted in ((_c.thread_id, thread_id), (_c.namespace, namespace), (_c.id, checkpoint_id)):
         if wanted is not None:
@@ -99,7 +99,7 @@ def listed(
 
 
 def put(tx: Tx, saved: Saved, now: datetime) -> None:
-    """Stores a checkpoint; the same id again replaces it."""
+    """Stores a checkpoint; replaces one with the same id."""
     place = saved.place
     tx.run(_DROP_ONE, place.params)
     tx.add(
@@ -109,7 +109,7 @@ def put(tx: Tx, saved: Saved, now: datetime) -> None:
 
 
 def put_writes(tx: Tx, writes: Sequence[SavedWrite]) -> None:
-    """Stores pending writes; a regular one that exists already stays as it is."""
+    """Stores pending writes; a regular one that already exists is left unchanged."""
     for write in writes:
         place = write.place
         known = any(row.task_id == write.task_id and row.idx == write.idx for row in pending(tx, place))
@@ -123,9 +123,9 @@ def put_writes(tx: Tx, writes: Sequence[SavedWrite]) -> None:
 
 
 def move_on(tx: Tx, saved: Saved, writes: Sequence[SavedWrite], now: datetime) -> None:
-    """Stores a thread's next checkpoint in the place of the one that it was made from.
+    """Replaces a thread's checkpoint with its successor.
 
-    INVARIANT: a thread has one checkpoint, so that of two who went on from the same one, the second fails.
+    INVARIANT: a thread has one checkpoint, so if two processes continue from the same one, the second fails.
 
     Raises Conflict.
     """

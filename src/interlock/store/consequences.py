@@ -1,6 +1,6 @@
-"""What follows from an answer: limits are raised, tools are let in, tasks go on, come back or are canceled.
+"""Carries out an answer: raises limits, admits tools, resumes, returns or cancels tasks.
 
-Whether an answer counts is judged in `approvals`.
+Whether an answer is valid is decided in `approvals`.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _PENDING_OF_TASK = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status ==
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What a person said that decided a question."""
+    """The answer that decided a question."""
 
     verdict: str
     """approve or deny."""
@@ -34,12 +34,12 @@ class Word:
 
     @property
     def actor(self) -> Actor:
-        """The person as who acts."""
+        """The person as an actor."""
         return Actor(ActorKind.HUMAN, self.person_id)
 
 
 def follow(tx: Tx, row: Any, word: Word, now: datetime) -> None:
-    """Does what the answer to a question (its row) means, but for the run that waits for it."""
+    """Carries out the answer to a question (its row), except for waking the run that waits for it."""
     if row.kind == "BUDGET" and word.verdict == "approve":
         shortfalls.pay(tx, row, word.args, word.person_id, word.note, now)
     if row.kind == "BUDGET":
@@ -53,12 +53,12 @@ def follow(tx: Tx, row: Any, word: Word, now: datetime) -> None:
 
 
 def pending_of_task(tx: Tx, task_id: str) -> list[str]:
-    """Ids of the questions that a task waits for."""
+    """Ids of the open questions that a task waits for."""
     return [row.id for row in tx.rows(_PENDING_OF_TASK, {"task_": task_id})]
 
 
 def _release_task(tx: Tx, row: Any, word: Word, now: datetime) -> None:
-    """Moves a task on when the last question that it waits for is answered; of two at once, one is the last."""
+    """Moves a task on when its last open question is answered; concurrent answers are serialised."""
     tx.one(_LOCK_TASK, {"task_": row.task_id})
     task = tasks.task(tx, row.task_id)
     reason = word.note or f"{word.verdict} by {word.name}"
@@ -85,7 +85,7 @@ def _release_task(tx: Tx, row: Any, word: Word, now: datetime) -> None:
 
 
 def _escalated(tx: Tx, row: Any, task: Any, word: Word, reason: str, now: datetime) -> None:
-    """Approved: the task is back where it was before. Denied: it is canceled with what the question named."""
+    """Approved: the task returns to its previous state. Denied: it is cancelled, with what the question named."""
     if word.verdict == "deny":
         for task_id in (task.id, *row.request.get("cancels", [])):
             found = tasks.task(tx, task_id)

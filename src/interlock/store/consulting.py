@@ -1,6 +1,6 @@
-"""Questions that models are asked before people are: put, released to people, or refused. Source: row C8.
+"""Questions on which models vote before people are asked: created, released to people, or refused. Source: row C8.
 
-Who votes and how votes are counted is the oversight layer's; answers of people are `approvals`'.
+Who votes, and how votes are counted, is in `agents.voting`; answers of people are in `approvals`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ from interlock.store.approvals import APPROVALS, CONSULTING
 from interlock.store.tx import Tx
 
 CONSENSUS = "system:consensus"
-"""Who has refused what the models refused."""
+"""The actor recorded when the models refuse."""
 VOTES = "votes"
-"""Of a request: what each model said; seat, model, verdict, reason."""
+"""The key in a request under which each model's vote is kept: seat, model, verdict, reason."""
 _a = APPROVALS.c
 _IS_OUT = sa.and_(_a.id == b("approval"), _a.status == CONSULTING)
 _RELEASE = sa.update(APPROVALS).where(_IS_OUT).values(status="pending", reasons=b("why", type_=_a.reasons.type))
@@ -34,22 +34,22 @@ _CONSULTED = sa.select(APPROVALS).where(approvals.OPEN, _a.status == CONSULTING)
 
 
 def consult(tx: Tx, **values: Any) -> None:
-    """Puts a question that nobody can answer, and no surface shows, before `release`; its expiry counts from now.
+    """Creates a question that is hidden, and cannot be answered, until `release`; its expiry counts from now.
 
-    Its task is not in NEEDS_APPROVAL meanwhile, since no person is asked yet; its run waits.
+    Its run waits, but its task is not in NEEDS_APPROVAL meanwhile, since no person has been asked yet.
     """
     approvals.ask(tx, **{**values, "status": CONSULTING})
 
 
 def consulted(tx: Tx) -> list[Any]:
-    """The questions that models are being asked about, oldest first."""
+    """The questions on which models are voting, oldest first."""
     return sorted(tx.rows(_CONSULTED), key=lambda row: (row.created_at, row.id))
 
 
 def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()) -> Any | None:
-    """Puts the question to people, with what the models said among its reasons; its task waits for them from here.
+    """Releases a question to people, with the models' answers among its reasons; its task now waits for them.
 
-    Returns its row; None if it is not being consulted about (any more).
+    Returns its row; None if models are not (or no longer) voting on it.
     """
     row = _locked(tx, approval_id)
     if row is None:
@@ -73,16 +73,16 @@ def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()
 
 
 def keep_votes(tx: Tx, approval_id: str, given: Sequence[Mapping[str, Any]]) -> None:
-    """Puts what the models said on the question's card."""
+    """Stores the models' votes with the question, for its card."""
     row = approvals.approval(tx, approval_id)
     if row is not None:
         tx.run(_KEEP, {"approval": approval_id, "asked": {**row.request, VOTES: [dict(each) for each in given]}})
 
 
 def refuse_by_consensus(tx: Tx, approval_id: str, reasons: str, now: datetime) -> bool:
-    """Denies a question for the models, `reasons` being what the agent is told; wakes its run.
+    """Denies a question on behalf of the models, and wakes its run; the agent is told the `reasons`.
 
-    False if it is not being consulted about (any more).
+    False if models are not (or no longer) voting on it.
     """
     row = _locked(tx, approval_id)
     if row is None or tx.count(_REFUSE, {"approval": approval_id, "words": reasons, "now": now}) != 1:
@@ -98,7 +98,7 @@ def refuse_by_consensus(tx: Tx, approval_id: str, reasons: str, now: datetime) -
 
 
 def _locked(tx: Tx, approval_id: str) -> Any | None:
-    """The row, with its run's lane locked before it, as by who answers or cancels."""
+    """The row, locked after its run's lane: the same order as in answering and cancelling."""
     row = approvals.approval(tx, approval_id)
     if row is None or row.status != CONSULTING:
         return None

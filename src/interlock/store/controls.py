@@ -1,6 +1,6 @@
-"""What the whole squad may do: running, draining, paused or stopped; one row that every claim looks at.
+"""The mode of the whole squad: running, draining, paused or stopped; one row that every claim reads.
 
-What follows for runs that are at work is the worker's job; who may say so, the desk's.
+What happens to active runs is up to the worker; who may change the mode, to the desk.
 """
 
 from dataclasses import dataclass
@@ -22,27 +22,27 @@ SQUAD = "squad"
 
 
 class Mode(StrEnum):
-    """What the squad may do, each stricter than the one before. Source: row I2, decisions, "Controls"."""
+    """The squad's modes, each stricter than the one before. Source: row I2, decisions, "Controls"."""
 
     RUNNING = "running"
     DRAINING = "draining"
-    """What runs finishes, nothing starts."""
+    """Active runs finish; nothing starts."""
     PAUSED = "paused"
-    """Each run stops after its current step, nothing starts."""
+    """Each run stops after its current step; nothing starts."""
     STOPPED = "stopped"
-    """Calls are aborted at once, nothing starts."""
+    """Calls are aborted at once; nothing starts."""
 
     @property
     def strictness(self) -> int:
-        """0 for running, more for what forbids more."""
+        """0 for running; greater for stricter modes."""
         return list(Mode).index(self)
 
 
 _SQUAD = _c.scope == sa.text(f"'{SQUAD}'")
 MAY_START = sa.not_(sa.exists(sa.select(_c.scope).where(_SQUAD, _c.mode != sa.text("'running'"))))
-"""A condition for statements: whether new work may start."""
+"""SQL condition: whether new work may start."""
 MAY_ACT = sa.not_(sa.exists(sa.select(_c.scope).where(_SQUAD, _c.mode == sa.text("'stopped'"))))
-"""A condition for statements: whether what runs may go on."""
+"""SQL condition: whether active runs may continue."""
 _ROW = sa.select(CONTROLS).where(_SQUAD)
 _LOCKED = _ROW.with_for_update()
 _SET = (
@@ -57,31 +57,31 @@ _SET = (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What holds for the squad, since when, by whom (a person's id) and why."""
+    """The squad's mode, since when, set by whom (a person's id) and why."""
 
     mode: Mode = Mode.RUNNING
     version: int = 0
-    """Raised by each change."""
+    """Incremented by each change."""
     reason: str | None = None
     set_by: str | None = None
     set_at: datetime | None = None
 
 
 def standing(tx: Tx) -> Standing:
-    """What holds now. A squad that nobody has ever controlled is running."""
+    """The current mode. A squad whose mode was never set is running."""
     return _standing(tx.one(_ROW))
 
 
 def mode(tx: Tx) -> Mode:
-    """What the squad may do now."""
+    """The current mode."""
     return standing(tx).mode
 
 
 def set_mode(tx: Tx, wanted: Mode, person_id: str, reason: str | None, now: datetime) -> Standing:
-    """Changes what the squad may do; returns what held before.
+    """Sets the squad's mode; returns the previous one.
 
-    INVARIANT: nothing but RUNNING makes a control less strict, so that of two people who act at once the more careful
-    one is heeded. Where the squad is at `wanted` already, or at something stricter, nothing changes.
+    INVARIANT: only RUNNING relaxes a mode, so that if two people act at once, the stricter one prevails. Nothing
+    changes if the squad is already in `wanted` or a stricter mode.
     """
     before = _standing(tx.one(_LOCKED))
     is_looser = wanted.strictness <= before.mode.strictness

@@ -1,6 +1,6 @@
-"""Where people are spoken to: the rooms they have named, the thread of each mission in them, places of replies.
+"""Conversations in connectors: rooms that people have configured, mission threads in them, and places of replies.
 
-What is said there is in `outbox`; what a channel or a thread is, each surface's job.
+Messages are in `outbox`; what a channel or a thread is depends on the surface.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _ADD_CHAT = (
         set_={"created_at": b("new_created_at", type_=_TIME), "address": b("new_address", type_=_c.address.type)},
     )
 )
-"""INVARIANT: a place that is used again is locked and looks new, so that nobody prunes it before the reply is there."""
+"""INVARIANT: reusing a place refreshes its age and locks it, so that it is not pruned before the reply is written."""
 _NAME_ROOM = (
     insert(CONVERSATIONS)
     .values(_NEW)
@@ -60,12 +60,12 @@ IS_UNUSED = sa.and_(
     sa.not_(sa.exists().where(_said.c.conversation_id == _c.id)),
     *(sa.not_(used) for used in _IN_USE),
 )
-"""Of places of replies and chats: last used before a moment, and nothing is kept in them."""
+"""Condition: a place of replies or chats was last used before a given time, and is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a mission was started: in a channel, or in a thread there was already."""
+    """Where a mission was started: in a channel, or in an existing thread."""
 
     surface: str
     channel: str
@@ -73,7 +73,7 @@ class Origin:
 
 
 def hears(project: Any) -> sa.ColumnElement[bool]:
-    """Whether a conversation is a room that hears of a project: one of its own, or any where it has none."""
+    """Condition: a conversation is a room that is notified about a project: its own, or any if it has none."""
     own = sa.exists().where(_other.c.role == sa.text("'room'"), _other.c.project_id == project)
     return sa.and_(_c.role == sa.text("'room'"), sa.or_(_c.project_id == project, sa.not_(own)))
 
@@ -110,10 +110,10 @@ _CATCH_UP = (
 
 
 def room(tx: Tx, surface: str, channel: str | None, project_id: str, now: datetime) -> bool:
-    """Makes a channel the room of a project on a surface, in place of an earlier one; None leaves it without.
+    """Makes a channel the room of a project on a surface, replacing an earlier one; None removes it.
 
-    Returns whether it is new as that: then it has a thread for every mission that has not ended, and whoever
-    names it lets `outbox.catch_up` fill them.
+    Returns whether it is new: then it has a thread for every mission that has not ended, and the caller must fill
+    them with `outbox.catch_up`.
     """
     ident = f"{surface}:{channel}"
     tx.run(_CLOSE, {"of": surface, "project": project_id, "but": ident})
@@ -128,7 +128,7 @@ def room(tx: Tx, surface: str, channel: str | None, project_id: str, now: dateti
 
 
 def of_mission(tx: Tx, mission_id: str, origin: Origin, project_id: str, now: datetime) -> str:
-    """The thread of a mission where it was started; returns the conversation's id."""
+    """Creates the thread of a mission in the place where it was started; returns the conversation's id."""
     ident = f"{origin.surface}:{origin.channel}/{mission_id}"
     address = {} if origin.thread is None else {"thread": origin.thread}
     tx.run(_ADD, _new(ident, origin.surface, "mission", origin.channel, address, project_id, mission_id, now))
@@ -136,14 +136,14 @@ def of_mission(tx: Tx, mission_id: str, origin: Origin, project_id: str, now: da
 
 
 def threads_in_rooms(tx: Tx, mission_id: str, project_id: str, now: datetime) -> None:
-    """Gives a mission a thread in each room that hears of its project, but for the one it was started in."""
+    """Creates a thread for a mission in each room of its project, except the one it was started in."""
     tx.run(_THREADS, {"mission": mission_id, "project": project_id, "now": now})
 
 
 def reply_place(
     tx: Tx, surface: str, channel: str, user: str | None, thread: str | None, project_id: str, now: datetime
 ) -> str:
-    """Where replies to one person go, each after the one before; returns the conversation's id."""
+    """The conversation for replies to one person, delivered in order; returns its id."""
     ident = f"{surface}:{channel}/{thread or ''}@{user or ''}"
     address = {name: value for name, value in (("thread", thread), ("user", user)) if value is not None}
     tx.run(_ADD_REPLIES, _new(ident, surface, "reply", channel, address, project_id, None, now))
@@ -153,7 +153,7 @@ def reply_place(
 def chat_place(
     tx: Tx, surface: str, channel: str, thread: str | None, persona: str, project_id: str, now: datetime
 ) -> str:
-    """Where somebody talks with a persona's agent, and its answers go; returns the conversation's id."""
+    """The conversation of a person with a persona's agent; returns its id."""
     ident = _chat(surface, channel, thread)
     address = {"persona": persona} if thread is None else {"persona": persona, "thread": thread}
     tx.run(_ADD_CHAT, _new(ident, surface, "chat", channel, address, project_id, None, now))
@@ -161,7 +161,7 @@ def chat_place(
 
 
 def talked_with(tx: Tx, surface: str, channel: str, thread: str | None, since: datetime) -> str | None:
-    """The persona that was last talked with at a place, where that was not before a moment."""
+    """The persona of the last chat at a place, if that was after `since`."""
     row = tx.one(_CONVERSATION, {"conversation": _chat(surface, channel, thread)})
     return None if row is None or row.created_at < since else row.address.get("persona")
 
@@ -171,7 +171,7 @@ def _chat(surface: str, channel: str, thread: str | None) -> str:
 
 
 def of_letter(tx: Tx, token: str, project_id: str, now: datetime) -> str:
-    """A conversation for one e-mail, so that none waits for another; returns its id."""
+    """A conversation of its own for one e-mail, so that none waits for another; returns its id."""
     ident = f"email:{token}"
     tx.run(_ADD, _new(ident, "email", "letter", token, {}, project_id, None, now))
     return ident

@@ -1,6 +1,6 @@
-"""What the coordinator of a mission reads about its runs, questions and results, and the few rows that only it writes.
+"""What a mission's coordinator reads about its runs, questions and results, and the few rows that only it writes.
 
-The doors through which it acts are the other modules'; what it decides, the graph layer's.
+Its other writes go through the doors in other modules; its decisions are made in `graph`.
 """
 
 from datetime import datetime
@@ -32,7 +32,7 @@ _t, _r, _tc, _ap = TASKS.c, RUNS.c, CALLS.c, APPROVALS.c
 _de, _ag, _d, _tr = DELIVERABLES.c, AGENTS.c, DEPENDENCIES.c, TRANSITIONS.c
 _TIME = UTCDateTime()
 EXECUTED = ("started", "done", "failed", "unknown")
-"""What became of tool calls that had, or may have had, an effect."""
+"""States of tool calls that had, or may have had, an effect."""
 _ROOT_BY_KEY = sa.select(_t.id).where(_t.idempotency_key == b("key"))
 _TASK_RUNS = (
     sa.select(_r.id, _r.kind, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.labels)
@@ -84,7 +84,7 @@ _UNDEPEND = sa.delete(DEPENDENCIES).where(_d.task_id == b("task"), _d.depends_on
 
 
 def root_by_key(tx: Tx, key: str) -> str | None:
-    """The task that was made under an idempotency key."""
+    """The task with an idempotency key."""
     row = tx.one(_ROOT_BY_KEY, {"key": key})
     return None if row is None else str(row.id)
 
@@ -95,17 +95,17 @@ def task_runs(tx: Tx, mission_id: str) -> list[Any]:
 
 
 def thinks(tx: Tx, mission_id: str) -> list[Any]:
-    """The coordinator's own thinking in order, with its results."""
+    """The coordinator's own `think` runs in order, with their results."""
     return tx.rows(_THINKS, {"mission": mission_id})
 
 
 def questions(tx: Tx, mission_id: str) -> list[Any]:
-    """A mission's approvals in order: what they are about and where they stand."""
+    """A mission's approvals in order: subject and status."""
     return tx.rows(_QUESTIONS, {"mission": mission_id})
 
 
 def executed_risks(tx: Tx, mission_id: str) -> list[Any]:
-    """The risks of the calls that were executed, by task."""
+    """The risks of executed calls, by task."""
     return tx.rows(_RISKS, {"mission": mission_id})
 
 
@@ -125,11 +125,11 @@ def block_keys(tx: Tx, mission_id: str) -> list[str]:
 
 
 def count_failure(tx: Tx, task_id: str, seen_attempt: int, feedback: str | None, now: datetime) -> None:
-    """Counts a try of a task that failed and notes what the next one is told. Raises Conflict if it was counted."""
+    """Counts a failed attempt at a task, and stores feedback for the next. Raises Conflict if already counted."""
     params = {"task": task_id, "seen": seen_attempt, "words": feedback, "now": now}
     tx.must(_FAILED, params, 1, Conflict(f"task `{task_id}` was changed by somebody else: look again"))
 
 
 def undepend(tx: Tx, task_id: str, on: str) -> None:
-    """A task no longer waits for another."""
+    """Removes a dependency between two tasks."""
     tx.run(_UNDEPEND, {"task": task_id, "upstream": on})

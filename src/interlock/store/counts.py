@@ -1,4 +1,4 @@
-"""How many there are in which state, for those who look; how they came there is each table's module's."""
+"""Row counts by state, for display."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _MISSIONS = sa.select(_t.status, _N).where(_t.parent_id.is_(None)).group_by(_t.s
 _ALL_TASKS = sa.select(_t.status, _N).group_by(_t.status)
 _RUNS = sa.select(_N).select_from(table(Run))
 _RUNS_IN = {state: _RUNS.where(_r.status == sa.text(f"'{state}'")) for state in INDEXED}
-"""Each by a partial index of its own; the completed ones are all the others."""
+"""Each is counted by a partial index of its own; all others are completed."""
 _QUESTIONS = sa.select(_N).select_from(table(Approval)).where(_a.status == sa.text("'pending'"))
 _ALERTS = sa.select(_N).select_from(table(Alert)).where(table(Alert).c.acked_at.is_(None))
 _DEAD = sa.select(_N).select_from(table(Run)).where(IS_DEAD)
@@ -51,7 +51,7 @@ def missions(tx: Tx) -> dict[str, int]:
 
 
 def tasks(tx: Tx) -> dict[str, int]:
-    """Tasks by state, missions' roots left out."""
+    """Tasks by state, without missions' root tasks."""
     roots = missions(tx)
     found = {row.status: row.n - roots.get(row.status, 0) for row in tx.rows(_ALL_TASKS)}
     return {status: n for status, n in found.items() if n}
@@ -65,22 +65,22 @@ def runs(tx: Tx) -> dict[str, int]:
 
 
 def questions(tx: Tx) -> int:
-    """Approvals that nobody has answered."""
+    """The number of pending approvals."""
     return int(tx.rows(_QUESTIONS)[0].n)
 
 
 def alerts(tx: Tx) -> int:
-    """Alerts that nobody has acknowledged."""
+    """The number of unacknowledged alerts."""
     return int(tx.rows(_ALERTS)[0].n)
 
 
 def letters(tx: Tx) -> int:
-    """Dead letters."""
+    """The number of dead letters."""
     return int(tx.rows(_DEAD)[0].n)
 
 
 def tasks_by_mission(tx: Tx, mission_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Tasks of missions by mission and state, roots left out."""
+    """Tasks by mission and state, without the root tasks."""
     query = sa.select(_t.mission_id, _t.status, _N).where(_t.mission_id.in_(mission_ids), _t.parent_id.is_not(None))
     found: dict[str, dict[str, int]] = {}
     for row in tx.rows(query.group_by(_t.mission_id, _t.status)) if mission_ids else ():
@@ -94,25 +94,25 @@ def questions_by_mission(tx: Tx) -> Mapping[str, int]:
 
 
 def moving(tx: Tx, mission_id: str) -> int:
-    """Runs of a mission that are at work, or queued in an open mailbox with nothing in their way but time."""
+    """The number of runs of a mission that are executing, or only waiting for their turn in an open mailbox."""
     return int(tx.rows(_MOVING, {"mission": mission_id})[0].n)
 
 
 def at_work(tx: Tx, mission_id: str) -> int:
-    """Runs of a mission that some worker has in hand."""
+    """The number of runs of a mission that workers are executing."""
     return int(tx.rows(_AT_WORK, {"mission": mission_id})[0].n)
 
 
 def queued(tx: Tx, mission_id: str) -> int:
-    """Runs of a mission that have to start yet, or to go on."""
+    """The number of runs of a mission that are queued to start or to continue."""
     return int(tx.rows(_WAITS_TO_START, {"mission": mission_id})[0].n)
 
 
 def put_off(tx: Tx, mission_id: str) -> list[tuple[str, bool]]:
-    """What keeps runs of a mission waiting to be tried again, and whether it passes by itself."""
+    """Why runs of a mission wait to be retried, and whether that resolves itself."""
     return [(row.error, row.stop_reason is None) for row in tx.rows(_PUT_OFF, {"mission": mission_id})]
 
 
 def shut_in(tx: Tx, mission_id: str) -> list[tuple[str, str]]:
-    """Personas in whose shut mailboxes runs of a mission are queued, each with its member's state."""
+    """Personas whose mailboxes are closed while runs of a mission are queued in them, with their members' states."""
     return [(row.persona, row.state) for row in tx.rows(_SHUT, {"mission": mission_id})]

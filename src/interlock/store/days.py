@@ -1,6 +1,6 @@
-"""Accounts of a day: whether that day is over, and which account has taken its place.
+"""Daily accounts: whether the day is over, and which account has succeeded it.
 
-What may be spent on a day is `ledger`'s job, what people are asked about it `shortfalls`'.
+Spending is in `ledger`, questions to people about it in `shortfalls`.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ KINDS = ("agent_day", "project_day")
 
 
 def today(tx: Tx, account: Any, now: datetime) -> str:
-    """The id of the account that holds now in place of a daily one; of any other, its own."""
+    """The id of today's successor of a daily account; for any other account, its own id."""
     if account.kind not in KINDS:
         return str(account.id)
     project = squad.project(tx, account.project_id)
@@ -23,14 +23,14 @@ def today(tx: Tx, account: Any, now: datetime) -> str:
 
 
 def is_over(tx: Tx, account: Any, now: datetime) -> bool:
-    """Whether an account is of a day that has passed; one of a day to come, by a clock that was set back, is not."""
+    """Whether an account is of a past day. One of a future day (the clock was set back) is not."""
     return bool(account.id < today(tx, account, now)) if account.kind in KINDS else False
 
 
 def opened_in_place(tx: Tx, account_id: str, now: datetime) -> str:
-    """The id of the account that a raise is for by now: today's, where the day is over that was asked about.
+    """The id of the account that a raise applies to: today's, if the day in question is over.
 
-    It is opened, where nothing was spent today yet, with the limit that the past one began with.
+    If nothing was spent today yet, it is opened with the initial limit of the past one.
     """
     account = ledger.account(tx, account_id)
     if account is None or not is_over(tx, account, now):

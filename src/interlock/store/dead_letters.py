@@ -1,6 +1,6 @@
-"""Dead letters: runs that were set aside because their workers died of them, and having one tried again.
+"""Dead letters: runs that were set aside because they kept killing their workers, and requeuing them.
 
-Which worker is dead is judged in the worker layer; who may have a run tried again, at the desk.
+Which worker is dead is decided in `worker`; who may requeue a run, at the desk.
 """
 
 from datetime import datetime
@@ -55,13 +55,13 @@ _NOT_BEGUN = (
 IS_DEAD = sa.and_(_run.status == sa.text("'failed'"), _run.stop_reason == sa.text(f"'{STOP_REASON}'"))
 _ALL = sa.select(RUNS).where(IS_DEAD).order_by(_run.completed_at.desc(), _run.id.desc())
 UNTOLD = frozenset({"mission", "learn", "vote", "subagent", "child_end", "letter"})
-"""Kinds of runs whose end no coordinator waits for; its own steps' least of all."""
+"""Kinds of runs whose end is not reported to a coordinator, such as its own steps."""
 
 
 def bury(tx: Tx, run: Any, why: str, now: datetime, *, crashes: int) -> None:
-    """Ends a run that nobody holds any more as a dead letter: its lane goes on, people and its mission are told.
+    """Ends a run that nobody holds as a dead letter: its lane continues; people and its mission are notified.
 
-    What it had set aside is charged in full, what it had begun is uncertain, what it had asked is void.
+    Its reservations are charged in full, its started calls are uncertain, its questions void.
     """
     tx.run(_BURY, {"run": run.id, "why": why, "now": now, "died": crashes})
     tx.run(mailbox.REFRESH, {"agent": run.agent_id, "now": now})
@@ -91,9 +91,9 @@ def bury(tx: Tx, run: Any, why: str, now: datetime, *, crashes: int) -> None:
 
 
 def revive(tx: Tx, run_id: str, now: datetime) -> bool:
-    """Puts a dead letter back at its place in its mailbox; False if the run is none. Its alert is over.
+    """Requeues a dead letter at its place in its mailbox, and settles its alert; False if the run is not a dead letter.
 
-    Its calls are as they were when the last worker died: what had begun is repeated, or asked about.
+    Its calls are in the state in which the last worker died: started ones are repeated, or a person is asked.
     """
     found = mailbox.lock(tx, run_id)
     if found is None or tx.count(_REVIVE, {"run": run_id}) != 1:

@@ -1,6 +1,6 @@
-"""Taking messages out of the outbox: which are next, attempts on record before they are made, what came of them.
+"""Dequeues messages from the outbox; delivery attempts are recorded before they are made, their outcomes afterwards.
 
-How a message is sent, and how long is waited after a failure, is the delivery's job.
+Sending, and backoff after a failure, is up to `integrations.delivery`.
 """
 
 from collections.abc import Container
@@ -22,13 +22,13 @@ _TIME = UTCDateTime()
 _NOW = b("now", type_=_TIME)
 _PENDING, _SENDING = sa.text("'pending'"), sa.text("'sending'")
 CHANNEL = "channel"
-"""Holder of a pending message that has its whole channel wait with it."""
+"""The holder of a pending message that blocks its whole channel."""
 UNCERTAIN = "uncertain"
-"""Holder of a dead letter that may have arrived all the same."""
+"""The holder of a dead letter that may have arrived."""
 
 
 def _open(rows: Any) -> sa.TextClause:
-    """Said in the words of the index, which SQLite does not use for others."""
+    """Worded exactly as in the partial index, or SQLite would not use it."""
     return sa.text(f"{rows.name}.status IN ('pending', 'sending')")
 
 
@@ -73,11 +73,11 @@ _NEXT = (
     .order_by(sa.func.min(_o.id))
     .limit(b("most"))
 )
-"""Of each conversation the first that is due; messages that were never posted only in their order.
+"""The first due message of each conversation; messages that were never posted leave in order.
 
-What it asks of others is asked once and not for each row, so that a long backlog is looked through in one go.
+Its subqueries are uncorrelated, so that a long backlog is read in one pass.
 
-INVARIANT: no letter leaves while the squad is stopped.
+INVARIANT: no e-mail leaves while the squad is stopped.
 """
 _ANY_OPEN = sa.select(_o.id).where(_open(OUTBOX), _o.surface == b("of")).limit(1)
 _TAKE = (
@@ -137,28 +137,28 @@ _BURY = sa.update(OUTBOX).where(_MINE).values(status="dead", holder=b("mark"), d
 
 
 class AttemptLost(Conflict):
-    """Another process has taken the message over."""
+    """Another process has taken over the message."""
 
     def __init__(self, ident: int) -> None:
         super().__init__(f"message `{ident}` of the outbox is another process's now")
 
 
 def has_open(tx: Tx, surface: str) -> bool:
-    """Whether anything is still to leave by a surface, now or later."""
+    """Whether any message of a surface is undelivered, due now or later."""
     return tx.one(_ANY_OPEN, {"of": surface}) is not None
 
 
 def has_due(tx: Tx, surface: str, holder: str, now: datetime, underway: Container[int] = ()) -> bool:
-    """Whether `take` or `open_attempts` would find something."""
+    """Whether `take` or `open_attempts` would find anything."""
     if tx.one(_NEXT, {"of": surface, "now": now, "most": 1}) is not None:
         return True
     return bool(_left_open(tx, surface, holder, now, underway))
 
 
 def take(tx: Tx, surface: str, holder: str, now: datetime, most: int) -> list[Any]:
-    """Up to `most` messages to be sent now, one of a conversation; an attempt at each is on record as begun.
+    """Claims up to `most` due messages, one per conversation, and records the start of an attempt at each.
 
-    Each has `channel`, `address` and `project_id` of its conversation, and `root_ref` where its thread has a root.
+    Each has `channel`, `address` and `project_id` of its conversation, and `root_ref` if its thread has a root.
     """
     taken = []
     for found in tx.rows(_NEXT, {"of": surface, "now": now, "most": most}):
@@ -168,10 +168,9 @@ def take(tx: Tx, surface: str, holder: str, now: datetime, most: int) -> list[An
 
 
 def open_attempts(tx: Tx, surface: str, holder: str, now: datetime, underway: Container[int] = ()) -> list[Any]:
-    """Attempts of unknown outcome: others began them and are gone, or no answer came; they are the holder's now.
+    """Claims attempts of unknown outcome: those of dead processes, and those that got no answer.
 
-    Also those that the holder took without ever hearing of it (the connection broke at the commit): all of its own
-    but the ones `underway`, by id.
+    Includes the holder's own, if the connection broke at the commit of the claim: all that are not `underway` (ids).
     """
     found = _left_open(tx, surface, holder, now, underway)
     params = [{"outgoing": each.id, "who": holder, "seen": each.holder or ""} for each in found]
@@ -186,7 +185,7 @@ def _left_open(tx: Tx, surface: str, holder: str, now: datetime, underway: Conta
 def delivered(
     tx: Tx, ident: int, holder: str, revision: int, ref: str | None, now: datetime, *, rest_until: datetime | None
 ) -> None:
-    """Notes that a message says what `revision` says; not edited again before `rest_until`.
+    """Records that `revision` of a message was delivered; it is not edited again before `rest_until`.
 
     Raises AttemptLost.
     """
@@ -196,7 +195,7 @@ def delivered(
 
 
 def put_off(tx: Tx, ident: int, holder: str, due_at: datetime, error: str, *, holds_channel: bool = False) -> None:
-    """Has a message tried again at `due_at`; where its whole channel has to wait too, the attempt does not count.
+    """Retries a message at `due_at`; if its whole channel has to wait, the attempt is not counted.
 
     Raises AttemptLost.
     """
@@ -205,7 +204,7 @@ def put_off(tx: Tx, ident: int, holder: str, due_at: datetime, error: str, *, ho
 
 
 def doubt(tx: Tx, ident: int, holder: str, due_at: datetime, error: str) -> None:
-    """Notes that nobody knows whether an attempt arrived: to be found out at `due_at`.
+    """Records that the outcome of an attempt is unknown; it is to be checked at `due_at`.
 
     Raises AttemptLost.
     """
@@ -213,7 +212,7 @@ def doubt(tx: Tx, ident: int, holder: str, due_at: datetime, error: str) -> None
 
 
 def bury(tx: Tx, ident: int, holder: str, error: str, *, uncertain: bool = False) -> None:
-    """Gives a message up until a person has it tried again; `uncertain` where it may have arrived.
+    """Gives up on a message until a person retries it; `uncertain` if it may have arrived.
 
     Raises AttemptLost.
     """

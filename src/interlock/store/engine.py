@@ -1,6 +1,6 @@
-"""The store: units of work written by one thread a process, reads on connections of their own.
+"""The store: units of work go through one writer per process, reads use connections of their own.
 
-What the units do is in the modules beside this one; how a database is driven, in `sqlite` and `postgres`.
+The units themselves are in the other modules; the drivers are `sqlite` and `postgres`.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ ROOM = 20_000
 def driver_for(url: str, *, pooled: bool = False, direct_url: str | None = None) -> Driver:
     """The driver of a database URL: `sqlite:///PATH` or `postgresql://…`.
 
-    `pooled` where the URL leads to a transaction pooler; `direct_url` leads past it, to listen for news.
+    `pooled` if the URL leads to a transaction pooler; `direct_url` bypasses it, for LISTEN.
 
-    Raises StoreUnavailable for any other.
+    Raises StoreUnavailable for any other URL.
     """
     if url.startswith("sqlite:///"):
         return SqliteDriver(Path(url.removeprefix("sqlite:///")))
@@ -46,13 +46,13 @@ def driver_for(url: str, *, pooled: bool = False, direct_url: str | None = None)
 
 
 class Listener:
-    """Hears that something may have changed; what it was not waiting for, it hears at the next wait."""
+    """Waits for changes; a change between two waits ends the next one at once."""
 
     def __init__(self) -> None:
         self._heard = asyncio.Event()
 
     def tell(self) -> None:
-        """Ends the wait, or the next one."""
+        """Ends the current wait, or the next one."""
         self._heard.set()
 
     async def wait(self, timeout_s: float) -> None:
@@ -66,9 +66,9 @@ class Listener:
 
 
 class Store:
-    """An open database. One object a process; close it, or use it as an async context.
+    """A database connection pool of one process; close it, or use it as an async context manager.
 
-    `telemetry` is told of what transactions have brought about; it stays the caller's to close.
+    `telemetry` receives the facts of committed transactions; the caller closes it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Store:
         self._listeners = WeakSet({self._wake})
         self._closed = True
         self.beacons: set[Callable[[str], object]] = set()
-        """Given what other processes say to all; on PostgreSQL only."""
+        """Called with each broadcast of another process; on PostgreSQL only."""
 
     @property
     def dialect(self) -> str:
@@ -110,7 +110,7 @@ class Store:
         return self
 
     async def close(self) -> None:
-        """Finishes what was handed in, then disconnects. A server that answers no more is not waited for for ever."""
+        """Finishes submitted units, then disconnects. Does not wait forever for an unresponsive server."""
         if self._closed:
             return
         self._closed = True
@@ -163,7 +163,7 @@ class Store:
         return result
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Runs a function that only reads, over one snapshot, beside the writer."""
+        """Runs a read-only function over one snapshot, concurrently with the writer."""
         if self._closed:
             raise StoreClosed
         if getattr(fn, "small", False) and self._writer.is_free:
@@ -176,17 +176,17 @@ class Store:
         await self._wake.wait(timeout_s)
 
     def listener(self) -> "Listener":
-        """A wait of its own for who needs to hear of every change; `wait_for_work` is the worker's."""
+        """A separate listener, for callers that need to see every change; `wait_for_work` belongs to the worker."""
         made = Listener()
         self._listeners.add(made)
         return made
 
     @contextlib.contextmanager
     def taking(self, taker: Taker) -> Iterator[None]:
-        """Has work taken where it becomes ready, in the same transaction, as far as this process commits at once.
+        """Registers a taker, which claims work in the transaction that makes it ready (if committed on the event loop).
 
-        Whatever is not taken so is told by `wait_for_work`, as ever. The units of a taker are no facts of telemetry's:
-        where that listens, nothing is taken.
+        Whatever is not claimed this way is announced by `wait_for_work` as usual. A taker's units are not reported to
+        telemetry: if telemetry is enabled, the taker is not used.
         """
         if not self.telemetry.listens:
             self._writer.taker = taker
@@ -207,7 +207,7 @@ class Store:
             listener.tell()
 
     def _made_ready(self, is_taken: bool) -> None:
-        """Work has become ready. Who takes it need not be woken where it has."""
+        """Work has become ready. A taker that has already claimed all of it is not woken."""
         for listener in list(self._listeners):
             if not is_taken or listener is not self._wake:
                 listener.tell()
@@ -222,7 +222,7 @@ class Store:
             done.exception()
 
     def _telling(self, begun: float) -> "Callable[[asyncio.Future[Any]], None]":
-        """Tells telemetry the facts of a unit that was committed, also where nobody waits for it any more."""
+        """Reports the facts of a committed unit to telemetry, even if its caller no longer waits."""
 
         def tell(done: "asyncio.Future[Any]") -> None:
             if not done.cancelled() and done.exception() is None:

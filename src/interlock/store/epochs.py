@@ -1,7 +1,7 @@
-"""What a database is told when it begins anew from a backup: nothing of before can write to it, nothing is done twice.
+"""Begins a new epoch after a restore: earlier holders can no longer write, and nothing is done twice.
 
-INVARIANT: whatever was under way when the backup was made may have been done since, and is told as uncertain. Nothing
-is known of the rows' way into the database here.
+INVARIANT: whatever was in progress when the backup was made may have been completed since, and is reported as
+uncertain. Copying the rows is in `exchange`.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from interlock.store.schema import (
 from interlock.store.tx import Tx
 
 FENCE_STEP = 1 << 20
-"""More than any lane is given out between two backups; a fence has 31 bits."""
+"""More than the number of claims of any lane between two backups; a fencing token has 31 bits."""
 _TIME = UTCDateTime()
 _NOW, _WHY = b("now", type_=_TIME), b("why", type_=sa.String())
 META, LANES, RUNS, CALLS, LEADERS = table(Meta), table(Lane), table(Run), table(ToolCall), table(Leader)
@@ -130,12 +130,12 @@ _CONTROL = sa.delete(CONTROLS).where(CONTROLS.c.scope == "squad")
 _CONTROLLED = sa.select(CONTROLS.c.version).where(CONTROLS.c.scope == "squad")
 
 MOST_GRANTS = 1_000_000
-"""More than there ever are: all of them."""
+"""More than there ever are: reads all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What is known when a database begins anew."""
+    """The parameters of a new epoch."""
 
     now: datetime
     taken_at: datetime
@@ -145,37 +145,37 @@ class Beginning:
     paused: bool
     """Whether nothing starts until a person says `interlock resume`."""
     key: Key | None = None
-    """Vouches in the audit log for the new beginning."""
+    """The key that seals the restore in the audit log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """What was under way when the backup was made, and may have been done since. Rows in order, as tuples."""
+    """What was in progress when the backup was made, and may have been completed since. Rows in order, as tuples."""
 
     epoch: int
     runs: list[Any]
-    """id, kind, status, mission_id: they go on from where they were."""
+    """id, kind, status, mission_id: they continue from where they were."""
     calls: list[Any]
-    """id, tool, run_id, task_id: what cannot be repeated waits for a person."""
+    """id, tool, run_id, task_id: calls that are not idempotent wait for a person."""
     messages: list[Any]
-    """id, surface, kind, subject, channel: none is sent before a person says so."""
+    """id, surface, kind, subject, channel: not sent until a person retries them."""
     said: list[Any]
-    """key, surface, identity: requests of people that were not worked yet; they are not worked any more."""
+    """key, surface, identity: unprocessed requests of people; they are dropped."""
     questions: list[Any]
-    """id, kind: they are asked again, whatever was answered since."""
+    """id, kind: asked again, even if they were answered after the backup."""
     charged_microusd: int
-    """Set aside for model calls whose end is not on record; booked in full, marked estimated."""
+    """Reserved for model calls with no recorded outcome; booked in full, marked as estimated."""
 
 
 def standing(tx: Tx) -> tuple[int, int]:
-    """The highest fence that was ever given out, and the epoch."""
+    """The highest fencing token ever issued, and the epoch."""
     fence = max(tx.rows(_LANE_FENCE)[0].n, tx.rows(_LEADER_FENCE)[0].n)
     row = tx.one(_EPOCH)
     return int(fence), int(row.value) if row else 0
 
 
 def begin(tx: Tx, start: Beginning, replaced: tuple[int, int]) -> Uncertain:
-    """Begins a new epoch over restored rows; `replaced` is the `standing` of the database that they take the place of.
+    """Begins a new epoch over restored rows; `replaced` is the `standing` of the database that is replaced.
 
     Source: row L5.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong with the database itself, each as one line that says what to do."""
+"""Errors of the database itself, each with a message that says what to do."""
 
 import sqlite3
 
@@ -6,18 +6,18 @@ from interlock.core.errors import Conflict, InterlockError
 
 
 class StoreError(InterlockError):
-    """The database did not do what was asked."""
+    """A database operation failed."""
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot be used now: locked, full, read-only, unreachable."""
+    """The database cannot be used at present: locked, full, read-only, unreachable."""
 
     is_final = False
-    """Whether it is of no use to try again by and by."""
+    """Whether retrying is useless."""
 
 
 class StoreClosed(StoreUnavailable):
-    """This process has closed the database, for good."""
+    """This process has closed the database."""
 
     is_final = True
 
@@ -26,7 +26,7 @@ class StoreClosed(StoreUnavailable):
 
 
 class StoreGone(StoreError):
-    """The database's file was deleted or replaced while it was open; what is written to it now, nobody will see."""
+    """The database's file was deleted or replaced while it was open; further writes would be lost."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"the database `{path}` was deleted or replaced while it was in use: start again")
@@ -44,7 +44,7 @@ class StoreTooNew(StoreError):
 
 
 class LeaseLost(Conflict):
-    """The run was given to somebody else, or has ended: whoever holds this lease must stop writing."""
+    """The run was given to another worker, or has ended: the holder of this lease must stop writing."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
@@ -52,12 +52,12 @@ class LeaseLost(Conflict):
 
 
 def locked(path: str) -> str:
-    """What is said where another process writes to a database for too long."""
+    """The error for a database that another process has locked for too long."""
     return f"the database `{path}` is locked by another process: try again when it is done"
 
 
 def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
-    """The clear form of an operational SQLite error, or None if it is a fault of ours."""
+    """Translates an operational SQLite error; None if it is a programming error."""
     text = str(error).lower()
     if "locked" in text or "busy" in text:
         return StoreUnavailable(locked(path))

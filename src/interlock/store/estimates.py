@@ -1,6 +1,6 @@
-"""What tasks have really cost, by their type and the model that worked on them; and what a plan is likely to cost.
+"""Actual costs of tasks by type and model, and estimates of plans.
 
-What happens when a mission costs far more is the runs' matter.
+What happens when a mission exceeds its estimate is in `agents.wallet`.
 """
 
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ from interlock.store.tx import Tx
 _t, _r = table(Task).c, table(Run).c
 LOOK_BACK = timedelta(days=90)
 LEAST_TASKS = 3
-"""With fewer finished tasks of a type nothing is known of it."""
+"""With fewer finished tasks of a type, there is no estimate."""
 LEAST_MICROUSD = 10_000
-"""Of an estimate, so that a task that happened to be nearly free does not make a usual one an alarm."""
+"""The minimum of an estimate, so that an unusually cheap task does not make an ordinary one raise an alarm."""
 MOST_ROWS = 5_000
 _COSTS = (
     sa.select(
@@ -40,7 +40,7 @@ _COSTS = (
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """What finished tasks of a type cost with a model, in micro-dollars each. Source: row D5."""
+    """The cost per finished task of a type with a model, in micro-dollars. Source: row D5."""
 
     type: str
     model: str
@@ -48,11 +48,11 @@ class Actual:
     mean_microusd: int
     most_microusd: int
     budget_microusd: int
-    """What they were given, on average."""
+    """Their average budget."""
 
 
 def actuals(tx: Tx, project_id: str, now: datetime) -> list[Actual]:
-    """The finished tasks of the last 90 days, rehearsals left out, by type and model."""
+    """The costs of tasks finished in the last 90 days by type and model, without rehearsals."""
     found: dict[tuple[str, str], list[Any]] = {}
     for row in tx.rows(_COSTS, {"project": project_id, "since": now - LOOK_BACK}):
         found.setdefault((row.type, row.model), []).append(row)
@@ -66,9 +66,9 @@ def actuals(tx: Tx, project_id: str, now: datetime) -> list[Actual]:
 def of_plan(
     tx: Tx, project_id: str, tasks: Iterable[tuple[str, int]], model: str | None, now: datetime
 ) -> int:  # fmt: skip
-    """What a plan's tasks (type and budget) are likely to cost, in micro-dollars.
+    """The expected cost of a plan's tasks (type and budget), in micro-dollars.
 
-    A task costs what finished ones of its type did, with this model if any did; where nothing is known, its budget.
+    A task is estimated at the mean of finished ones of its type, with this model if possible; else at its budget.
     """
     known = actuals(tx, project_id, now)
     return sum(_likely(known, kind, budget, model) for kind, budget in tasks)

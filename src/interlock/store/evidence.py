@@ -1,6 +1,6 @@
-"""What a task must show before it counts as done: its checks, their results by digest, and whether all have passed.
+"""Acceptance checks of tasks: their definitions, results by digest, and whether all have passed.
 
-How checks are run is not known here; that nothing goes around them is `tasks.advance()`'s job. Rows A15, A20.
+Running them is in `oversight.checking`; `tasks.advance()` enforces that they pass. Rows A15, A20.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ RUNS, TRANSITIONS, FILES = table(Run), table(TaskTransition), table(WorkspaceFil
 _t, _cr, _de, _r, _tr = TASKS.c, RESULTS.c, DELIVERABLES.c, RUNS.c, TRANSITIONS.c
 GATE, EVIDENCE = "gate", "evidence"
 RUN_KIND = "check"
-"""Of a run in which a task's checks are run: its key is `check:DELIVERABLE:NUMBER`."""
+"""The kind of run that executes a task's checks; its key is `check:DELIVERABLE:NUMBER`."""
 _TASK = sa.select(TASKS).where(_t.id == b("task")).with_for_update()
 _SET = (
     sa.update(TASKS)
@@ -79,7 +79,7 @@ _WROTE = sa.select(FILES.c.id).where(FILES.c.run_id == b("run"), FILES.c.project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How one check came out."""
+    """The result of one check."""
 
     position: int
     name: str
@@ -88,7 +88,7 @@ class Finding:
 
 
 def require(tx: Tx, task_id: str, checks: Sequence[dict[str, Any]], actor: Actor, now: datetime) -> list[Any]:
-    """Adds checks (as `checks.read` gives them) to what a task must show; returns all of them.
+    """Adds checks (as `checks.read` returns them) to a task; returns all of its checks.
 
     Raises NotFound, Refused for agents and for a task that has ended, UsageError for too many, Conflict.
     """
@@ -106,7 +106,7 @@ def require(tx: Tx, task_id: str, checks: Sequence[dict[str, Any]], actor: Actor
 
 
 def waive(tx: Tx, task_id: str, number: int, note: str, actor: Actor, now: datetime) -> Any:
-    """A person's word that a check, by its number from 1, need not pass; returns the check.
+    """Records that a person waives a check (numbered from 1); returns the check.
 
     Raises NotFound, Refused for anybody but a person, UsageError for a number that there is not, Conflict.
     """
@@ -153,7 +153,7 @@ def record(
     *,
     run_id: str | None = None,
 ) -> None:
-    """Keeps how checks came out, pinned to the digest that they looked at; an earlier result of one is replaced."""
+    """Stores results of checks, bound to the digest of what was checked; replaces earlier results."""
     for each in found:
         tx.run(_FORGET, {"deliverable": deliverable_id, "kind_": kind, "place": each.position})
         tx.add(
@@ -164,16 +164,16 @@ def record(
 
 
 def taint(tx: Tx, run_id: str, labels: Iterable[str]) -> None:
-    """Has a run of checks carry the labels of what it looked at, beside those that it has. Source: row C11."""
+    """Adds the labels of what a run of checks has read to the run's own. Source: row C11."""
     row = tx.one(_LABELS, {"run": run_id})
     if row is not None and (found := {*row.labels, *labels}) != set(row.labels):
         tx.run(_TAINT, {"run": run_id, "taint": sorted(found)})
 
 
 def missing(tx: Tx, task: Any) -> tuple[str, ...]:
-    """The checks of a task that have not passed for exactly what it has handed in last, each in a line.
+    """The checks of a task that have not passed for exactly its latest deliverable, one line each.
 
-    Fails closed: checks that cannot be read have not passed.
+    Fails closed: checks that cannot be read count as not passed.
     """
     try:
         checks = stored(task.checks)
@@ -198,7 +198,7 @@ def missing(tx: Tx, task: Any) -> tuple[str, ...]:
 
 
 def _has_verdict(tx: Tx, task: Any) -> bool:
-    """Whether a reviewer that is not its author passed exactly what the task has handed in last."""
+    """Whether a reviewer other than its author has passed exactly the task's latest deliverable."""
     end = f":of:{task.deliverable_id}"
     return any(
         row.verdict == "pass" and row.run_key.endswith(end) and row.assignee_agent_id != task.assignee_agent_id
@@ -207,22 +207,22 @@ def _has_verdict(tx: Tx, task: Any) -> bool:
 
 
 def results(tx: Tx, task_id: str) -> list[Any]:
-    """How checks of a task's deliverables came out, in order."""
+    """The results of checks of a task's deliverables, in order."""
     return tx.rows(_OF_TASK, {"task": task_id})
 
 
 def results_of(tx: Tx, deliverable_id: str) -> list[Any]:
-    """How the checks of one deliverable came out, those of the gate left out."""
+    """The results of one deliverable's checks, without those of the output gate."""
     return tx.rows(_OF_ONE, {"deliverable": deliverable_id})
 
 
 def check_runs(tx: Tx, mission_id: str, deliverable_id: str) -> list[Any]:
-    """The runs in which a deliverable's checks were or are run, in order: id, key, status, error."""
+    """The runs that execute or executed a deliverable's checks, in order: id, key, status, error."""
     return tx.rows(_CHECK_RUNS, {"mission": mission_id, "keys": f"check:{deliverable_id}:%"})
 
 
 def rejected(tx: Tx, task_id: str) -> frozenset[str]:
-    """The digests of the versions that were sent back for what they are, not for a check that did not pass."""
+    """The digests of the versions that were rejected on their merits, not because of a failed check."""
     versions = tx.rows(_VERSIONS, {"task": task_id})
     by_checks = {row.deliverable_id for row in tx.rows(_FAILED, {"task": task_id})}
     found = set()
@@ -234,5 +234,5 @@ def rejected(tx: Tx, task_id: str) -> frozenset[str]:
 
 
 def wrote_files(tx: Tx, project_id: str, run_id: str) -> bool:
-    """Whether a run has changed any file of the workspace."""
+    """Whether a run has changed any workspace file."""
     return tx.one(_WROTE, {"run": run_id, "project": project_id}) is not None

@@ -1,4 +1,4 @@
-"""The one step in which a prepared SQLite database takes the place of what an installation had."""
+"""The atomic exchange of an installation's database for a prepared SQLite database."""
 
 import contextlib
 import os
@@ -21,12 +21,13 @@ from interlock.store.sqlite import BUSY_S, SqliteDriver
 from interlock.store.tx import PostgresTx
 
 Begin = Callable[[tuple[int, int]], Uncertain]
-"""Begins the new epoch in the prepared database, after the fence and the epoch of what it replaces."""
+"""Begins the new epoch in the prepared database, given the highest fencing token and the epoch of the replaced one."""
 
 
 def into_sqlite(driver: SqliteDriver, prepared: sqlite3.Connection, begin: Begin) -> Uncertain:
-    """Copies the pages of a prepared database into the file, in one transaction; a file that is damaged or not there
-    is replaced by a rename, and what was damaged is kept beside it."""
+    """Copies the pages of a prepared database into the file, in one transaction; a damaged or missing file is replaced
+    by a rename, and the damaged one is kept beside it.
+    """
     is_sound = _is_sound(driver.path)
     found = begin(_standing(driver.path) if is_sound else (0, 0))
     if not is_sound:
@@ -43,7 +44,7 @@ def into_sqlite(driver: SqliteDriver, prepared: sqlite3.Connection, begin: Begin
 
 @contextlib.contextmanager
 def _patience(path: Path) -> Iterator[Callable[[int, int, int], None]]:
-    """Gives up where another process keeps the file locked."""
+    """A progress callback that gives up if another process keeps the file locked."""
     tries = 0
 
     def progress(status: int, _remaining: int, _total: int) -> None:
@@ -57,9 +58,9 @@ def _patience(path: Path) -> Iterator[Callable[[int, int, int], None]]:
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether there is a database of ours in the file; False if it is damaged, empty or not there.
+    """Whether the file is an intact Interlock database; False if it is damaged, empty or missing.
 
-    Raises StoreError for one of something else, and sqlite3.OperationalError where it cannot be read now.
+    Raises StoreError for another application's database, and sqlite3.OperationalError if it cannot be read now.
     """
     if not path.exists() or not path.stat().st_size:
         return False
@@ -78,7 +79,7 @@ def _is_sound(path: Path) -> bool:
 
 
 def _standing(path: Path) -> tuple[int, int]:
-    """The highest fence and the epoch of the database that is replaced, whatever its revision."""
+    """The highest fencing token and the epoch of the database that is replaced, whatever its revision."""
     with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
         fences = [0]
         for table in ("lanes", "leaders"):
@@ -114,12 +115,12 @@ def _sync(path: Path) -> None:
 def into_postgres(
     driver: PostgresDriver, prepared: sqlite3.Connection, begin: Begin, patience_s: float = migrate.PATIENCE_S
 ) -> Uncertain:
-    """Replaces every row of a PostgreSQL database in one transaction; who writes meanwhile waits, and is then told that
-    its lease is gone.
+    """Replaces every row of a PostgreSQL database in one transaction; concurrent writers wait, and then find that
+    their leases are lost.
 
-    It gives way to those who use a table and begins anew, so that nobody waits behind it for long.
+    It gives way to users of its tables and retries, so that nobody waits behind it for long.
 
-    Raises StoreUnavailable if somebody still uses one after `patience_s`.
+    Raises StoreUnavailable if a table is still in use after `patience_s`.
     """
     there = migrate.revision(driver.url, pooled=driver.pooled)
     if there is not None and there not in migrate.KNOWN:
@@ -143,7 +144,7 @@ def into_postgres(
 
 
 def _take(connection: Any, tables: list[str], patience_s: float) -> None:
-    """Begins a transaction that has all tables for itself."""
+    """Begins a transaction with an exclusive lock on all tables."""
     from psycopg.errors import LockNotAvailable
 
     give_up_at = monotonic() + patience_s
@@ -172,7 +173,7 @@ def _copy(connection: Any, snapshot: SqliteSnapshot, table: str, columns: dict[s
 
 
 def _count_on(connection: Any, table: str) -> None:
-    """The numbers that the database gives out go on after those that were restored."""
+    """Sets the sequences to continue after the restored ids."""
     connection.execute(
         f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))"
         f" WHERE EXISTS (SELECT FROM {table})"

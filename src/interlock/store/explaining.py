@@ -1,6 +1,6 @@
-"""Reading the ledger for people: lines of an account, an agent or everything, with what each changed, page by page.
+"""Reads the ledger for people: the lines of an account, an agent or everything, with the change by each, in pages.
 
-Nothing is changed here; whether the accounts are right is `balances`' matter.
+Read-only; whether the accounts are correct is checked in `balances`.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _SUMS = sa.select(
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which lines: those of an account, of an agent, of all agents of a persona in a project, or all."""
+    """Selects lines: those of an account, of an agent, of all agents of a persona in a project, or all."""
 
     account_id: str | None = None
     agent_id: str | None = None
@@ -39,7 +39,7 @@ class Which:
 
     @property
     def clause(self) -> sa.ColumnElement[bool]:
-        """As a condition."""
+        """The selection as a condition."""
         if self.account_id is not None:
             named = sa.cast(_l.accounts, sa.String()).contains(f'"{self.account_id}"', autoescape=True)
             kind, _, owner = self.account_id.partition(":")
@@ -52,17 +52,17 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What lines add up to, in micro-dollars; `reserved` is what is still set aside."""
+    """Sums of lines, in micro-dollars; `reserved` is what is still reserved."""
 
     lines: int = 0
     settled: int = 0
     reserved: int = 0
     raised: int = 0
     estimated: int = 0
-    """Of what is settled, without the provider's word for it."""
+    """The part of `settled` that is estimated, not reported by the provider."""
 
     def after(self, line: Any) -> "Sums":
-        """With one more line."""
+        """The sums with one more line."""
         amount = int(line.amount_microusd)
         settled = amount if line.kind == "settle" else 0
         aside = amount if line.kind == "reserve" else -int(line.held) if line.kind == "settle" else 0
@@ -73,9 +73,9 @@ class Sums:
 
 
 def lines(tx: Tx, which: Which, most: int, after: str | None = None, *, newest: bool = False) -> list[Any]:
-    """Lines in the order in which they were written, after one of them; with `newest`, the last ones.
+    """Lines in the order in which they were written, after a given one; with `newest`, the last ones.
 
-    `held` is, of a settled call, what had been set aside for it.
+    `held` is the amount that had been reserved for a settled call.
     """
     query = _LINES.where(which.clause)
     if after is not None:
@@ -87,7 +87,7 @@ def lines(tx: Tx, which: Which, most: int, after: str | None = None, *, newest: 
 
 
 def sums(tx: Tx, which: Which, until: str | None = None) -> Sums:
-    """What the lines add up to; with `until`, those up to that one."""
+    """The sums of the lines; with `until`, of those up to that one."""
     query = _SUMS.where(which.clause).group_by(_l.kind)
     found = {row.kind: row for row in tx.rows(query if until is None else query.where(_until(tx, until)))}
 

@@ -1,6 +1,6 @@
-"""What really happened in a task, a mission or a project, as rows with ids that can be cited; nothing is judged here.
+"""The record of a task, a mission or a project, as rows with ids that lessons can cite.
 
-How they are put before the Learner is `memory.facts`'s job.
+How they are presented to the Learner is in `memory.facts`.
 """
 
 import json
@@ -44,7 +44,7 @@ _REVIEWED = sa.and_(
     _t.mission_id == sa.select(_mission.mission_id).where(_mission.id == _HERE).scalar_subquery(),
     sa.or_(_t.id == _HERE, _t.reviews_task_id == _HERE),
 )
-"""A task with those that review it."""
+"""A task and its reviews."""
 
 _TASK_ROWS = (
     sa.select(TASKS, _ag.persona.label("worker"), _acc.settled_microusd)
@@ -120,7 +120,7 @@ _TAINT = (
     .where(_r.kind != sa.text("'learn'"))
     .distinct()
 )
-"""Of all runs that may have brought in what is shown, however many there are; the Learner's own bring in nothing."""
+"""The labels of all runs that may have contributed to the facts; the Learner's own contribute nothing."""
 _BEFORE = sa.select(_f.blob).where(_f.project_id == b("project"), _f.path == b("name"), _f.version == b("number"))
 
 _TAINT_OF_TASK, _TAINT_OF_MISSION = _TAINT.where(_r.task_id == _HERE), _TAINT.where(_r.mission_id == _HERE)
@@ -149,7 +149,7 @@ _OF_MISSION = {
 _SINCE = b("since", type_=_TIME)
 _REHEARSAL = b("rehearsal", type_=sa.Boolean())
 _OF_THE_KIND = sa.select(_mi.id).where(_mi.project_id == _HERE, _mi.simulated == _REHEARSAL)
-"""Missions that were for real, or those that rehearsed."""
+"""Either real missions or rehearsals."""
 _OF_PROJECT = {
     "calls": _CALL_ROWS.where(_r.project_id == _HERE, _r.simulated == _REHEARSAL, _c.created_at >= _SINCE, _FAILED)
     .order_by(None)
@@ -166,7 +166,7 @@ _OF_PROJECT = {
     .order_by(None)
     .order_by(_in.created_at.desc(), _in.id.desc()),
 }
-"""Newest first, so that what there is too much of is what is long ago."""
+"""Newest first, so that the oldest rows are cut if there are too many."""
 
 
 _OF_TASKS = sa.select(_t.mission_id, _t.project_id)
@@ -182,32 +182,32 @@ _OWNERS = (
     _OF_TASKS.join_from(MESSAGES, TASKS, _tm.task_id == _t.id).where(_tm.id == _HERE),
     _OF_RUNS.join_from(FILES, RUNS, _f.run_id == _r.id).where(_f.id == _HERE),
 )
-"""Whose a row is: a run, task, approval, call, deliverable, incident, transition, message or file."""
+"""The project and mission of a row of each kind: run, task, approval, call, deliverable, incident and so on."""
 
 
 def of_task(tx: Tx, task_id: str) -> dict[str, list[Any]]:
-    """The rows about one task, its reviews included. Calls, answers and incidents have the labels of their runs."""
+    """The rows about a task and its reviews. Calls, answers and incidents carry the labels of their runs."""
     return {name: tx.rows(query, {"ident": task_id}) for name, query in _OF_TASK.items()}
 
 
 def of_mission(tx: Tx, mission_id: str) -> dict[str, list[Any]]:
-    """The rows about a mission, in the same form."""
+    """The rows about a mission, in the same format."""
     return {name: tx.rows(query, {"ident": mission_id}) for name, query in _OF_MISSION.items()}
 
 
 def of_project(tx: Tx, project_id: str, since: datetime, *, rehearsal: bool) -> dict[str, list[Any]]:
-    """What went wrong in a project since a moment, for real or in rehearsals, in the same form."""
+    """What went wrong in a project since a time, in real work or in rehearsals, in the same format."""
     wanted = {"ident": project_id, "since": since, "rehearsal": rehearsal}
     return {name: tx.rows(query, wanted)[::-1] for name, query in _OF_PROJECT.items()}
 
 
 def taint_of_task(tx: Tx, task_id: str) -> tuple[frozenset[str], bool]:
-    """The labels of all runs of a task, and whether any of them rehearsed."""
+    """The labels of all runs of a task, and whether any was a rehearsal."""
     return _taint(tx.rows(_TAINT_OF_TASK, {"ident": task_id}))
 
 
 def taint_of_mission(tx: Tx, mission_id: str) -> tuple[frozenset[str], bool]:
-    """The same of a mission."""
+    """The same for a mission."""
     return _taint(tx.rows(_TAINT_OF_MISSION, {"ident": mission_id}))
 
 
@@ -217,13 +217,13 @@ def _taint(rows: list[Any]) -> tuple[frozenset[str], bool]:
 
 
 def blob_before(tx: Tx, file: Any) -> str | None:
-    """The content that a version of a file replaced."""
+    """The blob that a version of a file replaced."""
     found = tx.one(_BEFORE, {"project": file.project_id, "name": file.path, "number": file.version - 1})
     return None if found is None else found.blob
 
 
 def exists(tx: Tx, ident: str, project_id: str, mission_id: str | None) -> bool:
-    """Whether an id is that of a row of this project and, where one is given, of this mission. Source: row H9."""
+    """Whether an id is that of a row of this project and (if given) of this mission. Source: row H9."""
     for query in _OWNERS:
         found = tx.one(query, {"ident": ident})
         if found is not None:

@@ -1,6 +1,6 @@
-"""Firings of jobs: each a row that is written before the work, so that none happens twice.
+"""Firings of jobs: each is a row that is written before the work, so that none happens twice.
 
-Which jobs there are and when they are due is the scheduler's job.
+The jobs, and when they are due, are in `scheduler`.
 """
 
 from datetime import datetime
@@ -33,15 +33,15 @@ _END = (
 _PRUNE = sa.delete(FIRINGS).where(_f.job == b("name"), _f.fire_at < b("before", type_=_TIME))
 _PRUNE_SCHEDULES = sa.delete(FIRINGS).where(_f.created_at < b("before", type_=_TIME), _f.job.like("schedule:%"))
 LONGEST_OUTCOME = 500
-"""Characters."""
+"""In characters."""
 
 
 def begin(tx: Tx, duty: str, fence: int, job: str, fire_at: datetime, now: datetime) -> bool:
-    """Puts a firing on record before its work; False if this one was on record already.
+    """Records a firing before its work; False if it was recorded before.
 
-    What an earlier process has left half done is marked as cut off.
+    Firings that an earlier process left unfinished are marked as interrupted.
 
-    Raises LeadershipLost if the duty is no longer held with this fence.
+    Raises LeadershipLost if the duty is no longer held with this fencing token.
     """
     leaders.check(tx, duty, fence)
     if tx.one(_SLOT, {"name": job, "at": fire_at}) is not None:
@@ -54,7 +54,7 @@ def begin(tx: Tx, duty: str, fence: int, job: str, fire_at: datetime, now: datet
 def end(
     tx: Tx, duty: str, fence: int, job: str, fire_at: datetime, status: str, outcome: str | None, now: datetime
 ) -> None:
-    """Puts on record how a firing ended: done or failed. Raises LeadershipLost."""
+    """Records the end of a firing: done or failed. Raises LeadershipLost."""
     leaders.check(tx, duty, fence)
     words = outcome[:LONGEST_OUTCOME] if outcome else None
     tx.run(_END, {"name": job, "at": fire_at, "to": status, "came_of_it": words, "now": now})
@@ -63,7 +63,7 @@ def end(
 def record(
     tx: Tx, job: str, fire_at: datetime, fence: int, status: str, outcome: str, now: datetime
 ) -> bool:  # fmt: skip
-    """Puts a firing on record together with what it does, in one transaction; False if it was on record already."""
+    """Records a firing in the transaction of its work; False if it was recorded before."""
     if is_known(tx, job, fire_at):
         return False
     tx.add(
@@ -74,12 +74,12 @@ def record(
 
 
 def is_known(tx: Tx, job: str, fire_at: datetime) -> bool:
-    """Whether a firing is on record."""
+    """Whether a firing is recorded."""
     return tx.one(_SLOT, {"name": job, "at": fire_at}) is not None
 
 
 def firing(tx: Tx, job: str, fire_at: datetime) -> Any | None:
-    """A job's firing for a time."""
+    """A job's firing for a given time."""
     return tx.one(_AT, {"name": job, "at": fire_at})
 
 
@@ -89,10 +89,10 @@ def last(tx: Tx, job: str) -> Any | None:
 
 
 def prune(tx: Tx, job: str, before: datetime) -> int:
-    """Forgets a job's firings from before a moment; returns how many."""
+    """Deletes a job's firings from before a time; returns how many."""
     return tx.count(_PRUNE, {"name": job, "before": before})
 
 
 def prune_schedules(tx: Tx, before: datetime) -> int:
-    """Forgets the firings of users' schedules from before a moment; returns how many."""
+    """Deletes the firings of users' schedules from before a time; returns how many."""
     return tx.count(_PRUNE_SCHEDULES, {"before": before})

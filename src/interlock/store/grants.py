@@ -1,6 +1,6 @@
-"""Grants: a person's leave for calls like one that they approved; given with the answer, counted, revoked at once.
+"""Grants: standing approvals for calls like one that a person approved; each use is counted, revoking is immediate.
 
-Which call a grant covers is decided in `policy.grants`.
+Which calls a grant covers is decided in `policy.grants`.
 """
 
 from datetime import datetime
@@ -69,16 +69,16 @@ _REVOKE = (
 
 
 class Ended(Conflict):
-    """A grant that was in force when a call was decided by it, and is not any more."""
+    """A grant that allowed a call is no longer in force."""
 
 
 @small
 def live(
     tx: Tx, project_id: str, tool: str, persona: str, now: datetime, *, simulated: bool = False
 ) -> tuple[Leave, ...]:
-    """The grants in force for a persona's calls of a tool; one for a task ends with the task.
+    """The grants in force for a persona's calls of a tool. A grant for a task ends with the task.
 
-    Those of rehearsals count only where the call is `simulated`.
+    Grants from rehearsals apply only if the call is `simulated`.
     """
     given = {"project": project_id, "named": tool, "who": persona, "now": now, "rehearsed": simulated}
     rows = tx.rows(_FOR, given)
@@ -92,7 +92,7 @@ def live(
 
 
 def give(tx: Tx, actor: Actor, now: datetime, *, mission_id: str | None, **values: Any) -> None:
-    """Puts a grant in force; `values` are the columns of its row."""
+    """Adds a grant; `values` are the columns of its row."""
     tx.add(Grant, given_by=actor.id, created_at=now, **values)
     audit.note(
         tx, "GRANT_GIVEN", actor, now, project_id=values["project_id"], mission_id=mission_id,
@@ -109,13 +109,13 @@ def require(tx: Tx, grant_id: str, now: datetime) -> None:
 
 
 def used(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> None:
-    """Counts a call that ran because of a grant; `about` is what the audit log says of it."""
+    """Counts a use of a grant; `about` are fields for the audit log."""
     tx.run(_USED, {"grant_": grant_id, "now": now})
     audit.note(tx, "GRANT_USED", actor, now, subject=grant_id, **about)
 
 
 def revoke(tx: Tx, grant_id: str, actor: Actor, now: datetime, **about: Any) -> bool:
-    """Ends a grant for every decision from here on; False if it was revoked before."""
+    """Revokes a grant with immediate effect; False if it was revoked before."""
     row: Any = tx.one(_ONE, {"grant_": grant_id})
     if row is None or tx.count(_REVOKE, {"grant_": grant_id, "who": actor.id, "now": now}) != 1:
         return False
@@ -142,11 +142,11 @@ def given_by(tx: Tx, person_id: str, now: datetime) -> list[str]:
 
 
 def given_to(tx: Tx, now: datetime) -> list[Any]:
-    """The grants in force with `persona_json`, the persona as it was when one of its agents asked; in any project."""
+    """The grants in force in all projects, with `persona_json`: the persona as it was when its agent asked."""
     return tx.rows(_GIVEN_TO, {"now": now})
 
 
 def listing(tx: Tx, now: datetime, *, every: bool = False, most: int = 500) -> list[Any]:
-    """The grants in force, or with `every` all that were ever given, newest first."""
+    """The grants in force, or with `every` all grants ever given, newest first."""
     query = sa.select(GRANTS).order_by(_g.created_at.desc(), _g.id.desc()).limit(most)
     return tx.rows(query) if every else tx.rows(query.where(_LIVE), {"now": now})

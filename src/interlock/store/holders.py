@@ -1,4 +1,4 @@
-"""Who keeps the tables of a PostgreSQL database for themselves, in words; nobody is kept waiting or ended here."""
+"""Reports which processes hold locks on the tables of a PostgreSQL database; read-only."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _HOLDERS = (
 
 
 def told(connection: Any) -> str:
-    """Which processes of the server have locks on tables, the oldest transaction first, and how to end it."""
+    """The server processes with locks on tables, oldest transaction first, and how to end one, as text."""
     rows = connection.execute(_HOLDERS).fetchall()
     if not rows:
         return "somebody was using its tables: try again"

@@ -1,4 +1,4 @@
-"""The tasks that a persona has in hand in a project, for its agents' orientation; nothing is changed here."""
+"""The open tasks of a persona in a project, for its agents' prompts; read-only."""
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
@@ -31,5 +31,5 @@ _IN_HAND = (
 
 
 def asked(project_id: str, persona: str) -> Ask:
-    """What gives them, the most urgent first and the oldest of those: id, title, status, priority and what blocks."""
+    """Their select with its parameters, most urgent and then oldest first: id, title, status, priority, blockers."""
     return _IN_HAND, {"project": project_id, "name": persona}

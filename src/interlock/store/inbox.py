@@ -1,6 +1,6 @@
-"""Commands and taps that surfaces have verified: taken in once by their key, claimed, done.
+"""The inbox: verified commands and taps from surfaces; accepted once by their key, claimed, and completed.
 
-What they ask for, and who may, is the desk's job.
+What they do, and who may do it, is up to the desk.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,11 @@ _DONE = (
 )
 _RELEASE = sa.update(INBOX).where(_NEW, _i.holder == b("mine")).values(holder="")
 SEEN = "refusal:"
-"""The key of a row that says that somebody unknown has been refused."""
+"""The key prefix of rows that record the refusal of an unknown identity."""
 
 
 def take_in(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: datetime) -> bool:
-    """Keeps a request until it is done; False if its key is known. `payload` names the `identity`."""
+    """Stores a request until it is done; False if its key is known. `payload` contains the `identity`."""
     if known(tx, key):
         return False
     tx.add(
@@ -48,18 +48,18 @@ def take_in(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: dat
 
 
 def known(tx: Tx, key: str) -> bool:
-    """Whether a key was ever taken in."""
+    """Whether a key was accepted before."""
     return tx.one(_KNOWN, {"key_": key}) is not None
 
 
 def payload(tx: Tx, key: str) -> dict[str, Any] | None:
-    """What was taken in under a key; None if nothing was, or it has been forgotten."""
+    """The payload accepted under a key; None if there is none, or it has been pruned."""
     row = tx.one(_ONE, {"key_": key})
     return None if row is None else dict(row.payload)
 
 
 def turn_away(tx: Tx, identity: str, surface: str, now: datetime) -> bool:
-    """Notes that an unknown identity was refused; False if it has been before, as long as that is remembered."""
+    """Records that an unknown identity was refused; False if that is on record already."""
     if turned_away(tx, identity):
         return False
     tx.add(
@@ -75,7 +75,7 @@ def turned_away(tx: Tx, identity: str) -> bool:
 
 
 def waiting(tx: Tx) -> list[str]:
-    """The identities that have something open."""
+    """The identities with open requests."""
     return [row.identity for row in tx.rows(_WAITING)]
 
 
@@ -85,15 +85,15 @@ def head(tx: Tx, identity: str) -> Any | None:
 
 
 def claim(tx: Tx, key: str, seen: str | None, mine: str, now: datetime) -> bool:
-    """Takes a request that `seen` (None: nobody) holds; False if somebody else was faster, or it is done."""
+    """Claims a request held by `seen` (None: nobody); False if another process was faster, or it is done."""
     return tx.count(_CLAIM, {"key_": key, "seen": seen or "", "mine": mine, "now": now}) == 1
 
 
 def done(tx: Tx, key: str, mine: str, now: datetime) -> bool:
-    """Closes a request that the caller holds; False if it does no longer."""
+    """Completes a request that the caller holds; False if it no longer holds it."""
     return tx.count(_DONE, {"key_": key, "mine": mine, "now": now}) == 1
 
 
 def release(tx: Tx, mine: str) -> None:
-    """Gives back what a process holds, so that another one may take it at once and knows that it may be half done."""
+    """Releases the requests that a process holds; they are marked as possibly half done."""
     tx.run(_RELEASE, {"mine": mine})

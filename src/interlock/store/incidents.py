@@ -1,4 +1,4 @@
-"""Incidents: what went wrong and should be learned from; what is learned is the Learner's job."""
+"""Incidents: failures for the Learner to learn from."""
 
 from datetime import datetime
 from typing import Any
@@ -29,7 +29,7 @@ def note(
     agent_id: str | None = None,
     **data: Any,
 ) -> str:
-    """Writes an incident and returns its id; `kind` is one of those that `schema.duty.Incident` names."""
+    """Records an incident and returns its id; the kinds are listed in `schema.duty.Incident`."""
     ident = new_id("inc")
     tx.add(
         Incident, id=ident, kind=kind, project_id=project_id, mission_id=mission_id, task_id=task_id, run_id=run_id,

@@ -1,6 +1,6 @@
-"""Tools as projects have met them; one whose definition changed is not used before a person has said so.
+"""Trust on first use of tools: one whose definition has changed is barred until a person accepts the change.
 
-What a tool's digest covers is the tools' own matter.
+What a tool's digest covers is defined in `tools`.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,7 +25,7 @@ _JUDGED = sa.update(TOOLS).where(_t.approval_id == b("approval"), _t.status == "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A tool as its author defines it now."""
+    """The current definition of a tool."""
 
     name: str
     digest: str
@@ -34,7 +34,7 @@ class Definition:
 
 
 def of_project(tx: Tx, project_id: str) -> dict[str, dict[str, Any]]:
-    """What a project knows of tools: rows by digest, by name."""
+    """The tools that a project knows: rows by digest, by name."""
     found: dict[str, dict[str, Any]] = {}
     for row in tx.rows(_OF_PROJECT, {"project": project_id}):
         found.setdefault(row.tool, {})[row.digest] = row
@@ -42,19 +42,19 @@ def of_project(tx: Tx, project_id: str) -> dict[str, dict[str, Any]]:
 
 
 def unknown(known: Mapping[str, Mapping[str, Any]], defined: Collection[Definition]) -> list[Definition]:
-    """Those that a project has not met as they are now."""
+    """The definitions that a project does not know yet."""
     return [each for each in defined if each.digest not in known.get(each.name, {})]
 
 
 def lock(tx: Tx, project_id: str) -> None:
-    """Keeps other processes from writing down the same tools before the end of this transaction."""
+    """Prevents other processes from recording tools until the end of this transaction."""
     tx.one(_LOCK, {"project": project_id})
 
 
 def add(
     tx: Tx, project_id: str, tool: Definition, status: str, now: datetime, approval_id: str | None = None
 ) -> None:  # fmt: skip
-    """Writes down how a tool was met: as known, or as changed with the question about it."""
+    """Records a tool as known, or as changed, with the question about the change."""
     tx.add(
         KnownTool, project_id=project_id, tool=tool.name, digest=tool.digest, status=status,
         definition=dict(tool.shown), approval_id=approval_id, created_at=now,
@@ -63,11 +63,11 @@ def add(
 
 @small
 def barred(tx: Tx, project_id: str) -> dict[str, Any]:
-    """The rows of tools that may not be used as they are, by digest."""
+    """The rows of tool definitions that may not be used, by digest."""
     rows = tx.rows(_OF_PROJECT, {"project": project_id})
     return {row.digest: row for row in rows if row.status != "known"}
 
 
 def judged(tx: Tx, approval_id: str, *, is_accepted: bool) -> None:
-    """Lets a changed tool in, or keeps it out for good, as a person has answered."""
+    """Accepts or permanently bars a changed tool, as a person has answered."""
     tx.run(_JUDGED, {"approval": approval_id, "to": "known" if is_accepted else "refused"})

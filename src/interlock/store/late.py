@@ -1,6 +1,6 @@
-"""What comes in the way of an answer, in words: somebody was first, time is up, or it is for arguments of before.
+"""Errors for answers that come too late: already answered, expired, or for arguments that were edited since.
 
-Whether an answer counts is `approvals`' to say.
+Whether an answer is valid is decided in `approvals`.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from interlock.core.errors import Conflict
 
 
 class Changed(Conflict):
-    """Somebody has put other arguments into the question than the ones that whoever approves it has seen."""
+    """The question's arguments were edited after the approver last saw them."""
 
     def __init__(self, approval_id: str) -> None:
         self.approval_id = approval_id
@@ -20,7 +20,7 @@ class Changed(Conflict):
 
 
 class AlreadyAnswered(Conflict):
-    """Somebody was first."""
+    """Somebody else has answered the question first."""
 
     def __init__(self, row: Any, name: str | None) -> None:
         self.approval_id, self.status, self.by = row.id, row.status, row.decided_by
@@ -28,7 +28,7 @@ class AlreadyAnswered(Conflict):
 
 
 def _became(row: Any, name: str | None) -> str:
-    """What came in the way of an answer, and what can be done instead."""
+    """How the question ended, and what can be done instead."""
     if row.status == "void":
         return f"is no longer asked: {row.note or 'what it was about is over'}"
     if row.status == "expired":
@@ -38,6 +38,6 @@ def _became(row: Any, name: str | None) -> str:
 
 
 def expired(row: Any) -> str:
-    """How a question ended that nobody answered in time, and where to look now."""
+    """The error for an answer to an expired question, with the next step."""
     then = f"`interlock task {row.task_id}` shows what waits now" if row.task_id else "ask its agent again"
     return f"expired at {row.expires_at:%Y-%m-%d %H:%M} UTC without an answer: {then}"

@@ -1,6 +1,6 @@
-"""Duties that one process at a time has: taking them, showing that one still has them, giving them back.
+"""Leases of duties that one process at a time holds: acquiring, renewing, releasing.
 
-When a silent holder counts as gone is judged in `scheduler.leadership`.
+When a silent holder counts as dead is decided in `scheduler.leadership`.
 """
 
 from dataclasses import asdict, dataclass
@@ -47,7 +47,7 @@ _CHECK = sa.update(LEADERS).where(_l.name == b("duty"), _l.fence == b("lease")).
 
 
 class LeadershipLost(Conflict):
-    """Another process has the duty now, or it was given back: nothing more may be written for it."""
+    """Another process holds the duty now, or it was released: nothing more may be written for it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class LeadershipLost(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Who wants a duty: `who` names it anew in each process, the rest says which process it is."""
+    """A candidate for a duty: `who` is unique to this candidacy, the other fields identify the process."""
 
     who: str
     machine: str
@@ -65,19 +65,19 @@ class Candidate:
 
 
 def leader(tx: Tx, name: str) -> Any | None:
-    """Who has a duty, as its row; None if nobody ever had it."""
+    """The row of a duty with its holder; None if nobody ever held it."""
     return tx.one(_ONE, {"duty": name})
 
 
 def leaders(tx: Tx) -> list[Any]:
-    """All duties and who has them."""
+    """All duties with their holders."""
     return tx.rows(_ALL)
 
 
 def take(tx: Tx, name: str, seen: tuple[int, int] | None, candidate: Candidate, now: datetime) -> int | None:
-    """Gives a duty to a candidate; returns its fence, or None if the holder stirred or another one was faster.
+    """Assigns a duty to a candidate; returns the fencing token, or None if the holder renewed or another was faster.
 
-    `seen` is the fence and the beat of the row that the candidate judged by.
+    `seen` is the fencing token and the beat of the row on which the candidate's decision is based.
     """
     if seen is None:
         if tx.one(_ONE, {"duty": name}) is not None:
@@ -90,18 +90,18 @@ def take(tx: Tx, name: str, seen: tuple[int, int] | None, candidate: Candidate, 
 
 @relaxed
 def renew(tx: Tx, name: str, who: str, fence: int) -> bool:
-    """Shows that the holder lives; False if it is the holder no longer."""
+    """Renews the lease; False if the caller no longer holds it."""
     return tx.count(_RENEW, {"duty": name, "who": who, "lease": fence}) == 1
 
 
 def release(tx: Tx, name: str, who: str, fence: int) -> None:
-    """Gives a duty back; with its fence nothing can be written any more."""
+    """Releases a duty; its fencing token becomes invalid."""
     tx.run(_RELEASE, {"duty": name, "who": who, "lease": fence})
 
 
 def check(tx: Tx, name: str, fence: int) -> None:
-    """Fails the unit with `LeadershipLost` unless the duty is still held with this fence.
+    """Fails the unit with `LeadershipLost` unless the duty is still held with this fencing token.
 
-    INVARIANT: every write of a duty calls it, and nobody takes the duty between it and the commit.
+    INVARIANT: every write of a duty calls it, and nobody can take the duty between this check and the commit.
     """
     tx.must(_CHECK, {"duty": name, "lease": fence}, 1, LeadershipLost(name))

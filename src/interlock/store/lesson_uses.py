@@ -1,4 +1,4 @@
-"""Which lessons which runs were shown, and what came of their tasks; what follows from it is the lesson book's."""
+"""Uses of lessons: the runs they were shown to, and how the tasks ended. Scoring is in `memory.lesson_book`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -55,7 +55,7 @@ _OF = sa.select(USES).where(_u.lesson_id == b("lesson")).order_by(_u.shown_at.de
 
 
 def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
-    """Notes that a run was shown lessons; `task_id` is what decides what came of it."""
+    """Records that a run was shown lessons; the outcome of `task_id` decides whether they helped."""
     uses = [
         {"lesson_id": lesson, "run_id": run_id, "task_id": task_id, "shown_at": now} for lesson in sorted(lesson_ids)
     ]
@@ -64,7 +64,7 @@ def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, n
 
 
 def undecided(tx: Tx, task_id: str) -> dict[str, list[str]]:
-    """The runs of a task by lesson, newest first, of which it is not known yet what came of them."""
+    """The uses in runs of a task whose outcome is still open, by lesson, newest first."""
     found: dict[str, list[str]] = {}
     for row in tx.rows(_OPEN, {"task": task_id}):
         found.setdefault(row.lesson_id, []).append(row.run_id)
@@ -72,12 +72,12 @@ def undecided(tx: Tx, task_id: str) -> dict[str, list[str]]:
 
 
 def decide(tx: Tx, lesson_id: str, run_id: str, outcome: str, now: datetime) -> None:
-    """Notes what came of one use, once."""
+    """Records the outcome of one use, once."""
     tx.run(_DECIDE, {"lesson": lesson_id, "run_": run_id, "what": outcome, "now": now})
 
 
 def retract(tx: Tx, lesson_id: str, evidence: Sequence[str], now: datetime) -> int:
-    """Lets the uses of a lesson by these runs and tasks count for nothing; returns how many had counted as help."""
+    """Discounts the uses of a lesson by these runs and tasks; returns how many had counted as helpful."""
     named = set(evidence)
     vain = [row for row in tx.rows(_COUNTED, {"lesson": lesson_id}) if named & {row.run_id, row.task_id}]
     for row in vain:
@@ -86,17 +86,17 @@ def retract(tx: Tx, lesson_id: str, evidence: Sequence[str], now: datetime) -> i
 
 
 def forget(tx: Tx, lesson_id: str, now: datetime) -> None:
-    """Lets all uses of a lesson so far count for nothing."""
+    """Discounts all uses of a lesson so far."""
     tx.run(_FORGET, {"lesson": lesson_id, "now": now})
 
 
 def recent(tx: Tx, lesson_id: str) -> list[str]:
-    """What came of the last uses of a lesson, newest first."""
+    """The outcomes of the last uses of a lesson, newest first."""
     return [row.outcome for row in tx.rows(_RECENT, {"lesson": lesson_id})]
 
 
 def ended_undecided(tx: Tx, since: datetime) -> list[Any]:
-    """Tasks that have ended or were blocked since a moment, and lessons of which nobody has said what came of them."""
+    """Tasks that ended or were blocked since a time, with lessons whose outcome is still open."""
     return tx.rows(_UNDECIDED, {"since": since})
 
 

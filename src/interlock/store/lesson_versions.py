@@ -1,4 +1,4 @@
-"""Every version of every lesson, with author and reason; never changed. What they say is the lesson's job."""
+"""The immutable history of lessons: every version, with author and reason."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,7 +21,7 @@ _ONE = sa.select(VERSIONS).where(_v.lesson_id == b("lesson"), _v.version == b("n
 def write(
     tx: Tx, lesson_id: str, version: int, content: Mapping[str, Any], author: Actor, reason: str, now: datetime
 ) -> None:
-    """Keeps a lesson as it was just written. Source: row H7."""
+    """Stores a version of a lesson. Source: row H7."""
     tx.add(
         LessonVersion, lesson_id=lesson_id, version=version, content={name: content.get(name) for name in KEPT},
         author_kind=str(author.kind), author_id=author.id, reason=reason, created_at=now,

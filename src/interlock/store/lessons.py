@@ -1,6 +1,6 @@
-"""Lessons as rows: those that fit a run, the ones there are, a new one, a change with its version.
+"""Lessons as rows: queries, inserts and versioned changes.
 
-What a lesson is worth is `policy.lesson_rules`'; what happens to it, `memory.lesson_book`'s.
+Scoring is in `policy.lesson_rules`, the life cycle in `memory.lesson_book`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ LESSONS, VERSIONS = table(Lesson), table(LessonVersion)
 _l, _v = LESSONS.c, VERSIONS.c
 _TIME = UTCDateTime()
 CANDIDATES = 40
-"""Lessons that are looked at for the few that are shown."""
+"""How many lessons are considered for the few that are shown."""
 
 LEARNED, SEEN_AGAIN = "learned in run", "seen again in run"
-"""How the reasons of versions begin that brought evidence."""
+"""The prefixes of the reasons of versions that added evidence."""
 _EVIDENCE_AT = (  # literals: SQLite prepares a LIKE of a parameter anew each time
     sa.select(sa.func.max(_v.created_at))
     .where(
@@ -74,40 +74,40 @@ _CHANGE = (
 
 
 def applied(tx: Tx, lesson_ids: Sequence[str], now: datetime) -> None:
-    """Counts that lessons were shown to a run."""
+    """Increments the use counts of lessons shown to a run."""
     for lesson in sorted(lesson_ids):
         tx.run(_APPLIED, {"lesson": lesson, "now": now})
 
 
 def rule_digest(project_id: str | None, rule: str, task_type: str | None, persona: str | None) -> str:
-    """What makes a lesson the same as another: project, rule and whom it is for."""
+    """The digest that identifies equal lessons: project, rule and audience."""
     same = {"project": project_id, "rule": " ".join(rule.lower().split()), "type": task_type, "persona": persona}
     return digest(same)
 
 
 def known(tx: Tx, rule_digest: str) -> Any | None:
-    """The lesson with that digest."""
+    """The lesson with a digest."""
     return tx.one(_SAME, {"same": rule_digest})
 
 
 def in_use(tx: Tx, project_id: str) -> list[Any]:
-    """The lessons of a project that agents are shown, newest first."""
+    """The lessons of a project that are in use, newest first."""
     return tx.rows(_IN_SCOPE, {"project": project_id})
 
 
 def lesson(tx: Tx, lesson_id: str, *, to_change: bool = False) -> Any | None:
-    """One lesson; `to_change` keeps others from changing it in the meantime."""
+    """One lesson; `to_change` locks it until the end of the transaction."""
     return tx.one(_TO_CHANGE if to_change else _ONE, {"lesson": lesson_id})
 
 
 def add(tx: Tx, values: Mapping[str, Any], author: Actor, reason: str, now: datetime) -> None:
-    """Enters a lesson with its first version. Source: row H7."""
+    """Inserts a lesson with its first version. Source: row H7."""
     tx.add(Lesson, created_at=now, updated_at=now, **values)
     lesson_versions.write(tx, values["id"], 1, values, author, reason, now)
 
 
 def change(tx: Tx, row: Any, changes: Mapping[str, Any], author: Actor, reason: str, now: datetime) -> int:
-    """Changes a lesson and writes the new version, whose number it returns. The caller holds the row to change it."""
+    """Changes a lesson that the caller has locked and stores the new version; returns its number."""
     content = {name: getattr(row, name) for name in _WRITTEN} | dict(changes)
     content["rule_digest"] = rule_digest(row.project_id, content["rule"], content["task_type"], content["persona"])
     tx.run(_CHANGE, {"lesson": row.id, "now": now, **{f"to_{name}": content[name] for name in _WRITTEN}})
@@ -116,7 +116,7 @@ def change(tx: Tx, row: Any, changes: Mapping[str, Any], author: Actor, reason: 
 
 
 def lessons(tx: Tx, most: int = 100, *, every: bool = False, project_id: str | None = None) -> list[Any]:
-    """Lessons in use, best first; with `every`, those that were merged, archived and pruned too."""
+    """Lessons in use, best first; with `every`, merged, archived and pruned ones too."""
     query = sa.select(LESSONS).order_by(_l.confidence.desc(), _l.id).limit(most)
     if not every:
         query = query.where(_l.status.in_([str(s) for s in IN_USE]))

@@ -1,6 +1,6 @@
-"""Changing limits: raised or set by people, with a line in the ledger that says who and why; and lines at which to ask.
+"""Changes of limits by people, recorded in the ledger with who and why; and thresholds at which a person is asked.
 
-Spending under a limit is the ledger's job, who may change one the desk's.
+Spending under a limit is in `ledger`; who may change one is up to the desk.
 """
 
 from datetime import datetime
@@ -47,9 +47,10 @@ _WATCH = sa.update(ACCOUNTS).where(_acc.id == b("account")).values(pause_at_micr
 def raise_limit(
     tx: Tx, account_id: str, amount_microusd: int, person_id: str, now: datetime, words: str | None = None
 ) -> Any | None:
-    """Raises a limit by an amount, on a person's word; returns the account afterwards, None if there is none.
+    """Raises a limit by an amount on behalf of a person; returns the account afterwards, None if there is none.
 
-    A frozen account stays so until its limit covers what was billed; one that waits at its line goes on by as much.
+    A frozen account stays frozen until its limit covers what was billed. A threshold at which the account waits is
+    raised by the same amount.
     """
     if ledger.lock(tx, account_id) is None:
         return None
@@ -60,9 +61,9 @@ def raise_limit(
 def set_limit(
     tx: Tx, account_id: str, limit_microusd: int, person_id: str, now: datetime, words: str | None = None
 ) -> Any | None:
-    """Sets a limit, lower or higher, on a person's word; frees an account that was frozen or waited at its line.
+    """Sets a limit on behalf of a person; releases an account that was frozen or waited at its threshold.
 
-    Returns the account afterwards, None if there is none. Raises Conflict if more is spent or set aside.
+    Returns the account afterwards, None if there is none. Raises Conflict if more is already spent or reserved.
     """
     row = ledger.lock(tx, account_id)
     if row is None:
@@ -76,7 +77,7 @@ def set_limit(
 def go_on(
     tx: Tx, account_id: str, amount_microusd: int, person_id: str, now: datetime, words: str | None = None
 ) -> Any | None:
-    """Lets an account that has passed its line spend that much more below its limit, on a person's word."""
+    """Raises the threshold of an account by an amount, within its limit, on behalf of a person."""
     if ledger.lock(tx, account_id) is None:
         return None
     tx.run(_GO_ON, {"account": account_id, "amount": amount_microusd})
@@ -97,5 +98,5 @@ def _changed(
 
 
 def watch(tx: Tx, account_id: str, line_microusd: int) -> None:
-    """Has a person asked once more than this has been settled under an account. Source: row D5."""
+    """Sets the threshold of an account: a person is asked once more than this is settled. Source: row D5."""
     tx.run(_WATCH, {"account": account_id, "line": line_microusd})

@@ -1,6 +1,6 @@
-"""What the Learner has looked at and what it has not: ended tasks, its runs, what is new in a project.
+"""The Learner's reviews: ended tasks, its runs, and what is new in a project.
 
-What it is to look at is `oversight.learner`'s to decide.
+What it should review is decided in `oversight.learner`.
 """
 
 from dataclasses import dataclass
@@ -50,14 +50,14 @@ _LATEST = (
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What is new in a project since the Learner last looked at all of it."""
+    """What is new in a project since the Learner last reviewed all of it."""
 
     lessons: int
     incidents: int
 
 
 def ended(tx: Tx, since: datetime) -> list[Any]:
-    """Tasks and missions that ended or were blocked since a moment, oldest first, with their missions' models."""
+    """Tasks and missions that ended or were blocked since a time, oldest first, with their missions' models."""
     return tx.rows(_ENDED, {"since": since})
 
 
@@ -72,18 +72,18 @@ def projects(tx: Tx) -> list[str]:
 
 
 def last_pass(tx: Tx, project_id: str) -> datetime | None:
-    """When the Learner was last told to look at a whole project."""
+    """When a review of the whole project was last posted."""
     row = tx.one(_PASSED, {"project": project_id})
     return None if row is None else row.at
 
 
 def news(tx: Tx, project_id: str, since: datetime) -> News:
-    """What is new in a project since a moment."""
+    """What is new in a project since a time."""
     wanted = {"project": project_id, "since": since}
     return News(tx.rows(_NEW_LESSONS, wanted)[0].n, tx.rows(_NEW_INCIDENTS, wanted)[0].n)
 
 
 def latest_model(tx: Tx, project_id: str) -> tuple[str | None, bool]:
-    """The model of the newest mission of a project, and whether it rehearsed."""
+    """The model of the newest mission of a project, and whether that was a rehearsal."""
     row = tx.one(_LATEST, {"project": project_id})
     return (None, False) if row is None else (row.model, row.simulated)

@@ -1,4 +1,4 @@
-"""Rows by id, or by a part of one; what a person meant by it is the desk's to judge."""
+"""Looks up rows by id or a part of one; resolving what a person meant is up to `desk.finding`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ IDS: Mapping[str, sa.Column[Any]] = {
     "memory": table(Memory).c.id,
     "block": table(MemoryBlock).c.id,
 }
-"""What can be named by id."""
+"""The kinds of things that have ids."""
 
 
 def exists(tx: Tx, kind: str, ident: str) -> bool:
@@ -52,6 +52,6 @@ def alike(tx: Tx, kind: str, part: str, most: int) -> list[str]:
 
 
 def greatest(tx: Tx, kind: str, most: int) -> list[str]:
-    """The last ids of `kind` in the order of ids, which for most kinds is that of time."""
+    """The last ids of `kind` in id order, which for most kinds is chronological."""
     column = IDS[kind]
     return [str(row[0]) for row in tx.rows(sa.select(column).order_by(column.desc()).limit(most))]

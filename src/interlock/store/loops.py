@@ -1,6 +1,6 @@
-"""Work that goes round in circles: what the rules need to know of a task, and what is done with one that breaks them.
+"""Loop detection: gathers the facts about a task that the rules need, and blocks a task that breaks one.
 
-The rules are the policy's; when they are asked, that of those who write the events, and of the sweep.
+The rules are in `policy.loops`; they are checked whenever relevant events are written, and by a sweep.
 """
 
 import re
@@ -25,13 +25,15 @@ from interlock.store.tx import Tx
 
 LOOPS = Actor(ActorKind.SYSTEM, "system:loops")
 WATCHED = tuple(str(state) for state in TaskState if state not in HELD | TERMINAL)
-"""States in which work gets on by itself, or does not."""
+"""States in which a task should make progress by itself."""
 AT_WORK = (*WATCHED, str(TaskState.NEEDS_APPROVAL))
-"""The same for one whose run is at work, and may have asked something in this very step."""
+"""The same for a task whose run is active, and may have asked something in this very step."""
 MARK = ":LOOP:"
-"""In the keys of transitions into such a block."""
+"""Marks the keys of transitions into a loop block."""
 CONTROLS = ("quarantine:", "release:")
-"""What the keys of transitions begin with that `store.quarantines` makes."""
+"""The key prefix of transitions made by `store.quarantines`."""
+ENDED = ("completed", "failed", "cancelled")
+_ANY_STATUS = ("created", "running", "waiting", *ENDED)
 _t, _tm, _tr, _r, _c = tasks.TASKS.c, tasks.MESSAGES.c, tasks.TRANSITIONS.c, RUNS.c, traces.CALLS.c
 _SINCE = b("since", type_=UTCDateTime())
 _N = sa.func.count().label("n")
@@ -57,7 +59,7 @@ _AT_WORK = sa.select(_t.assignee_agent_id).where(_t.mission_id == b("mission"), 
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """A task's transitions since a person last released it from a loop, and when that was."""
+    """A task's transitions since a person last released it from a loop, and the time of the release."""
 
     changes: Sequence[Any]
     released_at: datetime | None
@@ -72,10 +74,10 @@ def check(
     rules: Collection[str] = RULES,
     states: Collection[str] = WATCHED,
 ) -> Loop | None:
-    """Blocks a task that goes round in circles, in the transaction of what made it so; None if it gets on.
+    """Blocks a task that is in a loop, in the transaction that completed the loop; None if it makes progress.
 
-    Its run is cancelled, a person is asked and alerted, and an incident written; once for each loop, since what came
-    before a person's release does not count. Source: row I1.
+    Cancels its run, asks and alerts a person, and records an incident; once for each loop, since events before a
+    person's release do not count. Source: row I1.
     """
     task = tasks.task(tx, task_id)
     found = broken(tx, task, limits, now, rules=rules, states=states)
@@ -93,14 +95,14 @@ def broken(
     rules: Collection[str] = RULES,
     states: Collection[str] = WATCHED,
 ) -> tuple[Loop, ...]:
-    """Those of the rules that a task in one of `states` breaks; it is left as it is."""
+    """The rules that a task in one of `states` breaks; changes nothing."""
     if task is None or task.status not in states:
         return ()
     return loops(facts(tx, task, limits, now, rules=rules), limits)
 
 
 def facts(tx: Tx, task: Any, limits: Limits, now: datetime, *, rules: Collection[str] = RULES) -> Facts:
-    """What `rules` need to know of a task; what others need is left out."""
+    """The facts about a task that `rules` need; others are omitted."""
     past = _past(tx, task.id)
 
     def since(seconds: float) -> datetime:
@@ -141,14 +143,14 @@ def _past(tx: Tx, task_id: str) -> _Past:
 
 
 def _review_cycles(task: Any, past: _Past) -> int:
-    """How often it was sent back. A review is called again by each new version of its author's: that one is counted."""
+    """How often it was sent back. Not counted for a review, which each new version of the work calls again."""
     if task.reviews_task_id is not None:
         return 0
     return sum(_change(row) == ("REVIEW", "IN_PROGRESS") for row in past.changes)
 
 
 def _moves(changes: Sequence[Any]) -> list[Pair]:
-    """What a person does to the agent, and not to its task, is left out: a quarantine and the release from it."""
+    """The transitions that count. Those by quarantine and release are left out, as they concern the agent."""
     moves = [_change(row) for row in changes if not row.idempotency_key.startswith(CONTROLS)]
     return [pair_of(*move) for move in moves if not is_progress(*move)]
 
@@ -158,7 +160,7 @@ def _change(row: Any) -> Pair:
 
 
 def _messages(tx: Tx, task: Any, since: datetime) -> dict[Pair, int]:
-    """How many messages went between each two agents: posted to mailboxes, and as mentions in the task's thread."""
+    """The number of messages between each pair of agents: to mailboxes, and as mentions in the task's thread."""
     posted = tx.rows(_POSTED_ABOUT, {"agent": task.assignee_agent_id or "", "task": task.id, "since": since})
     spoken = tx.rows(_SPOKEN, {"task": task.id, "since": since})
     if not posted and not spoken:
@@ -175,7 +177,7 @@ def _messages(tx: Tx, task: Any, since: datetime) -> dict[Pair, int]:
 
 
 def _mentioned(text: str, author: str, personas: Mapping[str, str], talking: Collection[str]) -> set[str]:
-    """The agents whom a text names by id or by persona: of several of a persona, one who talks here."""
+    """The agents mentioned in a text by id or persona; if a persona has several, one that takes part in the thread."""
     found = set()
     for name in {name.lower() for name in _MENTION.findall(text)}:
         fits = [ident for ident, persona in personas.items() if name in (ident.lower(), persona) and ident != author]
@@ -185,15 +187,15 @@ def _mentioned(text: str, author: str, personas: Mapping[str, str], talking: Col
 
 
 def _labels(personas: Mapping[str, str]) -> dict[str, str]:
-    """What people know the agents by: the persona, with the id where several have it."""
+    """Names of the agents for people: the persona, with the id if several agents share it."""
     common = Counter(personas.values())
     return {ident: name if common[name] == 1 else f"{name} {ident}" for ident, name in personas.items()}
 
 
 def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
-    """The question is there before the block, so that nothing waits for somebody who was not asked.
+    """Blocks the task and asks a person. The question is created first, so that nothing waits for an unasked person.
 
-    What its runs have asked is taken back: their answers would come to nothing.
+    Questions of its runs are voided, since answers to them would have no effect.
     """
     first, reason = found[0], "; ".join(loop.reason for loop in found)
     approval_id, mission = new_id("apr"), missions.mission(tx, task.mission_id)
@@ -216,7 +218,7 @@ def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
 
 
 def _request(tx: Tx, task: Any, reason: str) -> dict[str, Any]:
-    """The question, in the words that the coordinator's own have."""
+    """The question, in the same form as the coordinator's own."""
     rows = {row.id: row for row in tasks.of_mission(tx, task.mission_id)}
     after = {task.id}
     links = tasks.links(tx, task.mission_id)
@@ -282,7 +284,7 @@ _OF_AGENT = sa.select(_t.id).where(_OPEN, _t.assignee_agent_id == b("agent"))
 
 
 def suspects(tx: Tx, limits: Limits, now: datetime) -> list[str]:
-    """Ids of the tasks that a look is worth: every task that breaks a rule is among them."""
+    """Ids of candidate tasks: a superset of those that break a rule."""
 
     def ids(query: sa.Select[Any], **params: Any) -> set[str]:
         return {row.id for row in tx.rows(query, params)}

@@ -1,6 +1,6 @@
-"""Workers that have gone silent: what they hold, that their agents may be stuck, what they hold taken from them.
+"""Silent workers: the runs they hold, marking their agents as stuck, and taking their runs away.
 
-How long a silence may last, and what follows, is judged in the oversight layer.
+When a silence counts as a loss, and what follows, is decided in `oversight.heartbeat`.
 """
 
 from datetime import datetime
@@ -52,24 +52,24 @@ _OF_TASK = (
 
 
 def held(tx: Tx, worker_id: str) -> list[Any]:
-    """The rows of the runs that a worker works on."""
+    """The rows of the runs that a worker holds."""
     return leases.left(tx, worker_id)
 
 
 def flag(tx: Tx, worker_id: str, why: str) -> set[str]:
-    """Marks the agents that a worker works for as stuck; returns those that were not."""
+    """Marks the agents of a worker's runs as stuck; returns those that were not marked before."""
     return {row.id for row in tx.rows(_FLAG, {"worker": worker_id, "why": why})}
 
 
 def clear(tx: Tx, worker_id: str) -> None:
-    """Takes the mark from the agents of a worker that is heard again."""
+    """Clears the mark from the agents of a worker that has recovered."""
     tx.run(_CLEAR, {"worker": worker_id})
 
 
 def declare_gone(tx: Tx, worker_id: str, heard: int, now: datetime) -> bool:
-    """Takes a worker's lanes from it, unless it has left or beaten since `heard`; its runs are the caller's to settle.
+    """Takes a worker's lanes away, unless it has left or sent a heartbeat since `heard`; the caller settles its runs.
 
-    INVARIANT: after it the worker cannot write to any of its runs.
+    INVARIANT: afterwards the worker cannot write to any of its runs.
     """
     if tx.count(_GONE, {"worker": worker_id, "heard": heard}) != 1:
         return False
@@ -78,7 +78,7 @@ def declare_gone(tx: Tx, worker_id: str, heard: int, now: datetime) -> bool:
 
 
 def lose(tx: Tx, run_id: str, why: str, now: datetime) -> None:
-    """Ends a run whose agent was lost; its open reservations are charged in full and marked estimated."""
+    """Ends a run whose agent was lost; its open reservations are charged in full and marked as estimated."""
     tx.run(_LOST, {"run": run_id, "why": why, "now": now})
     ledger.charge_open(tx, run_id, now)
     report(tx, run_id, now)

@@ -1,6 +1,6 @@
-"""Places in the histories of agents from which on they count: what was before is left out, or summed up.
+"""Session markers: positions in agents' histories before which everything is omitted or summarised.
 
-What is told in its place, and when one is set, is the agents' matter.
+When a marker is set, and what the summary says, is up to `agents`.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ MARKERS, _AGENTS, _RUNS = table(SessionMarker), table(Agent), table(Run)
 _k, _a = MARKERS.c, _AGENTS.c
 _OF = sa.select(MARKERS).where(_k.agent_id == b("agent"))
 LATEST = _OF.order_by(_k.from_seq.desc(), _k.id.desc()).limit(1)
-"""The one that holds for an agent (`agent`) now; of two, the one that leaves more out."""
+"""The current marker of an agent (`agent`); of two, the one that omits more."""
 THEN = (
     _OF.where(
         sa.or_(
@@ -33,8 +33,9 @@ THEN = (
     .order_by((_k.made_by == b("run_")).desc(), _k.from_seq.desc(), _k.id.desc())
     .limit(1)
 )
-"""The one that holds for a run (`run_`) of an agent (`agent`) that began at `began`: its own, else the one of then; a
-history that begins after the `place` of the run in its mailbox was begun without it."""
+"""The marker that applies to a run (`run_`) of an agent (`agent`) that began at `began`: its own, else the one current
+then. A history that starts after the run's `place` in the mailbox does not include the run.
+"""
 _RUN = sa.select(_RUNS.c.agent_id, _RUNS.c.created_at).where(_RUNS.c.id == b("run_")).subquery()
 _FORGET = (
     sa.update(MARKERS)
@@ -67,10 +68,10 @@ def add(
     tokens_before: int | None = None,
     labels: Iterable[str] = (),
 ) -> str:
-    """Sets a marker and moves the beginning of the agent's history to it, never back; returns its id.
+    """Adds a marker and advances the start of the agent's history to it, never backwards; returns its id.
 
-    Runs of the mailbox from `from_seq` on are history; of the run `run_id` among them, only the rows from `position`
-    on. `made_by` is `person:ID`, or the id of the run that made it. Source: rows E13, E14.
+    The history consists of the mailbox's runs from `from_seq` on; of the run `run_id`, only the rows from `position`
+    on. `made_by` is `person:ID`, or the id of the run that made the marker. Source: rows E13, E14.
     """
     marker_id = new_id("mrk")
     tx.add(
@@ -82,20 +83,20 @@ def add(
 
 
 def latest(tx: Tx, agent_id: str) -> Any | None:
-    """The marker from which on an agent's history counts now; None if all of it does."""
+    """The current marker of an agent; None if its whole history counts."""
     return tx.one(LATEST, {"agent": agent_id})
 
 
 def then(tx: Tx, run: Any, began: datetime) -> Any | None:
-    """The marker that holds for a run that has begun: the last that it made itself, else the one as it began."""
+    """The marker that applies to a run that has begun: the last one of its own, else the one current at its start."""
     return tx.one(THEN, {"agent": run.agent_id, "run_": run.id, "place": run.seq, "began": began})
 
 
 def of_agent(tx: Tx, agent_id: str) -> list[Any]:
-    """All markers of an agent in the order of their making."""
+    """All markers of an agent, oldest first."""
     return tx.rows(_ALL, {"agent": agent_id})
 
 
 def forget(tx: Tx, run_id: str) -> None:
-    """Drops the summaries in which the words of a run may be: those of its agent that were made since it was posted."""
+    """Deletes the summaries that may contain words of a run: its agent's summaries made since the run was posted."""
     tx.run(_FORGET, {"run_": run_id})

@@ -1,7 +1,6 @@
-"""Memories as rows: those that fit a question by their words, those that matter most, one of them.
+"""Reads memories: full-text search by words, the most important ones, and single ones.
 
-Which words a text has is `memory.words`'s job, the last word on rank `memory.ranking`'s; they are written in
-`memory_writes`.
+Tokenisation is in `memory.words`, the final ranking in `memory.ranking`; writing is in `memory_writes`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,22 +15,22 @@ from interlock.store.tx import Ask, Tx
 MEMORIES, WORDS = table(Memory), table(MemoryWord)
 _m, _w = MEMORIES.c, WORDS.c
 SIZES = (4, 16)
-"""How many words a question may have; a statement for each, since most are short."""
+"""The numbers of words for which there is a statement each; most queries are short."""
 WEIGHTY = 10
-"""Memories that matter most, whatever is asked."""
+"""The number of most important memories that are candidates for any query."""
 MATTERS = 0.7
-"""The importance from which on a memory may be recalled without a word in common."""
+"""The least importance at which a memory may be recalled without sharing a word with the query."""
 
 
 class Reach(NamedTuple):
-    """How far it is looked: up to how many memories with a word are counted, and how many are looked at in all."""
+    """Limits of a search: up to how many memories with a word are counted, and how many candidates are examined."""
 
     counted: int
     looked_at: int
     common: bool
-    """Whether words are looked for beside rarer ones that more memories have than are counted."""
+    """Whether words that occur in more memories than are counted are searched for beside rarer ones."""
     best: int
-    """How many of those that fit best by their words are told."""
+    """How many of the best matches are returned."""
 
 
 _RECALL = Reach(counted=300, looked_at=600, common=False, best=40)
@@ -45,7 +44,7 @@ _SHOWN = (
 
 
 SCOPES = ("scope", "with_person")
-"""Parameters: the persona's own memories, and those that are shown to one person only."""
+"""The parameters of the scopes: the persona's own memories, and those visible to one person only."""
 
 
 def _scopes(column: Any) -> Any:
@@ -53,7 +52,7 @@ def _scopes(column: Any) -> Any:
 
 
 def _chosen(size: int, reach: Reach) -> Any:
-    """The words of a question from the rarest on, until enough memories are to be looked at."""
+    """The words of a query from the rarest on, until they yield enough candidates."""
     each = []
     for at in range(size):
         word = b(f"word_{at}", type_=sa.String())
@@ -81,8 +80,8 @@ def _chosen(size: int, reach: Reach) -> Any:
 
 
 def _looked_for(chosen: Any) -> Any:
-    """Each chosen word at each place where it is looked for, as a table of its own: all of a key's columns come from
-    there. A server without statistics would take the places for what tells most, and go through all words of a persona.
+    """Each chosen word in each scope, as a derived table that supplies all columns of the key. Without statistics, the
+    server would otherwise take the scopes for the most selective part, and read all words of a persona.
     """
     places = [sa.select(_text("project").label("project_id"), _text(name).label("scope")) for name in SCOPES]
     each = sa.union_all(*places).cte("places")
@@ -95,7 +94,7 @@ def _text(name: str) -> Any:
 
 
 def _fitting(size: int, reach: Reach) -> Any:
-    """The memories that fit the words of a question best, with the weight of what they share."""
+    """The memories that best match the words of a query, with the weight of the shared words."""
     looked = _looked_for(_chosen(size, reach))
     rarity = sa.case(
         *((looked.c.many <= sa.literal_column(str(most)), sa.literal_column(str(points))) for most, points in _RARITY),
@@ -136,11 +135,11 @@ def _weighty(scope: str) -> Any:
 
 
 FITTING: Mapping[int, Any] = {size: _fitting(size, _SEARCH) for size in SIZES}
-"""What fits a question of so many words."""
+"""The search statement, by number of words."""
 CANDIDATES: Mapping[int, Any] = {
     size: sa.union_all(_fitting(size, _RECALL), _weighty("scope"), _weighty("with_person")) for size in SIZES
 }
-"""The same, and what matters most besides; rows may come twice."""
+"""The search plus the most important memories, by number of words; rows may occur twice."""
 _ALL = (
     sa.select(*_SHOWN, sa.literal_column("0").label("weight"))
     .where(_m.project_id == b("project"), _scopes(_m.scope), _LIVE)
@@ -152,16 +151,16 @@ _SCOPES_OF = sa.select(_m.scope).where(_m.project_id == b("project"), _LIVE).dis
 
 
 def scope_of(persona: str, kind: str = "", person_id: str | None = None, *, rehearsal: bool = False) -> str:
-    """Where a memory of `kind` belongs: a conversation is shown to nobody but whom it was with.
+    """The scope of a memory of `kind`: a conversation is visible only to the person it was with.
 
-    What comes of rehearsals is kept apart from what is real.
+    Memories of rehearsals are kept apart from real ones.
     """
     mine = f"~{persona}" if rehearsal else persona
     return f"{mine}:{person_id}" if kind == "conversation" and person_id else mine
 
 
 def scopes_of(persona: str, person_id: str | None, *, rehearsal: bool = False) -> frozenset[str]:
-    """What a persona is shown of its memories when it talks to a person, or to nobody."""
+    """The scopes that a persona may read when it talks to a person, or to nobody."""
     own = scope_of(persona, rehearsal=rehearsal)
     return frozenset({own, scope_of(persona, "conversation", person_id, rehearsal=rehearsal)})
 
@@ -180,9 +179,9 @@ def _asked(
 def candidates(
     project_id: str, persona: str, words: Sequence[str], person_id: str | None = None, *, rehearsal: bool = False
 ) -> Ask:
-    """What gives the memories of a persona from which a few are recalled, for a read together with others.
+    """The select of candidates for recall with its parameters, to be batched with others.
 
-    `words` are those of `memory.words.asked_for`; `person_id` is whom the persona talks to.
+    `words` are those of `memory.words.asked_for`; `person_id` is the person whom the persona talks to.
     """
     size, params = _asked(project_id, persona, words, person_id, rehearsal)
     return CANDIDATES[size], params
@@ -192,7 +191,7 @@ def fitting(
     tx: Tx, project_id: str, persona: str, words: Sequence[str], person_id: str | None = None, *,
     rehearsal: bool = False,
 ) -> list[Any]:  # fmt: skip
-    """The memories that fit some words best, with the weight of what they share."""
+    """The memories that best match some words, with the weight of the shared words."""
     size, params = _asked(project_id, persona, words, person_id, rehearsal)
     return tx.rows(FITTING[size], params)
 
@@ -200,7 +199,7 @@ def fitting(
 def weightiest(
     tx: Tx, project_id: str, persona: str, most: int, person_id: str | None = None, *, rehearsal: bool = False
 ) -> list[Any]:
-    """The memories that matter most."""
+    """The most important memories."""
     _, params = _asked(project_id, persona, (), person_id, rehearsal)
     return tx.rows(_ALL, {**params, "most": most})
 

@@ -1,4 +1,4 @@
-"""Every version of every block and memory, with author and reason; never changed. What they say is their owners'."""
+"""The history of blocks and memories: every version, with author and reason. Only an erasure changes one."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,16 +19,16 @@ _LAST = sa.select(VERSIONS).where(_v.subject_id == b("subject")).order_by(_v.ver
 
 
 ByCall = str | None
-"""The call of a tool by which a version was written, if it was one."""
+"""The tool call by which a version was written, if any."""
 _RECENT = 20
-"""Versions among which that of a call that is made again is looked for."""
+"""How many recent versions are searched for that of a repeated call."""
 
 
 def write(
     tx: Tx, subject_id: str, version: int, content: Mapping[str, Any], author: Actor, reason: str, now: datetime,
     call: ByCall = None,
 ) -> None:  # fmt: skip
-    """Keeps a block or a memory as it was just written. Source: row H7."""
+    """Stores a version of a block or a memory. Source: row H7."""
     kept = dict(content) if call is None else {**content, "call": call}
     tx.add(
         MemoryVersion, subject_id=subject_id, version=version, content=kept, author_kind=str(author.kind),
@@ -53,7 +53,7 @@ def latest(tx: Tx, subject_id: str) -> Any | None:
 
 
 def by_call(tx: Tx, subject_id: str, call: ByCall) -> Any | None:
-    """The recent version that a call has written."""
+    """The recent version that a tool call has written."""
     if call is None:
         return None
     found = tx.rows(_LAST, {"subject": subject_id, "most": _RECENT})

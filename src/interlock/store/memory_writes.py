@@ -1,6 +1,6 @@
-"""Changes of memories as rows: a new one with its words, uses, what has faded, what is put away.
+"""Writes memories: inserts with an index of their words, use counts, decay, archiving.
 
-Each change of what a memory says has its version in `memory_versions`; when it is made is `memory.archive`'s job.
+Each change of a memory's text has a version in `memory_versions`; the callers are in `memory.archive`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,30 +51,30 @@ _FORGET_WORDS = sa.delete(WORDS).where(_w.memory_id == b("memory"))
 
 
 def to_change(tx: Tx, memory_id: str) -> Any | None:
-    """One memory, which others cannot change in the meantime."""
+    """One memory, locked until the end of the transaction."""
     return tx.one(_TO_CHANGE, {"memory": memory_id})
 
 
 def same(tx: Tx, project_id: str, scope: str, digest: str) -> Any | None:
-    """The memory of that text, which others cannot change in the meantime; archived ones too."""
+    """The memory with the same text, locked until the end of the transaction; archived ones included."""
     return tx.one(_SAME, {"project": project_id, "place": scope, "same": digest})
 
 
 def add(tx: Tx, values: Mapping[str, Any]) -> Any:
-    """Enters a memory unless there is one of the same text; returns the one there is now."""
+    """Inserts a memory unless one with the same text exists; returns the current row."""
     tx.add_new(Memory, **values)
     return same(tx, values["project_id"], values["scope"], values["digest"])
 
 
 def change(tx: Tx, row: Any, changes: Mapping[str, Any]) -> int:
-    """Writes a memory anew, which the caller holds to change it; returns its version."""
+    """Changes a memory that the caller has locked; returns the new version number."""
     to = {f"to_{name}": changes.get(name, getattr(row, name)) for name in _WRITTEN}
     tx.run(_CHANGE, {"memory": row.id, **to})
     return int(row.version) + 1
 
 
 def index(tx: Tx, memory_id: str, project_id: str, scope: str, words: Mapping[str, int]) -> None:
-    """Has a memory found by these words, with how often it has each."""
+    """Indexes a memory by its words, with their frequencies."""
     tx.add_many(
         MemoryWord,
         [
@@ -85,21 +85,21 @@ def index(tx: Tx, memory_id: str, project_id: str, scope: str, words: Mapping[st
 
 
 def unindex(tx: Tx, memory_id: str) -> None:
-    """Has a memory found by no word any more."""
+    """Removes a memory from the index."""
     tx.run(_FORGET_WORDS, {"memory": memory_id})
 
 
 def used(tx: Tx, memory_ids: Sequence[str], now: datetime) -> None:
-    """Counts that memories were recalled: they are as fresh as on the first day."""
+    """Counts the recall of memories, and resets their decay."""
     for memory_id in sorted(set(memory_ids)):
         tx.run(_USED, {"memory": memory_id, "now": now})
 
 
 def fading(tx: Tx, after: str, most: int) -> list[Any]:
-    """A page of the memories that are not archived, by id."""
+    """A page of the memories that are not archived, in id order."""
     return tx.rows(_FADING, {"after": after, "most": most})
 
 
 def fade(tx: Tx, memory_id: str, left: float, upto: datetime, seen: datetime) -> bool:
-    """Writes what is left of a memory; False if it was used, or has faded, since it was `seen`."""
+    """Updates the decay of a memory; False if it was used, or decayed, since it was `seen`."""
     return tx.count(_FADED, {"memory": memory_id, "left": left, "upto": upto, "seen": seen}) == 1

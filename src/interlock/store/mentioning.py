@@ -1,6 +1,6 @@
-"""Mentions: whoever a text calls with an `@` is told, people by an alert, agents by a message in their mailbox.
+"""Mentions with `@`: people are notified by an alert, agents by a message in their mailbox.
 
-In channels agents are told by having a turn, which is `rounds`' matter. Source: row A8.
+In channels, agents get turns instead, in `rounds`. Source: row A8.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ from interlock.store.tx import Tx
 
 ALERT = "MENTION"
 EVERYBODY = frozenset({"operator", "operators", "admin", "admins"})
-"""Names that call all people of the squad at once."""
+"""Names that address all people of the squad."""
 SHOWN = 300
 KIND, RUN_KIND, CAUSE = "room", "chat", "comment"
 _t, _a = table(Task).c, AGENTS.c
@@ -42,7 +42,7 @@ _LIKE_IT = (
 
 
 def in_channel(tx: Tx, channel: Any, message: Any, members: Sequence[Who], now: datetime) -> None:
-    """Tells the people whom a message names: of those who may read it, and without its words where not all may."""
+    """Alerts the people whom a message mentions, if they may read it; without its text if not everybody may."""
     author = Who(message.author_kind, message.author)
     is_open = channel.kind == "channel"
     there = None if is_open else {who.name for who in members if who.kind == PERSON}
@@ -56,10 +56,10 @@ def in_channel(tx: Tx, channel: Any, message: Any, members: Sequence[Who], now: 
 def in_thread(
     tx: Tx, task_id: str, message_id: str, actor: Actor, text: str, run_id: str | None, now: datetime
 ) -> None:
-    """Tells whomever a text in a task's thread names: a person by an alert; an agent, one at work on the mission
-    before any other of its persona, by a message in its mailbox.
+    """Notifies whoever a text in a task's thread mentions: people by an alert, agents by a message in their mailbox
+    (preferably the persona's agent on this mission).
 
-    Nobody is told of what they have said themselves.
+    Nobody is notified of their own messages.
     """
     task, names = tx.one(_TASK, {"task": task_id}), mentions(text)
     if task is None or not names:
@@ -84,7 +84,7 @@ def in_thread(
 
 
 def _people(tx: Tx, names: Sequence[str], among: Collection[str] | None = None) -> list[Any]:
-    """People with one of the names, in order; one for all operators where these are called."""
+    """The people with these names, in order; a placeholder for all operators if they are addressed together."""
     wanted = set(names)
     found = [
         row
@@ -108,9 +108,7 @@ def _alert(tx: Tx, project_id: str, message_id: str, who: Any, about: str, subje
 
 
 def _agents(tx: Tx, task: Any, names: Sequence[str], author: str, now: datetime) -> list[str]:
-    """One agent for each name that is an agent's id or a persona's: of those at work in the mission, else the one of
-    the workspace chat.
-    """
+    """One agent for each name that is an agent's id or a persona: on this mission, or else in the workspace chat."""
     at_work = tx.rows(_AT_WORK, {"mission": task.mission_id, "task": task.id})
     ids = sa.select(_a.id).where(_a.id.in_(names), _a.project_id == task.project_id)
     by_id, found = {row.id: row.id for row in tx.rows(ids)}, []
@@ -122,7 +120,7 @@ def _agents(tx: Tx, task: Any, names: Sequence[str], author: str, now: datetime)
 
 
 def _of_chat(tx: Tx, project_id: str, name: str, now: datetime) -> list[str]:
-    """The agent of the workspace chat of a persona that has ever worked in the project, spawned where there is none."""
+    """The workspace-chat agent of a persona that has worked in the project; it is spawned if there is none."""
     like_it = tx.one(_LIKE_IT, {"project": project_id, "name": name})
     if like_it is None or not like_it.persona_json:
         return []

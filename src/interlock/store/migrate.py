@@ -1,4 +1,4 @@
-"""Bringing a database to this version's schema, and refusing one that is newer.
+"""Migrates a database to this version's schema, and refuses one that is newer.
 
 The revisions themselves are in `migrations/versions`.
 """
@@ -20,14 +20,13 @@ from interlock.store.sqlite import BUSY_S, SqliteDriver
 HEAD = "0008"
 KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 MINIMUM_READER = "0003"
-"""The oldest revision whose code works with this schema: what it knew is all there, with the meaning it had."""
+"""The oldest revision whose code works with this schema: everything it uses still exists, with the same meaning."""
 LOCK_KEY = 0x1E7E71C0
 LOCK_NOT_AVAILABLE, NOT_ALLOWED = "55P03", "42501"
 PATIENCE_S = 60
 """How long to wait for another process that migrates the same database, or for tables that are in use."""
 CHANGE_S, PAUSE_S = 1, 1
-"""How long a change waits for those who use its table, as all who come after it wait behind it; and how long these go
-on before the next try."""
+"""How long a schema change waits for a table lock, since others queue up behind it; and the pause before a retry."""
 LONG_WORK = (
     f"SET LOCAL lock_timeout = '{PATIENCE_S}s'",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -36,17 +35,16 @@ LONG_WORK = (
     "SET LOCAL timezone = 'UTC'",
     "SET LOCAL datestyle = 'ISO'",
 )
-"""Of a transaction on PostgreSQL that takes its time; by another name, so that nobody takes it for one that stands
-still and breaks it off."""
+"""The application name of a long transaction on PostgreSQL, so that it is not terminated as a stalled one."""
 
 
 async def upgrade(url: str, *, pooled: bool = False) -> str | None:
-    """Migrates forward where needed; returns the revision it came from (None: the database was empty).
+    """Migrates forward if necessary; returns the previous revision (None: the database was empty).
 
-    A database that a newer version has migrated is left as it is where that version says that this one may use it.
-    `pooled` where the URL leads to a transaction pooler.
+    A database that a newer version has migrated is left unchanged, if that version declares it compatible with this
+    one. `pooled` if the URL leads to a transaction pooler.
 
-    Raises StoreTooNew for one that it may not, StoreUnavailable if it cannot be reached.
+    Raises StoreTooNew for an incompatible one, StoreUnavailable if it cannot be reached.
     """
     found = await asyncio.to_thread(revision, url, pooled=pooled)
     if found is None or (found in KNOWN and found != HEAD):
@@ -55,7 +53,7 @@ async def upgrade(url: str, *, pooled: bool = False) -> str | None:
 
 
 def revision(url: str, *, pooled: bool = False) -> str | None:
-    """The revision of a database, None if it is empty or does not exist yet.
+    """The revision of a database; None if it is empty or does not exist yet.
 
     Raises StoreTooNew, StoreUnavailable.
     """
@@ -105,10 +103,10 @@ def _value(row: Any) -> str | None:
 
 
 def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
-    """Migrates forward to a revision in one transaction; whoever else migrates the database is waited for.
+    """Migrates forward to a revision in one transaction; waits for other processes that migrate the same database.
 
-    On PostgreSQL it gives way to those who use a table and begins anew, so that nobody waits behind it for long; who
-    still does after `PATIENCE_S` is named.
+    On PostgreSQL it gives way to users of its tables and retries, so that nobody waits behind it for long; after
+    `PATIENCE_S` the error names whoever still uses one.
 
     Raises StoreUnavailable.
     """
@@ -177,7 +175,7 @@ def _engine(driver: SqliteDriver | PostgresDriver) -> Any:
 
 
 def _make(path: Path) -> None:
-    """Makes the file where there is none, for its owner alone, as are the files of its log then."""
+    """Creates the file if necessary, accessible to its owner only, as the WAL files will be too."""
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
@@ -191,7 +189,7 @@ def _begin_immediate(connection: Any) -> None:
 
 
 def driver_path(url: str) -> str:
-    """What to call a database in messages: its file, or its URL without the password."""
+    """The name of a database in messages: its file, or its URL without the password."""
     if url.startswith("sqlite:///"):
         return url.removeprefix("sqlite:///")
     scheme, _, rest = url.partition("://")

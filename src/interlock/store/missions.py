@@ -1,6 +1,6 @@
-"""Missions and what their coordinators have still to take up.
+"""Missions and the pending events of their coordinators.
 
-The tasks of a mission are in `tasks`; what the coordinator decides, in the graph layer.
+The tasks of a mission are in `tasks`; the coordinator's decisions are made in `graph`.
 """
 
 from collections.abc import Sequence
@@ -40,9 +40,9 @@ _SUMMARY = (
 
 
 def notify(tx: Tx, mission_id: str, kind: str, payload: dict[str, Any], now: datetime) -> None:
-    """Tells a mission's coordinator that something happened, in the transaction in which it did.
+    """Adds an event for a mission's coordinator, in the transaction in which it happened.
 
-    One queued run of the coordinator takes up everything that is pending when it starts.
+    A single queued run of the coordinator consumes all events that are pending when it starts.
     """
     route = tx.one(_ROUTE, {"mission": mission_id})
     if route is None:
@@ -71,7 +71,7 @@ def mission(tx: Tx, mission_id: str) -> Any | None:
 
 
 def missions(tx: Tx, project_id: str | None = None, most: int = 100) -> list[Any]:
-    """Missions with the state and money of their root tasks, newest first."""
+    """Missions with the state and account of their root tasks, newest first."""
     query = (
         sa.select(
             _mi.id, _mi.project_id, _mi.goal, _mi.simulated, _mi.model, _mi.created_at, _mi.estimate_microusd,
@@ -86,26 +86,26 @@ def missions(tx: Tx, project_id: str | None = None, most: int = 100) -> list[Any
 
 
 def without_agent(tx: Tx, project_id: str) -> list[str]:
-    """Ids of the missions in which a task found nobody to do it."""
+    """Ids of the missions in which a task found no suitable agent."""
     return [row.mission_id for row in tx.rows(_WITHOUT_AGENT, {"project": project_id})]
 
 
 def pending(tx: Tx, mission_id: str) -> list[Any]:
-    """Events that nothing has taken up, in order."""
+    """Unconsumed events, in order."""
     return tx.rows(_PENDING, {"mission": mission_id})
 
 
 def consume(tx: Tx, event_ids: Sequence[int], now: datetime) -> None:
-    """Marks events as taken up."""
+    """Marks events as consumed."""
     for event in event_ids:
         tx.run(_CONSUME, {"event": event, "now": now})
 
 
 def mark_canceled(tx: Tx, mission_id: str, now: datetime) -> None:
-    """Notes that a mission is to end."""
+    """Marks a mission as cancelled."""
     tx.run(_CANCEL, {"mission": mission_id, "now": now})
 
 
 def set_plan(tx: Tx, mission_id: str, summary: str, estimate_microusd: int) -> None:
-    """Notes the plan's summary and what it is expected to cost."""
+    """Stores the plan's summary and estimated cost."""
     tx.run(_SUMMARY, {"mission": mission_id, "text": summary, "estimate": estimate_microusd})

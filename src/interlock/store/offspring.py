@@ -1,6 +1,6 @@
-"""Agents that agents have started: which are live, and what the ends of their runs are to them; rows and nothing else.
+"""Subagents as rows: which are live, and what the end of a run means for them.
 
-How one is started, or ended before its time, is `subagents`' matter.
+Starting and expiring them is in `subagents`.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ from interlock.store.schema import Agent, Run, Subagent, Task, table
 from interlock.store.tx import Tx
 
 KIND = "subagent"
-"""Of their descriptors, and of their runs."""
+"""The kind of subagents' descriptors and of their runs."""
 EXPIRED = "expired"
 SUBAGENTS = table(Subagent)
 _TIME = UTCDateTime()
@@ -48,28 +48,28 @@ _IS_OVER = sa.select(_t.id).where(_t.id == b("mission"), _t.status.in_(("DONE", 
 
 
 def one(tx: Tx, agent_id: str) -> Any | None:
-    """The subagent that an agent is, live or not; None if it is none."""
+    """The subagent row of an agent, live or not; None if it is no subagent."""
     return tx.one(_ONE, {"agent": agent_id})
 
 
 def live(tx: Tx) -> int:
-    """How many there are in all."""
+    """The number of live subagents."""
     found: int = tx.rows(_COUNT)[0].n
     return found
 
 
 def of_parent(tx: Tx, agent_id: str) -> list[Any]:
-    """The live ones that an agent has started, oldest first."""
+    """The live subagents that an agent has started, oldest first."""
     return tx.rows(_OF_PARENT, {"parent": agent_id})
 
 
 def of_run(tx: Tx, run_id: str) -> list[Any]:
-    """The live ones that a run has started."""
+    """The live subagents that a run has started."""
     return sorted(tx.rows(_OF_RUN, {"run": run_id}), key=lambda row: row.agent_id)
 
 
 def abroad(tx: Tx, member_id: str) -> list[Any]:
-    """The live ones that agents of a member have started and that are other members' themselves."""
+    """The live subagents that agents of a member have started and that belong to other members."""
     return tx.rows(_ABROAD, {"member": member_id})
 
 
@@ -79,17 +79,17 @@ def open_runs(tx: Tx, agent_id: str) -> list[str]:
 
 
 def end(tx: Tx, agent_id: str, outcome: str, now: datetime) -> bool:
-    """Marks one as ended; False if it was before."""
+    """Marks a subagent as ended; False if it was before."""
     return tx.count(_END, {"agent": agent_id, "came_to": outcome, "now": now}) == 1
 
 
 def hush(tx: Tx, agent_id: str, *, but: str = "") -> None:
-    """Has nobody told of the ends of its open runs, but for one of them."""
+    """Suppresses the reports of its open runs' ends, except for one run."""
     tx.run(_HUSH, {"agent": agent_id, "but": but})
 
 
 def place(tx: Tx, agent_id: str) -> tuple[str | None, dict[str, Any]]:
-    """The channel of the workspace chat in which one was started, and how a payload names it; None for none."""
+    """The workspace-chat channel in which a subagent was started, and its name in a payload; None if there is none."""
     found = one(tx, agent_id)
     row = tx.one(_PARENT_RUN, {"run": found.parent_run_id}) if found is not None else None
     if row is None:
@@ -98,9 +98,9 @@ def place(tx: Tx, agent_id: str) -> tuple[str | None, dict[str, Any]]:
 
 
 def run_ended(tx: Tx, run: Any, now: datetime) -> dict[str, Any] | None:
-    """What its parent is told of one whose run has ended; None if nobody is left who would want to know.
+    """What the report of a subagent's ended run tells its parent; None if nobody waits for it, empty for other agents.
 
-    A subagent ends with a run after which nothing waits in its mailbox. Source: row E11.
+    A subagent ends with its last run, when its mailbox is empty. Source: row E11.
     """
     found = one(tx, run.agent_id)
     if found is None:

@@ -1,7 +1,7 @@
-"""The outbox: what leaves for people, written in the transaction of the change that it tells of.
+"""The outbox: outgoing messages to people, written in the transaction of the change that they report.
 
-Writing costs statements that nobody waits for, and nothing else where no conversation listens. Taking rows out again
-is in `dispatch`; what they say is drawn up when they are delivered.
+Writing is cheap: pipelined statements, which insert nothing if no conversation is concerned. Dequeuing is in
+`dispatch`; the text is rendered at delivery.
 """
 
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ _CHANGED = {
     "revision": _o.revision + 1,
     "status": sa.case((_o.status == sa.text("'delivered'"), sa.text("'pending'")), else_=_o.status),
 }
-"""INVARIANT: a dead letter stays dead; what is being sent is looked at again when it has been."""
+"""INVARIANT: a dead letter stays dead; a message that is being sent is checked for changes afterwards."""
 
 
 def _rows(key: Any, kind: Any, subject: Any, payload: Any) -> sa.Select[Any]:
-    """New rows, one for each conversation of the query that goes on from here."""
+    """New rows, one for each conversation of the query that continues from here."""
     return sa.select(
         key, _c.surface, _c.id, kind, subject, payload, sa.text("1"), sa.text("0"), sa.text("'pending'"), sa.text("0"),
         b("now", type_=_TIME),
@@ -132,9 +132,9 @@ _REPEAT = (
 
 
 def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mission_id: str | None = None) -> None:
-    """Tells every conversation of a mission, or without one every room that hears of the project, of `subject`.
+    """Enqueues a message about `subject` to every conversation of a mission; without one, to every room of the project.
 
-    Where it has been told already, what was said is brought up to date instead.
+    A conversation that has one already gets an edit of it instead.
     """
     params = {"sort": kind, "about": subject, "now": now}
     if mission_id is not None:
@@ -144,46 +144,46 @@ def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mis
 
 
 def place_of_asker(tx: Tx, run_id: str) -> str | None:
-    """The conversation in a connector in which somebody talks with a run's agent; None if that is nowhere."""
+    """The connector conversation in which a person talks with a run's agent; None if there is none."""
     row = tx.one(_ASKER, {"run": run_id})
     return None if row is None else str(row.id)
 
 
 def tell_there(tx: Tx, kind: str, subject: str, conversation_id: str, now: datetime) -> None:
-    """Tells one conversation."""
+    """Enqueues a message to one conversation."""
     tx.stir(_TELL_THERE, {"sort": kind, "about": subject, "conversation": conversation_id, "now": now})
 
 
 def touch(tx: Tx, subject: str) -> None:
-    """Has everything that was said of `subject` brought up to date."""
+    """Schedules an edit of every message about `subject`."""
     tx.stir(_TOUCH, {"about": subject})
 
 
 def touch_voided(tx: Tx, run_id: str, now: datetime) -> None:
-    """The same for the approvals of a run that were voided at this moment."""
+    """The same for the approvals of a run that were voided at this time."""
     tx.stir(_TOUCH_VOIDED, {"run": run_id, "now": now})
 
 
 def say(
     tx: Tx, conversation_id: str, payload: Mapping[str, Any], key: str, now: datetime, *, kind: str = "text"
 ) -> None:
-    """Says something in a conversation, once for each `key`; `payload` is `{"card": card.to_json(), …}`."""
+    """Enqueues a message with a given content, once for each `key`; `payload` is `{"card": card.to_json(), …}`."""
     params = {"conversation": conversation_id, "named": key, "sort": kind, "what": dict(payload), "now": now}
     tx.stir(_SAY, params)
 
 
 def letter(tx: Tx, key: str, what: Mapping[str, Any], now: datetime, project_id: str) -> None:
-    """An e-mail, once for each `key`."""
+    """Enqueues an e-mail, once for each `key`."""
     say(tx, conversations.of_letter(tx, key, project_id, now), what, letter_key(key), now, kind="letter")
 
 
 def letter_key(key: str) -> str:
-    """What the row of a letter is called."""
+    """The key of an e-mail's row."""
     return f"letter:{key}"
 
 
 def catch_up(tx: Tx, surface: str, channel: str, now: datetime) -> None:
-    """Tells a room that is new of the missions that have a thread there, and of every question that is open."""
+    """Enqueues, for a new room, the missions that have a thread there and all open questions."""
     params = {"room": f"{surface}:{channel}", "now": now}
     tx.stir(_CATCH_UP_ROOTS, params)
     tx.stir(_CATCH_UP_APPROVALS, params)
@@ -200,7 +200,7 @@ def by_key(tx: Tx, key: str) -> Any | None:
 
 
 def listing(tx: Tx, *, dead_only: bool = False, most: int = 200) -> list[Any]:
-    """What has not been delivered (or only what never will be by itself), with its channel, oldest first."""
+    """Undelivered messages (or only dead letters), with their channels, oldest first."""
     states = ("dead",) if dead_only else ("pending", "sending", "dead")
     query = (
         sa.select(OUTBOX, _c.channel, _c.mission_id)
@@ -213,19 +213,19 @@ def listing(tx: Tx, *, dead_only: bool = False, most: int = 200) -> list[Any]:
 
 
 def dead(tx: Tx) -> list[Any]:
-    """What was given up, oldest first."""
+    """Dead letters, oldest first."""
     return listing(tx, dead_only=True)
 
 
 def revive(tx: Tx, ident: int) -> bool:
-    """Has a dead letter tried again; False if there is none with that id."""
+    """Retries a dead letter; False if there is none with that id."""
     is_revived = tx.count(_REVIVE, {"outgoing": ident}) == 1
     tx.wake = tx.wake or is_revived
     return is_revived
 
 
 def repeat_letter(tx: Tx, key: str, approval_id: str) -> None:
-    """Has a dead letter tried again on a person's word, once for each approval."""
+    """Retries an undeliverable e-mail after a person's approval, once for each approval."""
     found = by_key(tx, letter_key(key))
     if found is not None and found.status == "dead" and found.payload.get("repeated_by") != approval_id:
         what = {**found.payload, "repeated_by": approval_id}

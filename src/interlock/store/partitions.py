@@ -1,6 +1,6 @@
-"""The monthly partitions of steps, messages and activities on PostgreSQL: which there are, and making the next.
+"""The monthly partitions of steps, messages and activities on PostgreSQL: listing and creating them.
 
-Dropping those that nothing needs any more is in `retention`. SQLite has none: there, nothing is done here.
+Dropping them is in `retention`. On SQLite, which has none, everything here is a no-op.
 """
 
 import re
@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from interlock.store.tx import Tx
 
 OF_RUNS = ("run_steps", "run_messages")
-"""Partitioned tables whose rows belong to runs."""
+"""The partitioned tables whose rows belong to runs."""
 TABLES = (*OF_RUNS, "activities")
-"""All that are partitioned, by `created_at`."""
+"""All partitioned tables, by `created_at`."""
 MONTHS_AHEAD = 3
 _PARTS = sa.text(
     "SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) AS bound FROM pg_inherits i"
@@ -24,8 +24,9 @@ _PARTS = sa.text(
 ).columns(relname=sa.String(), bound=sa.String())
 _BOUNDS = re.compile(r"FROM \((?:MINVALUE|'(?P<start>[^']+)')\) TO \('(?P<stop>[^']+)'\)")
 LOCK_S = 0.02
-"""How long a change of tables waits for the lock that keeps everybody else out: all who come after it wait behind it. A
-unit that has to give way is tried again."""
+"""How long a change of tables waits for its exclusive lock, since everybody else queues up behind it. A unit that times
+out is retried.
+"""
 SHORT_WAIT = sa.text(f"SET LOCAL lock_timeout = '{LOCK_S * 1000:.0f}ms'")
 _MOVE = (
     "WITH later AS (DELETE FROM {name}_default WHERE created_at >= '{start}' AND created_at < '{stop}' RETURNING *)"
@@ -36,7 +37,7 @@ _ATTACH = "ALTER TABLE {name} ATTACH PARTITION {part} FOR VALUES FROM ('{start}'
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One part of a table: rows from `start` (None: from ever) up to `stop`."""
+    """A partition: rows from `start` (None: unbounded) to before `stop`."""
 
     name: str
     start: datetime | None
@@ -44,7 +45,7 @@ class Partition:
 
 
 def partitions(tx: Tx, name: str) -> list[Partition]:
-    """The parts of a table in order of time, without the default one; none on SQLite."""
+    """The partitions of a table in chronological order, without the default one; none on SQLite."""
     if tx.dialect != "postgresql":
         return []
     found = ((row.relname, _BOUNDS.search(row.bound)) for row in tx.rows(_PARTS, {"parent": name}))
@@ -53,10 +54,10 @@ def partitions(tx: Tx, name: str) -> list[Partition]:
 
 
 def ensure(tx: Tx, now: datetime, months: int = MONTHS_AHEAD) -> str | None:
-    """Makes the first part of this month and of the `months` after it that is missing, if any; returns its name.
+    """Creates the first missing partition of this month and the `months` after it, if any; returns its name.
 
-    Rows that had fallen into the default part meanwhile are moved to where they belong. One part at a time, since
-    nobody reads the table from when it gets one until the commit.
+    Rows that went to the default partition meanwhile are moved to it. Only one at a time, since the table cannot be
+    read from the attachment until the commit.
     """
     for name in TABLES if tx.dialect == "postgresql" else ():
         there = partitions(tx, name)
@@ -67,8 +68,8 @@ def ensure(tx: Tx, now: datetime, months: int = MONTHS_AHEAD) -> str | None:
 
 
 def _make(tx: Tx, name: str, start: datetime, stop: datetime) -> str:
-    """INVARIANT: the part is given no key to `runs` of its own: to replace it by the table's, PostgreSQL would keep
-    everybody out of `runs`, also those who only read.
+    """INVARIANT: the partition gets no foreign key to `runs` of its own: to merge it with the table's, PostgreSQL would
+    lock `runs` exclusively, even against readers.
     """
     part = f"{name}_{start:%Y_%m}"
     words = {"name": name, "part": part, "start": start.isoformat(), "stop": stop.isoformat()}
@@ -90,7 +91,7 @@ def _later(year: int, month: int, later: int) -> tuple[int, int]:
 
 
 def _literal(statement: str) -> sa.TextClause:
-    """A statement of our own names and times; a colon in a time is no parameter."""
+    """A statement from internal names and times; colons in times are escaped."""
     return sa.text(statement.replace(":", "\\:"))
 
 

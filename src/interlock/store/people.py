@@ -1,6 +1,6 @@
-"""People and how surfaces know them: entering, linking, unlinking, roles.
+"""People and their identities on surfaces: creating, linking, unlinking, roles.
 
-Who may do that, and what an identity looks like, is the desk's to judge.
+Authorisation, and the form of identities, are up to the desk.
 """
 
 from collections.abc import Iterable
@@ -35,24 +35,24 @@ def people(tx: Tx) -> list[Any]:
 
 
 def names(tx: Tx, person_ids: Iterable[str | None]) -> dict[str, str]:
-    """What people are called, by id."""
+    """People's names, by id."""
     wanted = sorted({each for each in person_ids if each})
     return {row.id: row.name for row in tx.rows(sa.select(_p.id, _p.name).where(_p.id.in_(wanted)))}
 
 
 def role(tx: Tx, person_id: str) -> str | None:
-    """What somebody may do by now; None for nobody."""
+    """A person's current role; None if there is no such person."""
     found = tx.one(_ROLE_OF, {"who": person_id})
     return None if found is None else str(found.role)
 
 
 def acts_as(tx: Tx, name: str) -> bool:
-    """Whether somebody who is more than a viewer is called so, in small letters or large ones."""
+    """Whether a person with a role above viewer has this name, ignoring case."""
     return any(row.name.casefold() == name.casefold() for row in tx.rows(_ACTING))
 
 
 def identities(tx: Tx) -> dict[str, list[str]]:
-    """How surfaces know each of them, by person."""
+    """All identities, by person."""
     found: dict[str, list[str]] = {}
     for row in tx.rows(_IDENTITIES):
         found.setdefault(row.person_id, []).append(row.key)
@@ -60,17 +60,17 @@ def identities(tx: Tx) -> dict[str, list[str]]:
 
 
 def owner(tx: Tx, identity: str) -> Any | None:
-    """The person whom an identity belongs to."""
+    """The person to whom an identity belongs."""
     return tx.one(_OWNER, {"identity": identity})
 
 
 def add(tx: Tx, person_id: str, name: str, role: str, now: datetime) -> None:
-    """Enters a person whom no surface knows yet."""
+    """Inserts a person without identities."""
     tx.add(Person, id=person_id, name=name, role=role, created_at=now)
 
 
 def link(tx: Tx, identity: str, person_id: str, now: datetime) -> None:
-    """Gives an identity to a person; where it was another's, it is theirs no longer."""
+    """Assigns an identity to a person; takes it from its previous owner."""
     if owner(tx, identity) is None:
         tx.add(Identity, key=identity, person_id=person_id, created_at=now)
     else:
@@ -78,20 +78,20 @@ def link(tx: Tx, identity: str, person_id: str, now: datetime) -> None:
 
 
 def unlink(tx: Tx, identity: str) -> None:
-    """Takes an identity from whoever has it."""
+    """Removes an identity from its owner."""
     tx.run(_UNLINK, {"identity": identity})
 
 
 def set_role(tx: Tx, person_id: str, role: str) -> None:
-    """Makes a person viewer, operator or admin."""
+    """Sets a person's role: viewer, operator or admin."""
     tx.run(_ROLE, {"person": person_id, "to": role})
 
 
 def lock_admins(tx: Tx) -> None:
-    """Lets nobody else change who is admin before the commit."""
+    """Prevents others from changing who is admin before the commit."""
     tx.rows(_LOCK)
 
 
 def admins(tx: Tx) -> set[str]:
-    """Ids of the admins who have an account on some machine: only a command line takes what admins say of people."""
+    """Ids of the admins with a local account: people can only be administered at a command line."""
     return {row.id for row in tx.rows(_ADMINS)}

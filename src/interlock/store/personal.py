@@ -1,6 +1,6 @@
-"""What is on record of one person: gathered for an export, and erased where no record of work needs it.
+"""A person's data: collected for an export, and erased unless the record of work needs it.
 
-Who may do that is the desk's to judge. What somebody decided stays, under an id that says nothing of them.
+Authorisation is up to the desk. A person's decisions stay, under an id that does not identify them.
 """
 
 import json
@@ -40,16 +40,16 @@ from interlock.store.schema import (
 from interlock.store.tx import Tx
 
 Clean = Callable[[Any, str | None, str | None], Any]
-"""What is left of a value of a mission and a run."""
+"""Cleans a value in the context of a mission and a run."""
 ERASED = "[erased]"
 REDACTED = "ACTIVITIES_REDACTED"
 SPOKEN = frozenset({"reason", "note", "text", "words", "comment", "goal", "title", "args"})
-"""What in an activity of somebody's own may be in their own words."""
+"""The fields of a person's own activities that may contain their words."""
 JUDGED = (
     "COORDINATOR_DECISION", "APPROVAL_ANSWERED", "APPROVAL_RELEASED", "CHECKS_RUN", "CHECK_WAIVED", "TASK_TRANSITION",
     "CHANNEL_CREATED", "CHANNEL_JOINED", "CHANNEL_LEFT",
 )  # fmt: skip
-"""Activities with words of models, of programs and of others that may name anybody."""
+"""Activities with texts by models, programs and others, which may mention anybody."""
 MISSIONS, TASKS, RUNS, SCHEDULES = table(Mission), table(Task), table(Run), table(Schedule)
 ANSWERS, COMMENTS, TRANSITIONS, CONTROLS = (
     table(ApprovalAnswer),
@@ -72,7 +72,7 @@ _THEIR_CHATS = sa.and_(
 _THEIR_WORDS = sa.and_(_sd.author_kind == "person", _sd.author == _WHO)
 _THEIR_SIGNS = sa.and_(_sg.author_kind == "person", _sg.author == _WHO)
 _HEARD_THEM = _r.channel_id.in_(sa.select(_sd.channel_id).where(_THEIR_WORDS))
-"""Runs in whose prompts their words may be: those of the channels in which they have spoken."""
+"""Runs whose prompts may contain their messages: those of the channels in which they have written."""
 _SECTIONS = {
     "missions": sa.select(_mi.id, _mi.project_id, _mi.goal, _mi.created_at).where(_mi.requested_by == _WHO),
     "schedules": sa.select(_s.id, _s.name, _s.kind, _s.text, _s.created_at).where(_s.created_by == _WHO),
@@ -112,11 +112,11 @@ _CAME_OF_THEM = _r.id.in_(
         ).c.id
     )
 )
-"""Their chats, what agents have passed on of them to each other, and votes of models on what was wished there."""
+"""Their chats, what agents have forwarded of them, and models' votes on requests made there."""
 _CHATS = sa.select(_r.id, _r.status, _r.payload).where(sa.or_(_CAME_OF_THEM, _HEARD_THEM)).order_by(_r.id)
 _PURPOSE = sa.update(SUBAGENTS).where(_su.run_id == b("run_")).values(purpose=ERASED)
 _OF_A_CALL = frozenset({"tool", "tool_digest", "call_id", "persona", "simulated"})
-"""What of a question from a conversation says nothing of what was said there."""
+"""The fields of a question from a conversation that reveal nothing of what was said there."""
 _ASKED = sa.select(_ap.id, _ap.request).where(_ap.run_id == b("run_"))
 _UNASK = (
     sa.update(APPROVALS)
@@ -168,7 +168,7 @@ _OUT_OF_ROOMS: tuple[sa.Executable, ...] = (
     sa.delete(SIGNS).where(_THEIR_SIGNS),
     sa.delete(ROOM_MEMBERS).where(_rm.kind == "person", _rm.who == _WHO),
 )
-"""What was said in channels stays as a place where something was said."""
+"""Messages in channels stay as placeholders."""
 _DROP_REQUESTS = sa.delete(INBOX).where(_i.identity == b("identity"))
 _DROP_PLACE = sa.delete(CONVERSATIONS).where(_c.id == b("place"))
 _STRANGER = (
@@ -183,7 +183,7 @@ _UNLINK = sa.delete(IDENTITIES).where(IDENTITIES.c.person_id == _WHO)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A person as they are on record."""
+    """A person's name and identities."""
 
     id: str
     name: str
@@ -191,18 +191,18 @@ class Known:
 
     @property
     def pseudonym(self) -> str:
-        """What they are called from then on."""
+        """The name that replaces theirs after the erasure."""
         return f"erased {self.id[-6:]}"
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Their name and identities, as they stand in texts and in JSON."""
+        """Their name and identities, as spelled in texts and in JSON."""
         plain = (self.name, *self.identities)
         return tuple(dict.fromkeys([*plain, *(json.dumps(each)[1:-1] for each in plain)]))
 
 
 def gathered(tx: Tx, known: Known) -> dict[str, list[Any]]:
-    """What somebody said and decided, and what was said to them, by kind, oldest first within each."""
+    """A person's messages and decisions, and messages to them, by kind, oldest first."""
     found = {name: tx.rows(query, {"who": known.id}) for name, query in _SECTIONS.items()}
     found["requests"] = [row for each in known.identities for row in tx.rows(_REQUESTS, {"identity": each})]
     found["replies"] = [row for place in places(tx, known) for row in tx.rows(_SAID_THERE, {"place": place})]
@@ -210,7 +210,7 @@ def gathered(tx: Tx, known: Known) -> dict[str, list[Any]]:
 
 
 def places(tx: Tx, known: Known) -> list[str]:
-    """Ids of the conversations in which replies were said to this person alone."""
+    """Ids of the conversations with replies to this person alone."""
     return [row.id for row in tx.rows(_REPLY_PLACES) if _is_theirs(row, known.identities)]
 
 
@@ -220,12 +220,12 @@ def _is_theirs(row: Any, identities: Sequence[str]) -> bool:
 
 
 def chats(tx: Tx, known: Known) -> list[str]:
-    """Ids of the runs in which they talked to agents and whose words are still there."""
+    """Ids of the runs in which they talked to agents and whose messages still exist."""
     return [row.id for row in tx.rows(_CHATS, {"who": known.id}) if retention.MARK not in row.payload]
 
 
 def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
-    """Erases up to `most` rows of what was said in a run; True once all of it is gone, None while the run is open."""
+    """Erases up to `most` rows of a run's messages; True once all are gone, None while the run is open."""
     row = tx.one(_CHAT, {"run_": run_id})
     if row is None or row.status not in ENDED_RUNS:
         return None
@@ -238,7 +238,7 @@ def erase_chat(tx: Tx, run_id: str, most: int, now: datetime) -> bool | None:
 
 
 def erase_words(tx: Tx, known: Known) -> None:
-    """Replaces what they wrote beside their decisions and in channels, and drops their requests and the replies."""
+    """Replaces their notes on decisions and their messages in channels, and deletes their requests and the replies."""
     for statement in (*_WORDS, *_OUT_OF_ROOMS):
         tx.run(statement, {"who": known.id})
     for part in (known.id, *known.spellings):
@@ -251,7 +251,7 @@ def erase_words(tx: Tx, known: Known) -> None:
 
 
 def about(tx: Tx, known: Known, after: int, most: int) -> list[int]:
-    """Ids of activities that are of this person or name them, in order, after an id."""
+    """Ids of activities by this person or that mention them, in order, after an id."""
     found = set()
     for identity in known.identities or (known.id,):
         for name in dict.fromkeys((known.name, json.dumps(known.name)[1:-1])):
@@ -264,10 +264,10 @@ def redact(
     tx: Tx, known: Known, ids: Sequence[int], by: Actor, project_id: str, now: datetime, keys: Keyring | None,
     echoes: Clean, *, own: bool
 ) -> int:  # fmt: skip
-    """Takes a person out of activities, their own or others', and notes in one of its own which were changed, with
-    their digests before and after; returns how many were. `echoes` leaves none of their words.
+    """Redacts a person from activities, their own or others', and records in another one which were changed, with their
+    digests before and after; returns how many were. `echoes` removes quotations of their words.
 
-    Where the audit log is sealed, a link vouches for those that were as they had been sealed.
+    If the audit log is sealed, a link seals the changes to activities that were intact before.
     """
     before, after = [], []
     for ident in ids:
@@ -315,7 +315,7 @@ def _without(known: Known, data: Mapping[str, Any], *, is_own: bool) -> dict[str
 
 
 def finish(tx: Tx, known: Known) -> None:
-    """Takes name, role and identities from a person; their id stays, as that of who decided."""
+    """Removes name, role and identities of a person; their id stays, as the author of decisions."""
     tx.run(_UNLINK, {"who": known.id})
     tokens.forget(tx, known.id)
     tx.run(_RENAME, {"who": known.id, "called": known.pseudonym})

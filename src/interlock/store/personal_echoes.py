@@ -1,7 +1,7 @@
-"""What records of work repeat of a person's words: in errors, questions, moves, alerts and what runs were told.
+"""Quotations of a person's words in records of work: in errors, questions, transitions, alerts and inputs of runs.
 
-INVARIANT: only words change, and only where their decision was, or beside their name. Who may do that is the desk's to
-judge. Their own notes and reasons are `personal`'s job, and are erased last: they say what is looked for here.
+INVARIANT: only words change, and only where the person decided, or beside their name. Their own notes and reasons are
+erased in `personal`, and last, since they are what is searched for here.
 """
 
 import json
@@ -24,9 +24,9 @@ from interlock.store.schema import MissionEvent, RunMessage, ToolCall, table
 from interlock.store.tx import Tx
 
 LONG = 12
-"""Words of so many characters are found anywhere in a text, shorter ones only where they are quoted whole."""
+"""Words of at least this many characters are found anywhere in a text, shorter ones only if quoted as a whole."""
 CONTROLS = ("CONTROL_CHANGED", "AGENT_QUARANTINED", "AGENT_RELEASED")
-"""Activities with reasons that are told everywhere, beside a name."""
+"""Activities whose reasons are published in all rooms, beside a name."""
 EVENTS, CALLS, MESSAGES = table(MissionEvent), table(ToolCall), table(RunMessage)
 _ap, _an, _a, _al, _in, _tm = APPROVALS.c, ANSWERS.c, ACTIVITIES.c, ALERTS.c, INCIDENTS.c, COMMENTS.c
 _r, _t, _tr, _ev, _c, _m = RUNS.c, TASKS.c, TRANSITIONS.c, EVENTS.c, CALLS.c, MESSAGES.c
@@ -51,33 +51,33 @@ _NOT_ANOTHERS = sa.or_(_tr.actor_kind != "human", _tr.actor_id == _WHO)
 _NO_CALL = _ap.kind != "TOOL_CALL"
 
 Where = tuple[str | None, str | None]
-"""A mission, or a run; neither: anywhere."""
+"""A mission, or a run; if neither, anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where words may be repeated: columns of a table, and which of its rows belong to a mission or a run."""
+    """A place where words may be quoted: columns of a table, and which of its rows belong to a mission or a run."""
 
     kept: sa.Table
     columns: tuple[Any, ...]
     in_mission: Any
     in_run: Any = None
     by_name: bool = False
-    """Whether what stands beside their name is looked for in all rows."""
+    """Whether all rows are searched for their name."""
     only: Any = None
 
     def holding(self, where: Any) -> sa.Select[Any]:
-        """Ids of the rows there in which a part stands."""
+        """A query for the ids of rows that contain a text."""
         texts = (sa.cast(column, sa.Text) for column in self.columns)
         has = sa.or_(*(sa.func.replace(text, _PART, "") != text for text in texts))
         return sa.select(self.kept.c.id).where(where, has, sa.true() if self.only is None else self.only)
 
     def one(self) -> sa.Select[Any]:
-        """The columns of one row."""
+        """A query for the columns of one row."""
         return sa.select(*self.columns).where(self.kept.c.id == b("ident")).with_for_update()
 
     def rewrite(self) -> sa.Update:
-        """Sets them."""
+        """A statement that sets them."""
         return (
             sa.update(self.kept)
             .where(self.kept.c.id == b("ident"))
@@ -124,16 +124,16 @@ _LOGGED = sa.select(_a.id).where(
 
 @dataclass(frozen=True, slots=True)
 class Echoes:
-    """What somebody said beside their decisions, by where it may be repeated."""
+    """A person's notes on decisions, by where they may be quoted."""
 
     known: Known
     of_mission: Mapping[str, frozenset[str]]
     of_run: Mapping[str, frozenset[str]]
     told: frozenset[str]
-    """Why they paused, stopped and set apart, which is told beside their name."""
+    """Their reasons for pausing, stopping and quarantining, which are published beside their name."""
 
     def clean(self, value: Any, mission_id: str | None, run_id: str | None) -> Any:
-        """A value of a record of a mission or a run, without their words; and without their name where both were."""
+        """A value of a record of a mission or a run, without their words, and without their name beside them."""
         words = self.of_mission.get(mission_id or "", frozenset()) | self.of_run.get(run_id or "", frozenset())
         patterns = _patterns(words)
 
@@ -145,7 +145,7 @@ class Echoes:
         return _each_text(value, cleaned)
 
     def beside_name(self, text: str) -> str:
-        """A text without their reasons and their name, where it names them."""
+        """A text that mentions them, without their reasons and name."""
         names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in self.names)
         if not names or not re.search(names, text):
             return text
@@ -155,17 +155,17 @@ class Echoes:
 
     @property
     def places(self) -> list[Where]:
-        """Where to look: their missions, their runs, and anywhere beside their name."""
+        """Where to search: their missions, their runs, and anywhere beside their name."""
         return [*((each, None) for each in self.of_mission), *((None, each) for each in self.of_run), (None, None)]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are called."""
+        """Their names."""
         return tuple(name for name in (self.known.name, *self.known.identities) if name)
 
 
 def gathered(tx: Tx, known: Known) -> Echoes:
-    """What is to be looked for; nothing any more once their own notes and reasons are erased."""
+    """What to search for; empty once their own notes and reasons are erased."""
     of_mission: dict[str, set[str]] = {}
     of_run: dict[str, set[str]] = {}
     told: set[str] = set()
@@ -195,7 +195,7 @@ def _frozen(found: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
 
 
 def mentions(tx: Tx, echoes: Echoes, where: Where) -> list[tuple[str, Any]]:
-    """Kind and id of each row there that may repeat their words."""
+    """Kind and id of each row that may quote their words."""
     mission_id, run_id = where
     if mission_id is not None:
         queries, words = _IN_MISSION, echoes.of_mission[mission_id]
@@ -209,7 +209,7 @@ def mentions(tx: Tx, echoes: Echoes, where: Where) -> list[tuple[str, Any]]:
 
 
 def redact(tx: Tx, echoes: Echoes, where: Where, kind: str, ident: Any) -> None:
-    """Takes their words out of one of them."""
+    """Removes their words from one row."""
     row: Any = tx.one(_ONE[kind], {"ident": ident})
     if row is None:
         return
@@ -223,7 +223,7 @@ def redact(tx: Tx, echoes: Echoes, where: Where, kind: str, ident: Any) -> None:
 
 
 def logged(tx: Tx, echoes: Echoes, mission_id: str) -> list[int]:
-    """Ids of a mission's activities, but for those of other people, that may repeat their words, in order."""
+    """Ids of a mission's activities, except other people's, that may quote their words, in order."""
     given = (
         {"here": mission_id, "part": part, "who": echoes.known.id} for part in _spelt(echoes.of_mission[mission_id])
     )
@@ -231,7 +231,7 @@ def logged(tx: Tx, echoes: Echoes, mission_id: str) -> list[int]:
 
 
 def forget(tx: Tx, echoes: Echoes) -> None:
-    """Forgets the news in which their words stand."""
+    """Deletes the feed events that contain their words."""
     words = frozenset().union(*echoes.of_mission.values(), *echoes.of_run.values())
     for each in words:
         inner = json.dumps(each)[1:-1]
@@ -240,7 +240,7 @@ def forget(tx: Tx, echoes: Echoes) -> None:
 
 
 def _spelt(words: Iterable[str]) -> list[str]:
-    """As they stand in texts, on one line, and in JSON."""
+    """Words as spelled in texts, on one line, and in JSON."""
     return list(dict.fromkeys(spelt for each in _lined(words) for spelt in (each, json.dumps(each)[1:-1])))
 
 

@@ -1,6 +1,6 @@
-"""The rows of memories and blocks that are of a person or name one: found, changed in place, deleted.
+"""Memories and blocks of a person, or that mention one: searching, rewriting, deleting.
 
-INVARIANT: only an erasure changes versions; what they are to say then is `memory.erasure`'s job.
+INVARIANT: only an erasure changes versions. The new text is computed in `memory.erasure`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ _NAME = b("name", type_=sa.Text())
 
 
 def _has(text: Any) -> sa.ColumnElement[bool]:
-    """Whether a name is in a text; not by LIKE, to which a backslash says something else on each database."""
+    """Whether a text contains a name; not by LIKE, which treats backslashes differently on the two databases."""
     without: sa.ColumnElement[str] = sa.func.replace(text, _NAME, "")
     is_in: sa.ColumnElement[bool] = without != text
     return is_in
@@ -54,7 +54,7 @@ _REWRITE_MEMORY = (
 
 
 def theirs(tx: Tx, person_id: str) -> list[Any]:
-    """The memories of what a person said, put away or not."""
+    """The memories of what a person said, archived or not."""
     return tx.rows(_THEIRS, {"who": person_id})
 
 
@@ -65,13 +65,13 @@ def delete(tx: Tx, memory_id: str) -> None:
 
 
 def blocks_with(tx: Tx, names: Iterable[str]) -> list[Any]:
-    """The blocks in which one of some names may stand."""
+    """The blocks that may contain one of some names."""
     found = {row.id: row for name in names if name for row in tx.rows(_BLOCKS_WITH, {"name": name})}
     return [found[ident] for ident in sorted(found)]
 
 
 def subjects_with(tx: Tx, names: Iterable[str]) -> list[str]:
-    """Ids of the blocks and memories in a version of which one of some names may stand."""
+    """Ids of the blocks and memories of which a version may contain one of some names."""
     spelled = {form for name in names if name for form in (name, storable_json(name)[1:-1])}
     return sorted({row.subject_id for name in spelled for row in tx.rows(_SUBJECTS_WITH, {"name": name})})
 
@@ -82,20 +82,20 @@ def versions(tx: Tx, subject_id: str) -> list[Any]:
 
 
 def rewrite_version(tx: Tx, subject_id: str, number: int, content: Mapping[str, Any], reason: str) -> None:
-    """Changes what a version says."""
+    """Rewrites a version."""
     tx.run(_REWRITE, {"subject": subject_id, "number": number, "what": dict(content), "why": reason})
 
 
 def block(tx: Tx, block_id: str) -> Any | None:
-    """A block, which others cannot change in the meantime."""
+    """A block, locked until the end of the transaction."""
     return tx.one(_BLOCK, {"block": block_id})
 
 
 def rewrite_block(tx: Tx, block_id: str, content: str) -> None:
-    """Changes what a block says, without a version of its own."""
+    """Rewrites a block without adding a version."""
     tx.run(_REWRITE_BLOCK, {"block": block_id, "what": content})
 
 
 def rewrite_memory(tx: Tx, memory_id: str, text: str, digest: str, length: int) -> None:
-    """Changes what a memory says, without a version of its own."""
+    """Rewrites a memory without adding a version."""
     tx.run(_REWRITE_MEMORY, {"memory": memory_id, "what": text, "same": digest, "words": length})

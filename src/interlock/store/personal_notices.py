@@ -1,6 +1,6 @@
-"""What alerts, incidents and lines of the ledger say of a person, or a person said there: found, changed in place.
+"""Mentions and words of a person in alerts, incidents and lines of the ledger: searching and rewriting.
 
-INVARIANT: what happened, and how much money it was, stays; only words change. Who may do that is the desk's to judge.
+INVARIANT: events and amounts stay; only words change. Authorisation is up to the desk.
 """
 
 import json
@@ -30,7 +30,7 @@ _TEXTS: dict[str, tuple[Any, Any, Any]] = {
     "task": (TASKS, _t.block_reason, sa.true()),
     "move": (TRANSITIONS, _tr.reason, sa.true()),
 }
-"""By kind: the table, its text, and where that is one."""
+"""By kind: the table, its text column, and the condition for rows to search."""
 _WITH = {
     kind: sa.select(kept.c.id).where(sa.func.replace(text, _PART, "") != text, where)
     for kind, (kept, text, where) in _TEXTS.items()
@@ -55,7 +55,7 @@ _GRANTED = sa.update(GRANTS).where(_g.given_by == _WHO, _g.reason != "").values(
 
 
 def erase_notes(tx: Tx, known: Known) -> None:
-    """Replaces why they changed limits and gave grants, and forgets the news of their controls."""
+    """Replaces their reasons for changed limits and grants, and deletes the feed events of their controls."""
     tx.run(_MONEY, {"start": f"{known.id} ", "left": f"{known.id} {ERASED}"})
     tx.run(_GRANTED, {"who": known.id})
     for reason in _reasons(tx, known):
@@ -64,7 +64,7 @@ def erase_notes(tx: Tx, known: Known) -> None:
 
 
 def mentions(tx: Tx, known: Known) -> list[tuple[str, str]]:
-    """Kinds and ids of the rows whose text names somebody."""
+    """Kinds and ids of the rows that mention a person."""
     return [
         (kind, row.id)
         for kind, query in _WITH.items()
@@ -74,7 +74,7 @@ def mentions(tx: Tx, known: Known) -> list[tuple[str, str]]:
 
 
 def redact(tx: Tx, known: Known, kind: str, ident: str) -> None:
-    """Has one of them call somebody by the name that they have once erased, without the reasons that they gave."""
+    """Rewrites one row with the person's pseudonym, without their reasons."""
     row: Any = tx.one(_ONE[kind], {"ident": ident})
     if row is None or row.text is None:
         return
@@ -88,6 +88,6 @@ def redact(tx: Tx, known: Known, kind: str, ident: str) -> None:
 
 
 def _reasons(tx: Tx, known: Known) -> list[str]:
-    """Why they paused, stopped and set apart, the longest first."""
+    """Their reasons for pausing, stopping and quarantining, longest first."""
     said = {str(row.data.get("reason") or "") for row in tx.rows(_REASONS, {"who": known.id})}
     return sorted(said - {"", ERASED}, key=len, reverse=True)

@@ -1,6 +1,6 @@
-"""What votes of models, results of checks and waivers say of a person, or a person said there: found, changed in place.
+"""Mentions and words of a person in models' votes, results of checks and waivers: searching and rewriting.
 
-INVARIANT: verdicts, digests and who waived what stay; only words change. Who may do that is the desk's to judge.
+INVARIANT: verdicts, digests and who waived what stay; only words change. Authorisation is up to the desk.
 """
 
 import re
@@ -23,7 +23,7 @@ _PART = b("part", type_=sa.Text())
 
 
 def _has(text: Any) -> sa.ColumnElement[bool]:
-    """Whether a part is in a text; not by LIKE, to which some characters say something else."""
+    """Whether a text contains another; not by LIKE, which has special characters."""
     without: sa.ColumnElement[str] = sa.func.replace(text, _PART, "")
     is_in: sa.ColumnElement[bool] = without != text
     return is_in
@@ -53,7 +53,7 @@ _WAIVED = sa.select(_t.id, _t.checks).where(_has(sa.cast(_t.checks, sa.Text))).o
 
 
 def waivers(tx: Tx, known: Known) -> list[dict[str, Any]]:
-    """The checks that somebody let tasks go on without, and why."""
+    """The checks that a person has waived, and why."""
     return [
         {"task_id": row.id, "number": number, "kind": check.get("kind"), **check[WAIVER]}
         for row in tx.rows(_WAIVED, {"part": known.id})
@@ -63,7 +63,7 @@ def waivers(tx: Tx, known: Known) -> list[dict[str, Any]]:
 
 
 def mentions(tx: Tx, known: Known) -> list[tuple[str, str]]:
-    """Kinds and ids of the rows that name somebody, or that a waiver of theirs is in."""
+    """Kinds and ids of the rows that mention a person, or contain a waiver of theirs."""
     found: dict[tuple[str, str], None] = {}
     for part in known.spellings:
         for kind, query in _WITH.items():
@@ -73,7 +73,7 @@ def mentions(tx: Tx, known: Known) -> list[tuple[str, str]]:
 
 
 def redact(tx: Tx, known: Known, kind: str, ident: str) -> None:
-    """Has one of them call somebody by the name that they have once erased, and leaves nothing of what they wrote."""
+    """Rewrites one row with the person's pseudonym, without their words."""
     row: Any = tx.one(_ONE[kind], {"ident": ident})
     if row is None:
         return
@@ -91,7 +91,7 @@ def redact(tx: Tx, known: Known, kind: str, ident: str) -> None:
 
 
 def _waiver_cleaned(check: Mapping[str, Any], known: Known, clean: Callable[[str], str]) -> dict[str, Any]:
-    """What is asked of the work stays as it was set: only the words of a waiver are about people."""
+    """The check itself is unchanged: only a waiver's words are about people."""
     waived = check.get(WAIVER)
     if not isinstance(waived, Mapping):
         return dict(check)

@@ -22,7 +22,7 @@ MALFORMED = (
     "INTERLOCK_DATABASE_URL is not a URL of PostgreSQL: write `postgresql://USER:PASSWORD@HOST/DATABASE`, with each "
     "character of the password that is not a letter or digit as %XX"
 )
-"""Does not quote the URL: a driver that misreads one shows parts of its password."""
+"""Does not quote the URL, since a parse error could reveal parts of the password."""
 POOLER, NO_POOLER_KNOWN = (
     "unsupported startup parameter",
     (
@@ -30,30 +30,31 @@ POOLER, NO_POOLER_KNOWN = (
         "`database_direct_url` to the way past it, if there is one"
     ),
 )
-"""What a pooler says to what it cannot keep for a session, and what is to be done."""
+"""A pooler's error for features that need a session, and what to do about it."""
 WAKE_CHANNEL = "interlock_wake"
 REPLAYS = 8
-"""Tries of a unit whose connection is lost, or that another process was in the way of."""
+"""How often a unit is tried if its connection is lost, or if it conflicts with another process."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 1.0
-"""Between tries of one whose connection is lost again and again."""
+"""The pauses between tries if the connection is lost repeatedly."""
 LOCK_TIMEOUT_MS = 100
-"""Short of `deadlock_timeout`, so that two groups that wait for each other are told apart at once."""
+"""Shorter than `deadlock_timeout`, so that two groups that block each other are resolved at once."""
 PATIENCE_S = 5.0
 """How long a unit waits for rows, and a read for tables, that another process has locked."""
 CONNECT_S = 10
 STANDSTILL_MS = 20_000
-"""After this the server breaks off the transaction of a process that stands still or is out of reach, and with it its
-locks: before anybody could take over what that process had in hand."""
+"""The server then aborts the transaction of a stalled or unreachable process and releases its locks, before
+anybody can take over that process's runs.
+"""
 NO_DEAD_PEERS: Mapping[str, Any] = {
     "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000
 }  # fmt: skip
-"""Of connections over a network, in s and ms: a server that is gone without a word is one for 20 s at most."""
+"""TCP settings, in s and ms: a server that disappears silently is noticed within 20 s."""
 REFUSED = ("password authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
-"""What a server says that could be reached and will not have it."""
+"""Error codes of a server that was reached and rejects the connection."""
 RIGHTS = "use a role that owns the tables, or may create them in the schema"
-"""What to do where the role may not do something."""
+"""What to do if the role lacks a privilege."""
 ENCODING = "UTF8"
-"""Of what goes over the wire, and of a database that is to hold every character."""
+"""The encoding of the connection, and of a database that must hold all characters."""
 APPLICATION = "interlock"
 _BREAK_OFF = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -61,7 +62,7 @@ WHERE datname = current_database() AND usename = current_user AND application_na
 AND pid <> pg_backend_pid() AND state <> 'idle' AND wait_event = 'ClientRead'
 AND xact_start < clock_timestamp() - make_interval(secs => %s)
 """
-"""The same for one that stands still with statements on their way: the server waits for those without end."""
+"""The same for one that stalls in the middle of a pipeline, which the server would wait for forever."""
 
 
 class PostgresDriver:
@@ -75,26 +76,26 @@ class PostgresDriver:
 
     def __init__(self, url: str, *, pooled: bool = False, direct_url: str | None = None) -> None:
         self.url, self.pooled = url, pooled
-        """A transaction pooler gives each transaction another session: nothing is prepared, and nothing set to stay."""
+        """Behind a transaction pooler, sessions change between transactions: nothing is prepared or set in them."""
         self.listen_url = direct_url if pooled else direct_url or url
-        """Where news of commits is to be had; None if only looking helps."""
+        """The URL for LISTEN; None if only polling works."""
         self.statements = Statements(dialect.dialect(paramstyle="format"))  # type: ignore[no-untyped-call]
         self._writer: Any = None
         self._wire: Wire | None = None
         self._writing_since: float | None = None
         self._reading: dict[PipelinedTx, float] = {}
         self.is_closing = self.is_given_up = False
-        """Given up, no connection is made again where one is lost: the store is being closed."""
+        """Set while the store is being closed: lost connections are not replaced."""
 
     def waiting(self) -> list[tuple[Any, float]]:
-        """Connections on which an answer is awaited, each with the monotonic time since when."""
+        """Connections that wait for a response, each with the monotonic time of the request."""
         since, reading = self._writing_since, [(tx.connection, since) for tx, since in list(self._reading.items())]
         return reading if since is None else [(self._writer, since), *reading]
 
     def connect(self, *, autocommit: bool = True) -> Any:
-        """A connection. One that leads nowhere any more is noticed by the kernel, not waited for.
+        """A new connection, with TCP keepalives that detect dead peers.
 
-        Raises Unreachable, without the password, if there is none to be had.
+        Raises Unreachable, without the password, if the server cannot be reached.
         """
         import psycopg
         from psycopg.types.json import set_json_dumps
@@ -125,7 +126,7 @@ class PostgresDriver:
         return connection
 
     def _options(self) -> str | None:
-        """What a session begins with: what the URL or PGOPTIONS asks for, a `search_path` say, and after it our own."""
+        """The session's start-up options: those of the URL or PGOPTIONS (such as `search_path`), then our own."""
         from psycopg.conninfo import conninfo_to_dict
         from psycopg.pq import Conninfo
 
@@ -137,7 +138,7 @@ class PostgresDriver:
 
     @property
     def _session(self) -> dict[str, str]:
-        """What the database or the role may be set to otherwise."""
+        """Session settings that override those of the database or the role."""
         return {
             "timezone": "UTC",
             "datestyle": "ISO",
@@ -148,7 +149,7 @@ class PostgresDriver:
 
     @property
     def _in_transaction(self) -> str | None:
-        """What each transaction has to set for itself, where sessions are not ours."""
+        """Settings for each transaction, if a pooler shares the sessions."""
         if not self.pooled:
             return None
         return "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in self._session.items())
@@ -169,9 +170,9 @@ class PostgresDriver:
         return PipelinedTx(Wire(self.connect(), prepares=not self.pooled), self.statements)
 
     def read(self, tx: PipelinedTx, fn: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`fn(tx, …)` over one snapshot that cannot write; a lost connection is replaced once.
+        """`fn(tx, …)` over one read-only snapshot; a lost connection is replaced once.
 
-        It waits for a table that is being changed as long as a unit does for rows.
+        It waits for a table that is being altered as long as a unit waits for rows.
         """
         import psycopg
 
@@ -216,7 +217,7 @@ class PostgresDriver:
         return found
 
     def commit(self, batch: Sequence[Work]) -> tuple[list[Outcome], bool]:
-        """Commits the units of a batch together; where that fails, each alone."""
+        """Commits the units of a batch together; if that fails, each alone."""
         try:
             return self._commit(batch)
         finally:
@@ -241,7 +242,7 @@ class PostgresDriver:
         return [outcome for outcome, _ in outcomes], any(wake for _, wake in outcomes)
 
     def notify(self) -> None:
-        """Tells the other processes that work is ready; after the commit, once a group."""
+        """Notifies the other processes that work is ready; once per group, after the commit."""
         if self._wire is None:
             return
         self._writing_since = monotonic()
@@ -258,9 +259,9 @@ class PostgresDriver:
         self._writing_since = monotonic()
 
     def _alone(self, work: Work) -> tuple[Outcome, bool]:
-        """Commits one unit, again where another process was in its way or the connection was lost.
+        """Commits one unit; retries after a conflict with another process or a lost connection.
 
-        A unit that looks before it inserts finds, the second time, the row that another process inserted meanwhile.
+        On a retry, a unit that selects before it inserts finds the row that another process has inserted meanwhile.
         """
         import psycopg
 
@@ -302,7 +303,7 @@ class PostgresDriver:
         return (None, fault(f"PostgreSQL did not take the change: {first_line(failure)}: try again")), False
 
     def _has_broken_off(self) -> bool:
-        """Ends connections of processes that stand still with locks in their hands; whether there were any."""
+        """Terminates connections of stalled processes that hold locks; returns whether there were any."""
         import psycopg
 
         try:
@@ -350,13 +351,13 @@ class PostgresDriver:
         tx.verify()
 
     def _rollback(self) -> None:
-        """By libpq itself: psycopg would have the server forget all that is prepared."""
+        """Rolls back with libpq: psycopg would deallocate all prepared statements."""
         if self._wire is not None and not self._wire.roll_back():
             self.close_writer()
 
 
 def check_new(connection: Any) -> None:
-    """Raises Unreachable for an empty database that could not hold what people and models write."""
+    """Raises Unreachable for an empty database whose encoding cannot hold all characters."""
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != ENCODING:
         raise Unreachable(
@@ -367,9 +368,9 @@ def check_new(connection: Any) -> None:
 
 
 class Unreachable(StoreUnavailable):
-    """No connection is to be had, or none that lasts: nothing was written, and it may be tried again.
+    """No connection can be made, or none that lasts: nothing was written, and retrying is safe.
 
-    `is_final` where trying again would not help: the URL itself is wrong, or the server refuses who asks.
+    `is_final` if retrying would not help: the URL is wrong, or the server rejects the user.
     """
 
     def __init__(self, told: str, *, is_final: bool = False) -> None:
@@ -382,7 +383,7 @@ def _not_allowed(error: BaseException) -> Unreachable:
 
 
 class CommitUnknown(StoreUnavailable):
-    """The connection broke while committing: the change may or may not be there."""
+    """The connection broke during the commit: the change may or may not have been made."""
 
 
 def first_line(error: BaseException | None) -> str:

@@ -1,4 +1,4 @@
-"""Which process this is, and whether another one of this machine is still alive. Nothing is written down here."""
+"""Identifies processes on this machine, and checks whether one is still alive."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def host() -> str:
-    """This machine and process namespace; equal where a pid means the same process."""
+    """Identifies this machine and PID namespace: equal if a PID means the same process."""
     parts = [socket.gethostname()]
     for path in ("/proc/sys/kernel/random/boot_id",):
         try:
@@ -20,9 +20,9 @@ def host() -> str:
 
 
 def started(pid: int) -> str | None:
-    """What tells a process from a later one with its pid; None if there is no such process.
+    """A token that distinguishes a process from a later one with the same PID; None if there is no such process.
 
-    Where the system does not say when a process started, only its existence counts.
+    If the system does not report start times, only the process's existence counts.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
@@ -43,5 +43,5 @@ def started(pid: int) -> str | None:
 
 
 def is_dead(there: str, pid: int, process_started: str) -> bool:
-    """Whether a process is known to be gone; of another machine (`there`) nothing is known."""
+    """Whether a process is known to be dead; never, for one on another machine (`there`)."""
     return there == host() and started(pid) != process_started

@@ -1,6 +1,6 @@
-"""Records of the machinery that nothing needs any more: found beside the writer, deleted by id in small bites.
+"""Prunes operational records that are no longer needed: found by reads, deleted by id in small batches.
 
-What people and agents said is `retention`'s job; how long each kind is kept, `oversight.retention`'s.
+Messages of people and agents are in `retention`; how long each kind is kept, in `oversight.retention`.
 """
 
 from collections.abc import Sequence
@@ -52,25 +52,25 @@ _al, _ap = ALERTS.c, APPROVALS.c
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of record. `find` gives the keys of those that may go, `drop` deletes one where that is still so: what
-    hangs on it, and last the record itself.
+    """One kind of record. `find` selects the keys of those that may be deleted; `drop` deletes one if that still holds:
+    its dependants first, then the record itself.
     """
 
     what: str
-    """In a few words, in the plural."""
+    """A short description, in the plural."""
     find: sa.Select[Any]
     drop: tuple[sa.Executable, ...]
     most: int = 200
-    """Of one bite."""
+    """The maximum per batch."""
 
 
 def found(tx: Tx, kind: Kind, before: datetime) -> list[dict[str, Any]]:
-    """Keys of records that may go, from before a moment; a thousand at most."""
+    """Keys of up to a thousand records from before a time that may be deleted."""
     return [row._asdict() for row in tx.rows(kind.find, {"before": before, "most": 1_000})]
 
 
 def drop(tx: Tx, kind: Kind, keys: Sequence[dict[str, Any]], before: datetime) -> int:
-    """Deletes those of the records that may still go; returns how many."""
+    """Deletes those of the records that may still be deleted; returns how many."""
     gone = 0
     for key in keys:
         given = {**{f"key_{name}": value for name, value in key.items()}, "before": before, "most": 1}
@@ -81,7 +81,7 @@ def drop(tx: Tx, kind: Kind, keys: Sequence[dict[str, Any]], before: datetime) -
 
 
 def _kind(what: str, source: sa.Table, keys: Sequence[str], may_go: sa.ColumnElement[bool], most: int = 200) -> Kind:
-    """Records of one table that go where `may_go`."""
+    """Records of one table that are deleted if `may_go`."""
     columns = [source.c[name] for name in keys]
     these = [column == b(f"key_{column.name}", type_=column.type) for column in columns]
     find = sa.select(*columns).where(may_go).order_by(*columns).limit(b("most"))
@@ -89,7 +89,7 @@ def _kind(what: str, source: sa.Table, keys: Sequence[str], may_go: sa.ColumnEle
 
 
 def _is_run(status: str) -> sa.ColumnElement[bool]:
-    """Said in the words of the partial indexes: what has ended is not looked through."""
+    """Worded exactly as in the partial indexes, so that ended runs are not scanned."""
     return RUNS.c.status == sa.text(f"'{status}'")
 
 
@@ -98,7 +98,7 @@ def _about(prefix: str, ident: Any) -> Any:
 
 
 def _whom(prefix: str) -> Any:
-    """What a card is about: by its key, so that not every alert or question is held against each card."""
+    """The subject of a card, looked up by key, to avoid a join of all cards with all alerts or questions."""
     return sa.func.substr(_o.subject, len(prefix) + 1)
 
 
@@ -114,7 +114,7 @@ _IS_SETTLED = sa.or_(
         ),
     ),
 )  # fmt: skip
-"""Nothing about it is edited any more. A question that was taken back before anybody answered has no time of that."""
+"""The subject no longer changes. A question that was withdrawn before anybody answered has no `answered_at`."""
 _kept, _newer, _later = OUTBOX.alias("kept"), INCIDENTS.alias("newer"), USES.alias("later")
 _next_file, _next_point, _point = FILES.alias("next_file"), CHECKPOINTS.alias("next_point"), CHECKPOINTS.alias("point")
 _letter = OUTBOX.alias("letter")
@@ -138,7 +138,7 @@ SEEN_ALERTS = _kind(
     ("id",),
     sa.and_(_al.acked_at < _BEFORE, ~sa.exists().where(_kept.c.subject == _about("alert:", _al.id))),
 )
-"""Those that were acknowledged, once no card of theirs is left."""
+"""Acknowledged alerts, once no card about them is left."""
 LETTERS = _kind(
     "letters", OUTBOX, ("id",),
     sa.and_(
@@ -146,7 +146,7 @@ LETTERS = _kind(
         *(~sa.exists().where(_is_run(status), RUNS.c.created_at <= _o.created_at) for status in OPEN_RUNS),
     ),
 )  # fmt: skip
-"""INVARIANT: a letter's row stays as long as a run is open that began before it was written, and might write it again.
+"""INVARIANT: an e-mail's row stays as long as a run is open that began before it was written, and might repeat it.
 """
 THREADS = _kind(
     "threads of missions", CONVERSATIONS, ("id",),
@@ -160,9 +160,9 @@ THREADS = _kind(
     ),
     most=10,
 )  # fmt: skip
-"""With all that was said in them; without its thread nothing is said of a mission any more."""
+"""Threads of missions with their messages; without its thread, a mission is not reported on any more."""
 PLACES = _kind("places", CONVERSATIONS, ("id",), IS_UNUSED)
-"""Where replies were said, and people talked with agents; they are made again where somebody speaks there."""
+"""Places of replies and chats; they are recreated when needed."""
 REQUESTS = _kind(
     "requests", INBOX, ("key",), sa.and_(_i.status == "done", _i.done_at < _BEFORE, _i.key.not_like(f"{SEEN}%"))
 )
@@ -175,7 +175,7 @@ ROOM_MESSAGES = _kind(
         ~sa.exists().where(_round.c.channel_id == _sd.channel_id, _round.c.message_id == _sd.id),
     ),
 )  # fmt: skip
-"""With their reactions; the root of a thread as long as a reply stays, and what has turns to come."""
+"""Messages with their reactions, except roots of threads with replies, and messages with pending turns."""
 GONE_WORKERS = _kind(
     "workers", WORKERS, ("id",),
     sa.and_(
@@ -199,7 +199,7 @@ OLD_CHECKPOINTS = _kind(
     ),
     most=50,
 )  # fmt: skip
-"""All but the last one of a mission that has ended."""
+"""All but the last checkpoint of a mission that has ended."""
 CHECKPOINT_WRITES = _kind(
     "pending writes", WRITES, ("thread_id", "namespace", "checkpoint_id", "task_id", "idx"),
     sa.and_(
@@ -209,7 +209,7 @@ CHECKPOINT_WRITES = _kind(
         ),
     ),
 )  # fmt: skip
-"""Those on checkpoints that are not there any more."""
+"""Pending writes of deleted checkpoints."""
 DECIDED_USES = _kind(
     "uses of lessons", USES, ("lesson_id", "run_id"),
     sa.and_(
@@ -219,7 +219,7 @@ DECIDED_USES = _kind(
         .scalar_subquery() >= 200,
     ),
 )  # fmt: skip
-"""The last two hundred of each lesson stay: by them its confidence is counted."""
+"""Decided uses, except the last two hundred of each lesson, from which its confidence is computed."""
 REPEATED_INCIDENTS = _kind(
     "incidents", INCIDENTS, ("id",),
     sa.and_(
@@ -236,7 +236,7 @@ REPEATED_INCIDENTS = _kind(
         ),
     ),
 )  # fmt: skip
-"""Of those that are alike the newest stays."""
+"""Repeated incidents, except the newest of each kind."""
 FILE_VERSIONS = _kind(
     "versions of files", FILES, ("id",),
     sa.and_(
@@ -250,7 +250,7 @@ FILE_VERSIONS = _kind(
         ),
     ),
 )  # fmt: skip
-"""Those in whose place another stood before any mission began that is still open."""
+"""File versions that were superseded before the oldest open mission began."""
 
 
 _of_ended = sa.and_(
@@ -261,18 +261,18 @@ _is_last = sa.exists().where(
     _checked.c.id == _cr.task_id, _checked.c.deliverable_id == _cr.deliverable_id, _cr.kind != "gate"
 )  # fmt: skip
 EARLIER_CHECKS = _kind("results of checks", RESULTS, ("id",), sa.and_(_of_ended, ~_is_last))
-"""Of versions in whose place another was handed in, and what the gate found: how the last one came out is evidence."""
+"""Results for superseded versions, and the output gate's; results for the last version are evidence."""
 _has_words = sa.and_(_of_ended, _cr.detail != "")
 WORDS_OF_CHECKS = Kind(
     "words of checks",
     sa.select(_cr.id).where(_has_words).order_by(_cr.id).limit(b("most")),
     (sa.update(RESULTS).where(_cr.id == b("key_id"), _has_words).values(detail=""),),
 )
-"""What programs said about work that was handed in. Which check passed for which digest stays."""
+"""The output of check programs. Which check passed for which digest stays."""
 
 
 def _memories(what: str, may_go: sa.ColumnElement[bool]) -> Kind:
-    """Memories that go where `may_go`, with their versions and words."""
+    """Memories that are deleted if `may_go`, with their versions and words."""
     this = MEMORIES.c.id == b("key_id")
     find = sa.select(MEMORIES.c.id).where(may_go).order_by(MEMORIES.c.id).limit(b("most"))
     versions = sa.delete(VERSIONS).where(VERSIONS.c.subject_id == b("key_id"), sa.exists().where(this, may_go))
@@ -280,7 +280,7 @@ def _memories(what: str, may_go: sa.ColumnElement[bool]) -> Kind:
 
 
 PUT_AWAY_MEMORIES = _memories("memories", MEMORIES.c.archived_at < _BEFORE)
-"""Those that were put away, and that nobody has restored."""
+"""Archived memories that nobody has restored."""
 CONVERSATIONS_KEPT = _memories(
     "memories of conversations", sa.and_(MEMORIES.c.type == "conversation", MEMORIES.c.created_at < _BEFORE)
 )
@@ -297,4 +297,4 @@ UNUSED_BLOBS = _kind(
     ),
     most=5,
 )  # fmt: skip
-"""INVARIANT: whoever refers to a content again makes it look new (`blobs.put`), so that it stays meanwhile."""
+"""INVARIANT: storing a blob again refreshes its age (`blobs.put`), so that it is not deleted meanwhile."""

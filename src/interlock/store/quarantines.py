@@ -1,6 +1,6 @@
-"""Quarantine and release of a member: its mailboxes, its runs and its tasks, in one transaction.
+"""Quarantine and release of a member: its mailboxes, runs and tasks, in one transaction.
 
-Who may do so is the desk's to judge; what becomes of runs that are cut off, the runner's.
+Authorisation is up to the desk; what becomes of interrupted runs, to the runner.
 """
 
 from dataclasses import dataclass
@@ -47,20 +47,20 @@ class Shut:
     """What a quarantine has stopped."""
 
     runs: tuple[Any, ...]
-    """Those that were at work, as `leases.at_work` gives them."""
+    """The runs that were active, as `leases.at_work` returns them."""
     tasks: tuple[str, ...]
-    """Ids of the tasks that it has blocked."""
+    """Ids of the tasks that were blocked."""
 
 
 def shut(
     tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, escalate_at: datetime, now: datetime
 ) -> Shut | None:  # fmt: skip
-    """Shuts a member's mailboxes, asks its runs back at once and blocks its open tasks; None if that was so before.
+    """Closes a member's mailboxes, recalls its runs at once and blocks its open tasks; None if it was in quarantine.
 
-    `stamp` makes this quarantine one. The mailboxes are shut first, so that a claim either is seen here or finds them
-    shut. Source: decisions, "Controls".
+    `stamp` identifies this quarantine. The mailboxes are closed first, so that a concurrent claim is either seen here
+    or finds them closed. Source: decisions, "Controls".
 
-    Raises Conflict if somebody changed a task at the same moment: try again.
+    Raises Conflict if a task was changed concurrently: retry.
     """
     squad.lock_member(tx, member.id)
     row: Any = squad.member(tx, member.id)
@@ -97,9 +97,9 @@ def _block(
 
 
 def lift(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: datetime) -> list[str] | None:
-    """Opens a member's mailboxes and puts the tasks that its quarantine blocked back; None if it was in none.
+    """Reopens a member's mailboxes and restores the tasks that its quarantine blocked; None if it was in none.
 
-    Raises Conflict if somebody changed a task at the same moment: try again.
+    Raises Conflict if a task was changed concurrently: retry.
     """
     squad.lock_member(tx, member.id)
     if not squad.set_state(tx, member.id, "ACTIVE", None, seen=QUARANTINED):
@@ -123,7 +123,7 @@ def _key(member_id: str) -> str:
 
 
 def _is_ours(tx: Tx, member_id: str, task: Any) -> bool:
-    """Whether a task still waits because of a quarantine of this member, escalated in the meantime or not."""
+    """Whether a task is still blocked by a quarantine of this member, escalated in the meantime or not."""
     last = tx.one(_LAST_BLOCK, {"task": task.id})
     if last is None or not last.idempotency_key.startswith(_key(member_id)):
         return False
@@ -135,7 +135,7 @@ def _escalations(tx: Tx, task_id: str) -> list[str]:
 
 
 def _put_back(tx: Tx, task: Any, actor: Actor, reason: str, key: str, now: datetime) -> None:
-    """To the state before the block; where questions of its own are still open, to waiting for these."""
+    """Restores the state before the block; if questions of its own are still open, the task waits for these."""
     for approval_id in _escalations(tx, task.id):
         approvals.void(tx, approval_id, reason)
     pending = approvals.pending_of_task(tx, task.id)

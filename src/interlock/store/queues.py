@@ -1,6 +1,6 @@
-"""What is in a mailbox: its runs in their order, how they stand and what they wait for; changes nothing.
+"""Reads mailboxes: their runs in order, with their states and what they wait for.
 
-How they are claimed is `mailbox`'s job.
+Claiming is in `claiming`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from interlock.store.tx import Tx
 AGENTS, MEMBERS = table(Agent), table(Member)
 _lane, _run, _ag, _m, _ap = LANES.c, RUNS.c, AGENTS.c, MEMBERS.c, APPROVALS.c
 AT_ONCE = 500
-"""Runs that are asked about with one statement."""
+"""The number of runs per statement."""
 _LANE = (
     sa.select(
         _ag.id, _ag.persona, _ag.descriptor, _ag.project_id, _lane.holder, _lane.paused, _lane.parked_run_id,
@@ -31,7 +31,7 @@ _LANE = (
 
 
 def _is(status: str) -> sa.ColumnElement[bool]:
-    """Said in the words of the partial indexes, so that what has ended is not looked through."""
+    """Worded exactly as in the partial indexes, so that ended runs are not scanned."""
     return _run.status == sa.text(f"'{status}'")
 
 
@@ -65,23 +65,23 @@ _LOCK = sa.update(LANES).where(_lane.agent_id == b("agent")).values(fence=_lane.
 
 
 def lane(tx: Tx, agent_id: str) -> Any | None:
-    """An agent with its lane and how its member stands."""
+    """An agent with its lane and its member's state."""
     return tx.one(_LANE, {"agent": agent_id})
 
 
 def waiting(tx: Tx, agent_id: str, most: int) -> list[Any]:
-    """The runs of a mailbox that have not ended, in their order: at work, parked and pending ones."""
+    """The open runs of a mailbox, in order: executing, parked and pending ones."""
     found = [row for each in _OPEN.values() for row in tx.rows(each, {"agent": agent_id, "most": most})]
     return sorted(found, key=lambda row: (row.order_at, row.seq))[:most]
 
 
 def pending(tx: Tx, agent_id: str, most: int) -> list[Any]:
-    """The first runs of a mailbox that nobody works on yet, in their order."""
+    """The first pending runs of a mailbox, in order."""
     return tx.rows(_OPEN["created"], {"agent": agent_id, "most": most})
 
 
 def counts(tx: Tx, agent_id: str) -> dict[str, int]:
-    """How many runs of a mailbox that have not ended there are, by state."""
+    """The number of open runs of a mailbox, by state."""
     return {status: tx.rows(each, {"agent": agent_id})[0].n for status, each in _COUNTS.items()}
 
 
@@ -96,12 +96,12 @@ def questions(tx: Tx, run_id: str) -> list[str]:
 
 
 def lock(tx: Tx, agent_id: str) -> None:
-    """Keeps others from claiming from a mailbox, or posting to it, until the end of this transaction."""
+    """Prevents others from claiming from a mailbox, or posting to it, until the end of this transaction."""
     tx.run(_LOCK, {"agent": agent_id})
 
 
 def missing(tx: Tx, run_ids: Sequence[str]) -> list[str]:
-    """Those of some ids that no run has: they were forgotten, or never there."""
+    """Those of some ids that no run has (any more)."""
     known: set[str] = set()
     for start in range(0, len(run_ids), AT_ONCE):
         known |= {row.id for row in tx.rows(sa.select(_run.id).where(_run.id.in_(run_ids[start : start + AT_ONCE])))}
@@ -109,8 +109,8 @@ def missing(tx: Tx, run_ids: Sequence[str]) -> list[str]:
 
 
 def ended(tx: Tx, run_ids: Sequence[str], *, or_waiting: bool = False) -> list[Any]:
-    """Those of some runs that have ended, or wait for something: how, and what came of them."""
-    found, wanted = [], (*ENDED_RUNS, "waiting") if or_waiting else ENDED_RUNS
+    """Those of some runs that have ended (or, with `or_waiting`, wait for something), with their status and result."""
+    found, wanted = [], (*ENDED, "waiting") if or_waiting else ENDED
     for start in range(0, len(run_ids), AT_ONCE):
         some = list(run_ids[start : start + AT_ONCE])
         found += tx.rows(_RESULT.where(_run.id.in_(some), _run.status.in_(wanted)))

@@ -1,4 +1,4 @@
-"""Tool calls as they were decided, newest first and page by page, with on whose behalf; nothing is changed here."""
+"""Recorded tool calls with their decisions and who they were made for, newest first, in pages; read-only."""
 
 from datetime import datetime
 from typing import Any
@@ -29,11 +29,11 @@ _CALLS = (
 )  # fmt: skip
 _OF_MISSION = _CALLS.where(_r.mission_id == b("mission"))
 LAST = "tcl_~"
-"""After every id of a call."""
+"""Greater than every id of a call."""
 
 
 def calls(tx: Tx, before: str, since: datetime, mission_id: str | None = None, most: int = PAGE) -> list[Any]:
-    """The calls whose id comes before `before`, newest first; without those that were refused before any decision."""
+    """The calls with ids before `before`, newest first; without those that were refused before a decision."""
     given = {"before": before, "since": since, "most": most}
     if mission_id is None:
         return tx.rows(_CALLS, given)

@@ -1,6 +1,6 @@
-"""Open questions that people have not answered for a while, and the alerts that remind them.
+"""Reminders of open questions, as alerts.
 
-How long a while is, and what a reminder says, is decided in the oversight layer.
+The period, and the text of a reminder, are defined in `oversight.reminders`.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ APPROVALS, ALERTS = table(Approval), table(Alert)
 _a, _al = APPROVALS.c, ALERTS.c
 _TIME = UTCDateTime()
 KIND = "APPROVAL_WAITS"
-"""Of the alerts that remind; their subject is the approval."""
+"""The kind of reminder alerts; their subject is the approval."""
 _WAITS = sa.and_(
     _a.status == sa.text("'pending'"),
     sa.func.coalesce(_a.reminded_at, _a.created_at) <= b("before", type_=_TIME),
@@ -41,14 +41,14 @@ _CLOSE = sa.update(ALERTS).where(_ANSWERED).values(_SEEN)
 
 
 def due(tx: Tx, before: datetime) -> list[str]:
-    """Ids of the open questions that were asked, and last reminded of, no later than `before`."""
+    """Ids of the open questions that were neither asked nor reminded of since `before`."""
     return [row.id for row in tx.rows(_DUE, {"before": before})]
 
 
 def remind(tx: Tx, approval_id: str, before: datetime, now: datetime, who: str) -> Any | None:
-    """Notes that people are reminded of a question now, in place of the last time.
+    """Records a reminder of a question, replacing the previous one.
 
-    Returns the question; None if it was answered, or people were reminded, in the meantime.
+    Returns the question; None if it was answered or reminded of in the meantime.
     """
     row = tx.one(_REMIND, {"approval": approval_id, "before": before, "now": now})
     if row is not None:
@@ -57,10 +57,10 @@ def remind(tx: Tx, approval_id: str, before: datetime, now: datetime, who: str) 
 
 
 def any_idle(tx: Tx) -> bool:
-    """Whether there is a reminder of a question that is open no longer."""
+    """Whether there is an open reminder of a closed question."""
     return tx.one(_IDLE) is not None
 
 
 def close(tx: Tx, now: datetime, who: str) -> None:
-    """Takes back the reminders of questions that are open no longer."""
+    """Closes the reminders of closed questions."""
     tx.run(_CLOSE, {"now": now, "who": who})

@@ -1,8 +1,7 @@
-"""Putting a backup in the place of a database: prepared beside it, checked, brought to this version, then exchanged in
-one step.
+"""Restores a backup: prepares, verifies and migrates a new database beside the old one, then exchanges them atomically.
 
-What the rows are told of their new beginning is in `epochs`. INVARIANT: until the exchange nothing of the database is
-touched, and the exchange is one transaction or one rename: a kill leaves the old state or the new one.
+Starting the new epoch is in `epochs`. INVARIANT: the old database is untouched until the exchange, which is one
+transaction or one rename: a kill leaves either the old state or the new one.
 """
 
 import contextlib
@@ -28,7 +27,7 @@ from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import SqliteTx
 
 SCRATCH = "restoring-"
-"""Folders in which databases are prepared, followed by the process that does so."""
+"""The name prefix of scratch directories, followed by the PID."""
 AT_ONCE = 500
 _SPEED = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA foreign_keys=OFF")
 
@@ -37,13 +36,13 @@ def restore(
     url: str, path: Path, folder: Path, start: Callable[[Manifest], Beginning], *, silent_s: float | None,
     patience_s: float = migrate.PATIENCE_S, pooled: bool = False,
 ) -> tuple[Manifest, Uncertain]:  # fmt: skip
-    """Replaces all that is in a database, or makes one, by what a backup holds.
+    """Replaces the contents of a database by those of a backup, or creates the database.
 
-    Whoever calls makes sure that nobody executes on SQLite. On PostgreSQL workers that were heard of within `silent_s`
-    are in the way; with None they are shut out instead. Who uses its tables otherwise is waited for, `patience_s` at
-    most. `folder` has room for a copy. `pooled` where the URL leads to a transaction pooler.
+    On SQLite, the caller must make sure that no process executes runs. On PostgreSQL, workers that sent a heartbeat
+    within `silent_s` cause a Conflict; with None they are fenced off instead. Other users of the tables are waited for,
+    up to `patience_s`. `folder` needs room for a copy. `pooled` if the URL leads to a transaction pooler.
 
-    Blocks. Raises UsageError, BadArchive, StoreTooNew, Conflict, StoreError, and InterlockError if the disk is full.
+    Blocking. Raises UsageError, BadArchive, StoreTooNew, Conflict, StoreError, and InterlockError if the disk is full.
     """
     driver = driver_for(url, pooled=pooled)
     with Archive(path) as archive, _scratch(folder) as scratch, _translated(scratch, url):
@@ -66,9 +65,9 @@ def restore(
 
 
 def prepare(archive: Archive, scratch: Path) -> None:
-    """Makes an SQLite database of this version's schema out of an archive, whose every digest is compared.
+    """Creates an SQLite database with this version's schema from an archive; verifies every digest.
 
-    Raises BadArchive, and StoreTooNew for one of a newer version.
+    Raises BadArchive, and StoreTooNew for an archive of a newer version.
     """
     manifest = archive.manifest
     if manifest.revision not in migrate.KNOWN:
@@ -114,7 +113,7 @@ def _load(connection: sqlite3.Connection, archive: Archive, part: Part) -> None:
 
 @contextlib.contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A place for a database that only this user can read; those that killed processes have left are cleared away."""
+    """A scratch directory that only this user can read; removes those that killed processes have left."""
     for left in folder.glob(f"{SCRATCH}*"):
         pid = left.name.removeprefix(SCRATCH)
         if pid.isdigit() and (int(pid) == os.getpid() or processes.started(int(pid)) is None):
@@ -147,7 +146,7 @@ def _translated(scratch: Path, url: str) -> Iterator[None]:
 
 
 def _refuse_while_at_work(driver: PostgresDriver, now: datetime, silent_s: float | None) -> None:
-    """Raises Conflict if a worker was heard of lately."""
+    """Raises Conflict if a worker has sent a heartbeat recently."""
     if silent_s is None or migrate.revision(driver.url, pooled=driver.pooled) is None:
         return
     with driver.connect() as connection:

@@ -1,7 +1,6 @@
-"""Forgetting what runs said and did, and old activities: in small bites, each whole by itself.
+"""Deletes messages and steps of old runs, and old activities, in small batches, each consistent by itself.
 
-What may go, after how long, is set by a person; when it is done, in `oversight.retention`. Records of the machinery are
-in `pruning`.
+The jobs, and the retention periods from the settings, are in `oversight.retention`; operational records in `pruning`.
 """
 
 import hashlib
@@ -30,9 +29,10 @@ _r, _s, _m, _c, _ap, _l, _t, _a = (
 )  # fmt: skip
 _TIME = UTCDateTime()
 MARK = "forgotten"
-"""In the payload of a run: when its steps, messages and calls were let go."""
+"""The key in a run's payload for the time at which its steps, messages and calls were deleted."""
 WORDS = ("text", "prompt", "context", "from")
-"""What else of a run's payload goes."""
+"""Other keys of a run's payload that are deleted."""
+ENDED = ("completed", "failed", "cancelled")
 FORGOTTEN = "ACTIVITIES_FORGOTTEN"
 TAMPERED = "AUDIT_TAMPERED"
 OVER = [str(state) for state in sorted(TERMINAL)]
@@ -41,7 +41,7 @@ _settled, _others, _of_mission = LEDGER.alias("settled"), RUNS.alias("others"), 
 
 
 def mission_is_over(mission: Any, moment: Any) -> sa.ColumnElement[bool]:
-    """Whether a column names no mission, or one that ended before a moment."""
+    """Condition: a column refers to no mission, or to one that ended before a time."""
     over = sa.exists().where(_t.id == mission, _t.status.in_(OVER), _t.ended_at < moment)
     return sa.or_(mission.is_(None), over)
 
@@ -67,8 +67,9 @@ _MAY_GO = sa.select(_r.id, _r.kind, _r.payload).where(
     ~sa.exists().where(_others.c.agent_id == _r.agent_id, _others.c.status.in_(("running", "waiting"))),
     ~sa.exists().where(_of_mission.c.mission_id == _r.mission_id, _of_mission.c.status.not_in(ENDED_RUNS)),
 )
-"""INVARIANT: nothing goes of what is open: a mission, a question, money set aside, an effect that nobody is sure of, a
-dead letter, or the earlier messages of a conversation in which a run is at work."""
+"""INVARIANT: nothing is deleted that belongs to an open mission or question, an open reservation, an uncertain effect,
+a dead letter, or the history of a chat with an active run.
+"""
 _STRIP = (
     sa.update(CALLS)
     .where(
@@ -103,7 +104,7 @@ _DROP_ACTIVITIES = sa.delete(ACTIVITIES).where(_a.id.between(b("first"), b("last
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What ended before these moments may go: of missions, and of conversations with agents."""
+    """The times before which ended runs may be deleted: those of missions, and those of chats with agents."""
 
     before: datetime
     before_chat: datetime
@@ -115,12 +116,12 @@ def candidates(tx: Tx, after: str, most: int) -> list[str]:
 
 
 def may_go(tx: Tx, run_ids: Sequence[str], cut: Cut) -> list[str]:
-    """Those of the runs that are to be forgotten and are not yet."""
+    """Those of the runs that are due for deletion and not yet marked."""
     return [ident for ident in run_ids if (row := _eligible(tx, ident, cut)) is not None and MARK not in row.payload]
 
 
 def is_marked(tx: Tx, run_ids: Sequence[str]) -> list[str]:
-    """Those of the runs that have been marked as forgotten."""
+    """Those of the runs that have been marked as deleted."""
     rows = [(ident, tx.one(_MARKED, {"run_": ident})) for ident in run_ids]
     return [ident for ident, row in rows if row is not None and MARK in row.payload]
 
@@ -130,16 +131,16 @@ def _eligible(tx: Tx, run_id: str, cut: Cut) -> Any | None:
 
 
 def mark(tx: Tx, run_id: str, cut: Cut, most: int, now: datetime) -> bool:
-    """Lets the bodies of up to `most` calls of a run go; says whether all are gone. Then the run is marked, and its
-    words go: the row stays with its totals and what it came to, but for the reply of a conversation and the reason of
-    a vote.
+    """Deletes the bodies of up to `most` calls of a run; returns whether all are gone. Then the run is marked and its
+    texts are deleted: the row stays with its totals and result, but without the reply of a chat or the reason of a
+    vote.
     """
     row = _eligible(tx, run_id, cut)
     return row is None or MARK in row.payload or let_go(tx, row, most, now)
 
 
 def let_go(tx: Tx, row: Any, most: int, now: datetime) -> bool:
-    """The same for a run that is not open, whatever its age."""
+    """The same for a closed run of any age."""
     if tx.count(_STRIP, {"run_": row.id, "most": most}) == most:
         return False
     kept = {name: value for name, value in row.payload.items() if name not in WORDS}
@@ -149,7 +150,7 @@ def let_go(tx: Tx, row: Any, most: int, now: datetime) -> bool:
 
 
 def empty(tx: Tx, run_id: str, most: int) -> int:
-    """Deletes up to `most` steps and messages of a run, the last ones first; returns how many."""
+    """Deletes up to `most` steps and messages of a run, last ones first; returns how many."""
     gone = tx.count(_DROP_STEPS, {"run_": run_id, "most": most})
     if gone < most:
         gone += tx.count(_DROP_MESSAGES, {"run_": run_id, "most": most - gone})
@@ -157,18 +158,18 @@ def empty(tx: Tx, run_id: str, most: int) -> int:
 
 
 def old_activities(tx: Tx, after: int, before: datetime, most: int) -> list[int]:
-    """Ids of activities from before a moment, in order, after an id; none of those that belong to an open mission."""
+    """Ids of activities from before a time, in order, after an id; without those of open missions."""
     return [row.id for row in tx.rows(_OLDEST, {"after": after, "before": before, "most": most})]
 
 
 def forget_activities(
     tx: Tx, first: int, last: int, before: datetime, project_id: str, now: datetime, keys: Keyring | None = None
 ) -> int:
-    """Deletes the activities of a range that are from before a moment, and notes in an activity of its own which they
-    were, how many, and their digest; returns how many. What belongs to an open mission stays.
+    """Deletes the activities of a range that are from before a time, and records in another activity their ids, number
+    and digest; returns how many were deleted. Activities of open missions stay.
 
-    Where the audit log is sealed, only what is as it was sealed goes, and only with a key to vouch for that: of what
-    was changed, the change stays to be seen, and people are told.
+    If the audit log is sealed, only intact activities are deleted, and only with a key to seal the deletion: activities
+    that were tampered with stay as evidence, and an alert is raised.
     """
     rows = tx.rows(_THESE, {"first": first, "last": last, "before": before})
     newest = seals.last(tx)
@@ -186,7 +187,7 @@ def forget_activities(
 
 
 def _as_sealed(tx: Tx, rows: list[Any], keys: Keyring | None, project_id: str, now: datetime) -> list[Any]:
-    """Those of the activities that are as they were sealed last; none without a key."""
+    """Those of the activities that are intact according to the chain; none without a key."""
     if keys is None or keys.current is None:
         return []
     leaves = seals.vouched(tx, [row.id for row in rows], keys)
@@ -201,7 +202,7 @@ def _as_sealed(tx: Tx, rows: list[Any], keys: Keyring | None, project_id: str, n
 
 
 def _tell_forgotten(tx: Tx, rows: Sequence[Any], project_id: str, now: datetime) -> None:
-    """Before they go: the newest id is never given out again."""
+    """Records the deletion before it is done, so that the newest id is never reused."""
     earlier = [row.data for row in rows if row.action == FORGOTTEN]
     audit.note(
         tx, FORGOTTEN, SYSTEM, now, project_id=project_id,
@@ -213,7 +214,7 @@ def _tell_forgotten(tx: Tx, rows: Sequence[Any], project_id: str, now: datetime)
 
 
 def digest_of(rows: Sequence[Any]) -> str:
-    """SHA-256 over activities in the order of their ids: of each a line of JSON, keys sorted, times in UTC."""
+    """SHA-256 over activities in id order, each as a line of JSON with sorted keys and times in UTC."""
     found = hashlib.sha256()
     for row in rows:
         found.update(canonical(row).encode())
@@ -222,7 +223,7 @@ def digest_of(rows: Sequence[Any]) -> str:
 
 
 def canonical(row: Any) -> str:
-    """An activity as the line that is digested; the same from both databases."""
+    """The canonical line of an activity that is digested; the same on both databases."""
     fields = {name: _moment(value) if isinstance(value, datetime) else value for name, value in row._asdict().items()}
     return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -232,10 +233,10 @@ def _moment(value: datetime) -> str:
 
 
 def drop_month(tx: Tx, before: datetime) -> str | None:
-    """Drops a monthly part that holds nothing but what was marked as forgotten, or nothing; returns its name, or None.
+    """Drops one monthly partition that holds only rows of runs marked as deleted; returns its name, or None.
 
-    Only PostgreSQL has such parts. One at a time: nobody reads the table from then until the commit. Raises what the
-    database says of a part that somebody is reading: it stays until the next time.
+    PostgreSQL only. One at a time, since the table cannot be read from then until the commit. If somebody is reading
+    the partition, raises the database's error; it stays until the next time.
     """
     for name in partitions.TABLES if tx.dialect == "postgresql" else ():
         for part in partitions.partitions(tx, name):

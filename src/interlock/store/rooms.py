@@ -1,6 +1,6 @@
-"""The workspace chat as rows: channels, who is in them, what is said and signed with an emoji.
+"""The workspace chat as rows: channels, members, messages, reactions.
 
-Who hears it, and in which order agents answer, is `rounds`'; who may see or say what, the desk's to judge.
+Which agents see a message, and in which order they answer, is in `rounds`; authorisation is up to the desk.
 """
 
 from collections.abc import Iterable, Sequence
@@ -78,12 +78,12 @@ _REACTED = sa.select(_r.emoji).where(
     _r.message_id == b("message"), _r.author_kind == b("sort"), _r.author == b("name"), _r.emoji == b("sign")
 )
 LAST = 2**62
-"""After every message."""
+"""Greater than every `seq`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Something to be said. The same `key` is never said twice."""
+    """A message to be posted; idempotent by `key`."""
 
     channel_id: str
     author: Who
@@ -125,7 +125,7 @@ def by_key(tx: Tx, project_id: str, key: str) -> Any | None:
 
 
 def dm_key(one: Who, other: Who) -> str:
-    """Of the direct conversation of two. No name of a channel has a colon."""
+    """The key of a direct conversation of two. Channel names contain no colon."""
     return "dm:" + ",".join(sorted(f"{who.kind}:{who.name}" for who in (one, other)))
 
 
@@ -135,44 +135,44 @@ def channels(tx: Tx, project_id: str) -> list[Any]:
 
 
 def channels_of(tx: Tx, project_id: str, who: Who) -> list[Any]:
-    """The channels of a project that somebody is in, but for archived ones."""
+    """The channels of a project that somebody is a member of, without archived ones."""
     return tx.rows(_CHANNELS_OF, {"project": project_id, "sort": who.kind, "name": who.name})
 
 
 def lock(tx: Tx, channel_id: str) -> None:
-    """Makes others who say something there, or end a turn, wait until the end of this transaction."""
+    """Serialises posting in a channel, and ending turns, until the end of this transaction."""
     tx.run(_LOCK, {"channel": channel_id})
 
 
 def archive(tx: Tx, channel_id: str, at: datetime | None) -> None:
-    """Closes a channel to new words, or with None opens it again."""
+    """Archives a channel, or with None reopens it."""
     tx.run(_ARCHIVE, {"channel": channel_id, "at": at})
 
 
 def join(tx: Tx, channel_id: str, who: Who, now: datetime) -> bool:
-    """Makes somebody a member; False if they are one already."""
+    """Adds a member; False if they are one already."""
     is_new = not is_member(tx, channel_id, who)
     tx.add_new(ChannelMember, channel_id=channel_id, kind=who.kind, who=who.name, joined_at=now)
     return is_new
 
 
 def leave(tx: Tx, channel_id: str, who: Who) -> bool:
-    """Takes somebody out of a channel; False if they are not in it."""
+    """Removes a member; False if they are not one."""
     return tx.count(_LEAVE, {"channel": channel_id, "sort": who.kind, "name": who.name}) == 1
 
 
 def is_member(tx: Tx, channel_id: str, who: Who) -> bool:
-    """Whether somebody is in a channel."""
+    """Whether somebody is a member of a channel."""
     return tx.one(_IS_MEMBER, {"channel": channel_id, "sort": who.kind, "name": who.name}) is not None
 
 
 def members(tx: Tx, channel_id: str) -> list[Who]:
-    """Who is in a channel, in the order in which they joined; persons before agents who joined with them."""
+    """The members of a channel in the order of joining; people before agents who joined at the same time."""
     return [Who(row.kind, row.who) for row in tx.rows(_MEMBERS_OF, {"channel": channel_id})]
 
 
 def members_by_channel(tx: Tx, channel_ids: Sequence[str]) -> dict[str, list[Who]]:
-    """The same for several."""
+    """The same for several channels."""
     found: dict[str, list[Who]] = {ident: [] for ident in channel_ids}
     for row in tx.rows(_MEMBERS.where(_m.channel_id.in_(list(channel_ids)))):
         found[row.channel_id].append(Who(row.kind, row.who))
@@ -180,9 +180,9 @@ def members_by_channel(tx: Tx, channel_ids: Sequence[str]) -> dict[str, list[Who
 
 
 def add(tx: Tx, words: Words, now: datetime) -> tuple[Any, bool]:
-    """Says something: its row, with the author's `name`, and whether it is new. The channel is locked from then on.
+    """Posts a message; returns its row, with the author's `name`, and whether it is new. Locks the channel.
 
-    Those who watch are told. Raises NotFound if there is no such channel.
+    Adds an event to the feed. Raises NotFound if there is no such channel.
     """
     tx.run(_NEXT, {"channel": words.channel_id})
     place = channel(tx, words.channel_id)
@@ -207,7 +207,7 @@ def _tell(tx: Tx, what: str, place: Any, row: Any, now: datetime, **more: Any) -
 
 
 def told(row: Any) -> dict[str, Any]:
-    """A message as those who watch are told of it."""
+    """A message as the payload of a feed event."""
     return {
         "id": row.id, "channel_id": row.channel_id, "parent_id": row.parent_id, "seq": row.seq,
         "author_kind": row.author_kind, "author": row.author, "name": row.name, "text": row.text,
@@ -217,7 +217,7 @@ def told(row: Any) -> dict[str, Any]:
 
 
 def said_under(tx: Tx, key: str) -> Any | None:
-    """What was said under an idempotency key."""
+    """The message with an idempotency key."""
     return tx.one(_BY_IDEMPOTENCY, {"key": key})
 
 
@@ -227,7 +227,7 @@ def message(tx: Tx, message_id: str) -> Any | None:
 
 
 def edit(tx: Tx, message_id: str, text: str, now: datetime) -> Any:
-    """Changes what was said; the row as it is then. Nobody is given a turn by it."""
+    """Edits a message; returns its row. An edit gives nobody a turn."""
     tx.run(_EDIT, {"message": message_id, "words": text, "now": now})
     row: Any = message(tx, message_id)
     _tell(tx, "message_updated", channel(tx, row.channel_id), row, now)
@@ -235,19 +235,19 @@ def edit(tx: Tx, message_id: str, text: str, now: datetime) -> Any:
 
 
 def latest(tx: Tx, channel_id: str, most: int, before: int = LAST) -> list[Any]:
-    """The last messages of a channel but for replies in threads, in order: those before a `seq`."""
+    """The last messages of a channel before a `seq`, in order, without replies in threads."""
     return tx.rows(_LATEST, {"channel": channel_id, "before": before, "most": most})[::-1]
 
 
 def thread(tx: Tx, root_id: str, most: int, before: int = LAST) -> list[Any]:
-    """A thread in order: the last of its replies before a `seq`, and its root where all before them are there."""
+    """The last replies of a thread before a `seq`, in order; with its root, if no earlier replies are left out."""
     replies = tx.rows(_REPLIES, {"root": root_id, "before": before, "most": most})[::-1]
     root = message(tx, root_id)
     return [root, *replies] if root is not None and (before == LAST or len(replies) < most) else replies
 
 
 def context(tx: Tx, channel_id: str, parent_id: str | None, most: int) -> list[Any]:
-    """What an agent that is spoken to is shown: the last messages of a channel, or a thread's root and last replies.
+    """The context for an agent's turn: the last messages of a channel, or a thread's root and last replies.
 
     Rows in order, with `author_kind`, `author`, `name`, `text`, `created_at` and `labels`. Source: numbers, "Chat".
     """
@@ -255,31 +255,31 @@ def context(tx: Tx, channel_id: str, parent_id: str | None, most: int) -> list[A
 
 
 def context_asks(channel_id: str, parent_id: str | None, most: int) -> tuple[Ask, ...]:
-    """The selects behind `context`, for a round trip that others share; their rows come newest first, the root last."""
+    """The selects behind `context`, to be batched with others; their rows come newest first, the root last."""
     if parent_id is None:
         return ((_LATEST, {"channel": channel_id, "before": LAST, "most": most}),)
     return (_REPLIES, {"root": parent_id, "before": LAST, "most": most}), (_MESSAGE, {"message": parent_id})
 
 
 def participants(tx: Tx, root_id: str) -> list[Who]:
-    """Who has said something in a thread, its root included."""
+    """The authors of a thread's messages, its root included."""
     return [Who(row.author_kind, row.author) for row in tx.rows(_PARTICIPANTS, {"root": root_id})]
 
 
 def reply_counts(tx: Tx, message_ids: Sequence[str]) -> dict[str, int]:
-    """How many replies each message has that has any."""
+    """The number of replies of each message that has any."""
     rows = tx.rows(_REPLY_COUNTS.where(_s.parent_id.in_(list(message_ids)))) if message_ids else []
     return {row.parent_id: int(row.n) for row in rows}
 
 
 def count_recent(tx: Tx, channel_id: str, who: Who, since: datetime, most: int) -> int:
-    """How many of the last `most` messages of a channel are of somebody and were said since a moment."""
+    """How many of the last `most` messages of a channel are by somebody and were posted since a time."""
     rows = tx.rows(_RECENT, {"channel": channel_id, "most": most})
     return sum(Who(row.author_kind, row.author) == who and row.created_at > since for row in rows)
 
 
 def react(tx: Tx, message_id: str, who: Who, emoji: str, now: datetime, *, on: bool = True) -> bool:
-    """Puts somebody's sign on a message, or with `on` False takes it off; whether that changed anything."""
+    """Adds somebody's reaction to a message, or with `on` False removes it; returns whether that changed anything."""
     row, params = message(tx, message_id), {"message": message_id, "sort": who.kind, "name": who.name, "sign": emoji}
     if row is None or (tx.one(_REACTED, params) is not None) == on:
         return False
@@ -304,7 +304,7 @@ def react(tx: Tx, message_id: str, who: Who, emoji: str, now: datetime, *, on: b
 
 
 def reactions(tx: Tx, message_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """By message: each emoji with those who gave it, `{emoji, by: [{kind, who}]}`, in the order of the first."""
+    """The reactions by message: each emoji with its authors, `{emoji, by: [{kind, who}]}`, in order of first use."""
     wanted = list(message_ids)
     found: dict[str, dict[str, list[dict[str, str]]]] = {}
     query = sa.select(REACTIONS).where(_r.message_id.in_(wanted)).order_by(_r.created_at, _r.author, _r.emoji)

@@ -1,8 +1,8 @@
-"""Rounds: the agents that hear a message of the workspace chat get turns, one after another, each seeing earlier ones.
+"""Rounds: agents that a message in the workspace chat is for get turns, one after another, each seeing earlier ones.
 
 INVARIANT: the run of the next turn is posted in the transaction that ends the one before, so that no crash loses a
-turn; in one place, a channel or a thread of it, one round goes on at a time, in the order of the messages. Who hears a
-message is `policy.audience`'s; what agents are told, `agents.rounds`'. Source: row E16.
+turn. In one place (a channel or a thread) one round is active at a time, in the order of the messages. The audience is
+determined in `policy.audience`, the prompt in `agents.rounds`. Source: row E16.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 
 KIND, CAUSE, RUN_KIND = mentioning.KIND, "room", "chat"
-"""Of descriptors of agents, of causes of runs, and of these runs."""
+"""The kinds of these agents' descriptors, of the causes of their runs, and of the runs."""
 CIRCLES = "CHAT_CIRCLES"
-"""The kind of the alert about two agents that talk too much to each other."""
+"""The kind of the alert about two agents that exchange too many messages."""
 UNABLE_S = 120.0
-"""How long a turn waits for a worker that has what its agent needs."""
+"""How long a turn waits for a worker with the capabilities that its agent needs."""
 SEEN = 20
 ROUNDS, AGENTS, MEMBERS = table(ChatRound), table(Agent), table(Member)
 _o, _r, _a, _m, _l = ROUNDS.c, RUNS.c, AGENTS.c, MEMBERS.c, LANES.c
@@ -108,20 +108,20 @@ _NEVER_BEGUN = (
 
 
 class Limits(Protocol):
-    """Those of the settings that count here."""
+    """The relevant settings."""
 
     @property
     def messages(self) -> int:
-        """Messages between one pair of agents in `messages_s`."""
+        """Maximum messages between a pair of agents in `messages_s`."""
 
     @property
     def messages_s(self) -> float:
-        """Seconds."""
+        """The window in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A message that was said: its row, whether it is new, the run that it has begun, and whose turns it has made."""
+    """The result of posting: the message's row, whether it is new, the run it started, and the turns it created."""
 
     message: Any
     is_new: bool
@@ -131,17 +131,17 @@ class Spoken:
 
 
 def descriptor(project_id: str, persona: str) -> Descriptor:
-    """The one agent of a persona for all of a project's workspace chat: its mailbox keeps its turns apart."""
+    """The descriptor of a persona's single agent for a project's workspace chat; its mailbox serialises its turns."""
     return Descriptor(KIND, project_id, persona, {"project": project_id})
 
 
 def key_of(message_id: str, persona: str) -> str:
-    """Of the run in which an agent sees a message: it sees it once."""
+    """The idempotency key of an agent's turn for a message."""
     return f"room:{message_id}:{persona}"
 
 
 def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -> Spoken:
-    """Says something, tells whoever is named, and gives the agents that hear it their turns.
+    """Posts a message, notifies whoever it mentions, and creates turns for the agents in its audience.
 
     Raises NotFound if there is no such channel.
     """
@@ -171,7 +171,7 @@ def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -
 
 
 def left(tx: Tx, channel_id: str, thread: str | None) -> list[str]:
-    """The personas whose turn it is in a place, or is still to come, in order."""
+    """The personas whose turn is active or pending in a place, in order."""
     found: list[str] = []
     for row in tx.rows(_LEFT, {"channel": channel_id, "thread": thread or ""}):
         found += [*([row.persona] if row.persona is not None else []), *row.waiting]
@@ -179,8 +179,8 @@ def left(tx: Tx, channel_id: str, thread: str | None) -> list[str]:
 
 
 def depth_of(tx: Tx, run_id: str | None) -> int:
-    """How many agents stand between a person's words and what a run says: one more than of what woke it, or of what
-    woke the run that started it.
+    """The number of agents in the chain from a person's message to what a run says: one more than the depth of the
+    message that triggered it, or its parent run.
     """
     steps = 1
     while run_id is not None and steps <= SEEN:
@@ -195,21 +195,21 @@ def depth_of(tx: Tx, run_id: str | None) -> int:
 
 
 def ended(tx: Tx, run: Any, now: datetime) -> None:
-    """The turn of a run is over, however it has ended, or is passed on: the next one begins."""
+    """Ends a run's turn, and begins the next one."""
     if run.channel_id is None or tx.one(_OF_RUN, {"run": run.id}) is None:
         return
     _hand_on(tx, run.channel_id, run.id, now)
 
 
 def ended_by_id(tx: Tx, run_id: str, now: datetime) -> None:
-    """The same for a run of which nothing but its id is at hand."""
+    """The same, by the run's id only."""
     found = tx.one(_OF_RUN, {"run": run_id})
     if found is not None:
         _hand_on(tx, found.channel_id, run_id, now)
 
 
 def held_up(tx: Tx, run: Any, due_at: datetime | None, now: datetime) -> None:
-    """A run was put back: where it waits, or its agent may not work, the turn is passed on; it goes on by itself."""
+    """Passes on the turn of a run that was requeued, if it waits or its agent may not work; the run continues later."""
     if run.channel_id is not None and (due_at is not None or _state_of(tx, run.agent_id) != "ACTIVE"):
         ended(tx, run, now)
 
@@ -225,7 +225,7 @@ def _still(now: datetime, most: int) -> dict[str, Any]:
 
 
 def stirred(tx: Tx, now: datetime, most: int = 100) -> int:
-    """Passes on what turns stand still, and begins rounds that nobody has begun; returns how many. For a sweep."""
+    """For a sweep: passes on stalled turns, and begins rounds that were not begun; returns how many."""
     still = [row.run_id for row in tx.rows(_STANDS_STILL, _still(now, most))]
     for run_id in still:
         ended_by_id(tx, run_id, now)
@@ -237,7 +237,7 @@ def stirred(tx: Tx, now: datetime, most: int = 100) -> int:
 
 
 def _hand_on(tx: Tx, channel_id: str, run_id: str, now: datetime) -> None:
-    """Ends the turn of a run, if it still is its turn once the channel is locked, and begins the next."""
+    """Locks the channel, ends the run's turn if it still is its turn, and begins the next."""
     rooms.lock(tx, channel_id)
     found = tx.one(_OF_RUN, {"run": run_id})
     if found is not None:
@@ -246,7 +246,7 @@ def _hand_on(tx: Tx, channel_id: str, run_id: str, now: datetime) -> None:
 
 
 def _go_on(tx: Tx, channel_id: str, thread: str, now: datetime) -> tuple[str, ...]:
-    """Begins the next turn in a place whose channel is locked, unless there is one; returns the run's id."""
+    """Begins the next turn in a place whose channel is locked, unless one is active; returns the run's id."""
     channel, place = rooms.channel(tx, channel_id), {"channel": channel_id, "thread": thread}
     while (first := tx.one(_FIRST, place)) is not None and first.run_id is None:
         message, left = rooms.message(tx, first.message_id), list(first.waiting)
@@ -260,10 +260,10 @@ def _go_on(tx: Tx, channel_id: str, thread: str, now: datetime) -> tuple[str, ..
 
 
 def _turn(tx: Tx, channel: Any, message: Any, persona: str, now: datetime) -> str | None:
-    """Posts the run of a turn; None if the next one's begins at once.
+    """Posts the run of a turn; None if the turn is passed on at once.
 
-    An agent that may not work now finds the message in its mailbox when it may, unless an earlier one of the same place
-    is there already: what was said since, it is shown with that one.
+    An agent that may not work now gets the message in its mailbox, unless an earlier message of the same place is
+    queued: its run will show what was posted since.
     """
     agent = tx.one(_AGENT, {"key": descriptor(channel.project_id, persona).key})
     if agent is None or not rooms.is_member(tx, channel.id, Who(AGENT, persona)):
@@ -311,7 +311,7 @@ def _state_of(tx: Tx, agent_id: str) -> str | None:
 def _without_circles(
     tx: Tx, channel: Any, words: Words, turns: Sequence[str], limits: Limits, now: datetime
 ) -> tuple[str, ...]:
-    """Those of the personas that have not talked too much with the one who speaks; people are told of the others.
+    """Drops personas that exchange too many messages with the author; alerts people about them.
 
     Source: numbers, "Loops".
     """

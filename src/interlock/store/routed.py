@@ -1,4 +1,4 @@
-"""What people have said lately to whoever it was for, and what became of it; who was to hear it is not decided here."""
+"""Recently routed messages of people, and their outcomes; routing is in `desk.routing`."""
 
 from datetime import datetime
 from typing import Any
@@ -28,7 +28,7 @@ _BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
 
 
 def said_by(tx: Tx, person_id: str, since: datetime) -> list[Any]:
-    """The runs of what somebody has said since a moment, newest first."""
+    """The runs of a person's messages since a time, newest first."""
     return tx.rows(_SAID, {"who": person_id, "since": since})
 
 

@@ -1,6 +1,6 @@
-"""Schedules of users: entering, listing, changing them, and moving one on when it has fired.
+"""Users' schedules as rows: adding, listing, changing, and advancing one when it has fired.
 
-When one is due, and what it starts, is the scheduler's job; who may change one, the desk's.
+When one is due, and what it starts, is in `scheduler`; authorisation is up to the desk.
 """
 
 from datetime import datetime
@@ -65,13 +65,13 @@ _REMOVE = sa.delete(SCHEDULES).where(_s.id == b("schedule"))
 
 
 def add(tx: Tx, **values: Any) -> bool:
-    """Enters a schedule, active; False if its project has one of that name already."""
+    """Adds an active schedule; False if its project already has one of that name."""
     given = {"state": "active", "version": 0, "persona": None, "cron": None, "every_s": None, "options": {}, **values}
     return tx.count(_ADD_NEW, {f"new_{name}": given[name] for name in _COLUMNS}) == 1
 
 
 def schedule(tx: Tx, ident: str, *, lock: bool = False) -> Any | None:
-    """One schedule; with `lock`, nobody changes it until the end of this transaction."""
+    """One schedule; `lock` locks it until the end of the transaction."""
     return tx.one(_LOCKED if lock else _ONE, {"schedule": ident})
 
 
@@ -86,22 +86,22 @@ def listing(tx: Tx, project_id: str | None = None) -> list[Any]:
 
 
 def active(tx: Tx) -> list[Any]:
-    """Those that fire."""
+    """The active schedules."""
     return tx.rows(_ACTIVE)
 
 
 def unset(tx: Tx) -> list[Any]:
-    """Those that fire and of which nobody has said when next."""
+    """The active schedules without a next due time."""
     return tx.rows(_UNSET)
 
 
 def due(tx: Tx, now: datetime, most: int) -> list[Any]:
-    """Those whose time has come, the longest overdue first."""
+    """The due schedules, longest overdue first."""
     return tx.rows(_DUE, {"now": now, "most": most})
 
 
 def fired(tx: Tx, ident: str, seen: int, *, fire_at: datetime, outcome: str, next_at: datetime, now: datetime) -> bool:
-    """Moves a schedule on from a firing; False if it is no longer as it was seen (its version)."""
+    """Advances a schedule after a firing; False if its version is no longer `seen`."""
     return tx.count(
         _FIRED,
         {"schedule": ident, "seen": seen, "fired": fire_at, "came_of_it": outcome, "upcoming": next_at, "now": now},
@@ -109,28 +109,28 @@ def fired(tx: Tx, ident: str, seen: int, *, fire_at: datetime, outcome: str, nex
 
 
 def move(tx: Tx, ident: str, seen: int, *, next_at: datetime, anchor_at: datetime, now: datetime) -> bool:
-    """Says anew when a schedule is due next; False if it is no longer as it was seen."""
+    """Sets the next due time of a schedule; False if its version is no longer `seen`."""
     params = {"schedule": ident, "seen": seen, "upcoming": next_at, "origin": anchor_at, "now": now}
     return tx.count(_MOVE, params) == 1
 
 
 def set_state(tx: Tx, ident: str, state: str, reason: str | None, next_at: datetime | None, now: datetime) -> None:
-    """Makes a schedule active, paused or ended."""
+    """Sets the state of a schedule: active, paused or ended."""
     tx.run(_STATE, {"schedule": ident, "to": state, "why": reason, "upcoming": next_at, "now": now})
 
 
 def refit(tx: Tx, ident: str, *, persona: str, every_s: float, now: datetime) -> None:
-    """Gives the heartbeat another persona or interval; when it is due next is to be said anew."""
+    """Changes the persona or interval of the heartbeat schedule, and clears its next due time."""
     tx.run(_REFIT, {"schedule": ident, "who": persona, "period": every_s, "now": now})
 
 
 def remove(tx: Tx, ident: str) -> bool:
-    """Forgets a schedule; what it has started goes on, and its firings stay on record."""
+    """Deletes a schedule; what it has started continues, and its firings stay on record."""
     return tx.count(_REMOVE, {"schedule": ident}) == 1
 
 
 def job(ident: str) -> str:
-    """What its firings are called in `firings`."""
+    """The job name of its firings."""
     return f"schedule:{ident}"
 
 

@@ -1,8 +1,8 @@
-"""The links of the audit log's chain in the database: what is to be sealed next, and putting a link after the last.
+"""The audit log's chain in the database: unsealed activities, and appending links.
 
-INVARIANT: whoever changes or deletes activities puts a link in the same transaction. Links are numbered without gaps
-and the number is the key, so that of two that write at once one finds the other's and looks again: nothing else is
-locked, and no other commit waits. The arithmetic is in `chain`; when it is done, oversight's job.
+INVARIANT: whoever changes or deletes activities appends a link in the same transaction. Links are numbered without gaps
+and the number is the primary key, so if two processes append at once, one gets a conflict and retries: nothing else is
+locked, and no other commit waits. The format is in `chain`; `oversight.sealing` appends batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,9 +23,9 @@ from interlock.store.tx import Tx
 SEALS = table(AuditSeal)
 _s, _a = SEALS.c, ACTIVITIES.c
 AT_ONCE = 1_000
-"""Activities of one batch at most."""
+"""The maximum number of activities in a batch."""
 LATE_S = 300.0
-"""How long after its id was given out an activity may be committed without being remarked upon."""
+"""How long after the assignment of its id an activity may be committed without a remark."""
 PAGE = 2_000
 _SHORT = [column for column in SEALS.columns if column.name != "leaves"]
 _LAST = sa.select(*_SHORT).order_by(_s.number.desc()).limit(1)
@@ -41,7 +41,7 @@ _LIVE = (
 
 
 def _raw(column: Any, dialect: str) -> Any:
-    """A column as it is stored: what SQLite holds need not be what was put there."""
+    """A column as stored, without conversion: SQLite's values may have been tampered with."""
     if isinstance(column.type, sa.JSON):
         return sa.cast(column, sa.Text).label(column.name)
     return sa.type_coerce(column, sa.String).label(column.name) if dialect == "sqlite" else column
@@ -77,7 +77,7 @@ _SNAPSHOT = sa.text(
 
 @dataclass(frozen=True, slots=True)
 class Unsealed:
-    """What the next batch is to hold, and the link that it is to follow."""
+    """The contents of the next batch, and the link that it follows."""
 
     last: Any | None
     ids: list[int]
@@ -87,12 +87,12 @@ class Unsealed:
 
 
 def last(tx: Tx) -> Any | None:
-    """The newest link, without its leaves; None if nothing was ever sealed."""
+    """The newest link, without its leaves; None if there is none."""
     return tx.one(_LAST)
 
 
 def links(tx: Tx, after: int = 0) -> Iterator[Link]:
-    """All links after a number in order, as they are."""
+    """All links after a number, in order, unverified."""
     while page := tx.rows(_LINKS[tx.dialect], {"after": after, "most": PAGE}):
         for row in page:
             ranges, at = chain.json_of(row.ranges), chain.time_of(row.created_at)
@@ -107,7 +107,7 @@ def leaves(tx: Tx, number: int) -> bytes | None:
 
 
 def entries(tx: Tx) -> Iterator[Entry]:
-    """All activities in the order of their ids, as they are."""
+    """All activities in id order, unverified."""
     after = -(1 << 62)
     while page := tx.rows(_NEXT[tx.dialect], {"after": after, "most": PAGE}):
         yield from map(Entry.of, page)
@@ -115,14 +115,14 @@ def entries(tx: Tx) -> Iterator[Entry]:
 
 
 def behind(tx: Tx) -> tuple[Any | None, int]:
-    """The newest link, and how many ids were given out since."""
+    """The newest link, and how many ids were assigned since."""
     newest, found = tx.rows(_NEWEST)[0].id, last(tx)
     return found, newest - (found.top if found is not None else 0)
 
 
 def unsealed(tx: Tx, now: datetime, most: int = AT_ONCE, *, late: bool = True) -> Unsealed:
-    """Up to `most` activities that are in no batch yet: new ones, and with `late`, where these leave room, those that
-    were committed after others with higher ids had been sealed.
+    """Up to `most` activities that are in no batch yet: new ones, and with `late`, if there is room, those that were
+    committed after higher ids had been sealed.
     """
     found = last(tx)
     top, floor = (found.top, found.floor) if found is not None else (0, 0)
@@ -140,7 +140,7 @@ def unsealed(tx: Tx, now: datetime, most: int = AT_ONCE, *, late: bool = True) -
 
 @dataclass(frozen=True, slots=True)
 class _Horizon:
-    """The transactions of PostgreSQL, as one snapshot sees them: the oldest that is open, and the one that is next."""
+    """PostgreSQL's transaction ids in one snapshot: the oldest open one, and the next one."""
 
     oldest: int
     following: int
@@ -154,10 +154,10 @@ class _Horizon:
 
 
 def _settled(tx: Tx, horizon: _Horizon, now: datetime) -> int:
-    """Up to which id all that will ever be committed is there to be seen.
+    """The id up to which no more activities can be committed.
 
-    Up to a link's top once all transactions that were open when it was made have ended; and since an id may be had a
-    moment before its transaction counts as open, not before `LATE_S`. SQLite gives out ids to who commits.
+    That is a link's top, once all transactions that were open when it was made have ended; but not before `LATE_S`,
+    since an id may be assigned shortly before its transaction counts as open. SQLite assigns ids at the commit.
     """
     young = now - timedelta(seconds=LATE_S)
     for row in _down_to(tx, 0):
@@ -168,7 +168,7 @@ def _settled(tx: Tx, horizon: _Horizon, now: datetime) -> int:
 
 
 def _down_to(tx: Tx, floor: int) -> Iterator[Any]:
-    """The links that may have an activity above an id, newest first: what the chain has only grows."""
+    """The links that may contain an activity above an id, newest first."""
     until = 1 << 62
     while page := tx.rows(_BEFORE, {"until": until, "most": 100}):
         for row in page:
@@ -179,7 +179,7 @@ def _down_to(tx: Tx, floor: int) -> Iterator[Any]:
 
 
 def _late(tx: Tx, floor: int, top: int) -> list[Entry]:
-    """Activities with ids that the chain has passed and that are in none of its batches."""
+    """Activities in no batch although the chain covers higher ids."""
     if floor >= top:
         return []
     there = {row.id for row in tx.rows(_IDS, {"after": floor, "until": top})}
@@ -191,9 +191,9 @@ def _late(tx: Tx, floor: int, top: int) -> list[Entry]:
 
 
 def put(tx: Tx, number: int, values: dict[str, Any]) -> None:
-    """Puts a link that was made to follow link `number`.
+    """Appends a link after link `number`.
 
-    Raises Conflict if another one follows it by now.
+    Raises Conflict if another link was appended meanwhile.
     """
     found = last(tx)
     if (found.number if found is not None else 0) != number:
@@ -202,7 +202,7 @@ def put(tx: Tx, number: int, values: dict[str, Any]) -> None:
 
 
 def vouched(tx: Tx, ids: Sequence[int], keys: Keyring) -> dict[int, bytes]:
-    """The leaves of those of the rising ids that valid links hold, as they were sealed last."""
+    """The current leaves of the given ascending ids that valid links contain."""
     out: dict[int, bytes] = {}
     if not ids:
         return out
@@ -218,12 +218,12 @@ def vouched(tx: Tx, ids: Sequence[int], keys: Keyring) -> dict[int, bytes]:
 
 
 def changed(tx: Tx, key: Key, ids: Sequence[int], leaves: Sequence[bytes], now: datetime) -> None:
-    """Puts a link that vouches for activities as an erasure left them; also where there are none of them."""
+    """Appends a link that seals activities as changed by an erasure, even if there are none."""
     tx.add(AuditSeal, **chain.link(key, last(tx), REDACT, ids, leaves, now))
 
 
 def gone(tx: Tx, key: Key, ids: Sequence[int], now: datetime) -> None:
-    """Puts a link that vouches for activities having been let go, and lets go of leaves that nothing needs now."""
+    """Appends a link that seals the deletion of activities, and deletes leaves that are no longer needed."""
     tx.add(AuditSeal, **chain.link(key, last(tx), PRUNE, ids, (), now), pruned_at=now)
     for row in tx.rows(_LIVE, {"since": ids[0], "until": ids[-1]}):
         if tx.one(_SOME_LEFT, {"since": row.first, "until": row.last}) is None:
@@ -231,14 +231,14 @@ def gone(tx: Tx, key: Key, ids: Sequence[int], now: datetime) -> None:
 
 
 def mark(tx: Tx, key: Key, kind: str, now: datetime, epoch: int | None = None) -> None:
-    """Puts a link about no activity: that the database began anew from a backup, or the chain with another key."""
+    """Appends a link without activities: a restore from a backup, or a new key."""
     if kind == RESTORE:
         tx.run(_NO_HORIZON)
     tx.add(AuditSeal, **chain.link(key, last(tx), kind, (), (), now, epoch=epoch), pruned_at=now)
 
 
 def seal_all(tx: Tx, key: Key, now: datetime) -> None:
-    """Seals all there is, in a database that nobody else writes to."""
+    """Seals all activities, in a database that nobody else writes to."""
     while (found := unsealed(tx, now)).ids:
         made = chain.link(key, found.last, BATCH, found.ids, found.leaves, now)
         tx.add(AuditSeal, **made)

@@ -1,6 +1,6 @@
-"""An agent's history: starting afresh, reading it, and importing another one.
+"""Sessions: resetting, reading and importing an agent's history.
 
-What a session looks like in a file is not known here; what is read of it for a model, `around`'s job.
+The file format is in `agents.session_file`; what a model is shown, in `around`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ from interlock.store.schema import Run, RunMessage
 from interlock.store.tx import Tx
 
 IMPORTED = "import"
-"""The kind of cause of a run that a file told of."""
+"""The `cause_kind` of imported runs."""
+ENDED = ("completed", "failed", "cancelled")
 _TIME = UTCDateTime()
 _r, _lane, _a = RUNS.c, LANES.c, squad.AGENTS.c
 _BEGUN = sa.select(sa.func.max(_r.seq).label("last")).where(_r.agent_id == b("agent"), _r.started_at.is_not(None))
@@ -39,8 +40,8 @@ _TALKS = (
 
 
 def reset(tx: Tx, agent_id: str, made_by: str, now: datetime) -> str:
-    """Begins an agent's session anew, and returns the marker's id: no run that begins from now on is told of others
-    that have begun. What waits in the mailbox stays there, and what is at work goes on as it is. Source: row E13.
+    """Resets an agent's session, and returns the marker's id: runs that begin later are not shown earlier ones. Pending
+    messages stay in the mailbox, and active runs continue unchanged. Source: row E13.
     """
     queues.lock(tx, agent_id)
     last = tx.rows(_BEGUN, {"agent": agent_id})[0].last
@@ -50,21 +51,21 @@ def reset(tx: Tx, agent_id: str, made_by: str, now: datetime) -> str:
 
 
 def talks(tx: Tx, project_id: str, persona: str, person_id: str) -> list[Any]:
-    """The agents of a persona with which a person talks: id and descriptor."""
+    """A person's chat agents of a persona: id and descriptor."""
     found = tx.rows(_TALKS, {"project": project_id, "name": persona})
     return [row for row in found if (row.descriptor.get("kind"), row.descriptor.get("user")) == ("user", person_id)]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What counts of a session: the marker that it counts from, and its ended runs in order, each with its rows."""
+    """The current session: the marker at which it starts, and its ended runs in order, each with its rows."""
 
     marker: Any | None
     runs: Sequence[tuple[Any, Sequence[Any]]]
 
 
 def kept(tx: Tx, agent_id: str) -> Kept:
-    """What an agent would be shown next, were there no limit to it."""
+    """The current session of an agent, without limits on its length."""
     marker = markers.latest(tx, agent_id)
     since = marker.from_seq if marker is not None else 0
     joined_after = marker.created_at if marker is not None and marker.kind == markers.COMPACTION else None
@@ -79,7 +80,7 @@ def kept(tx: Tx, agent_id: str) -> Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A session to put in: runs as columns, each with its rows; what stands for what was before them."""
+    """A session to import: runs as columns, each with its rows, and a summary of what preceded them."""
 
     runs: Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
     summary: str | None = None
@@ -88,9 +89,9 @@ class Past:
 
 
 def put_in(tx: Tx, agent: Any, past: Past, made_by: str, about: str | None, now: datetime) -> str:
-    """Makes a session the history of an agent, in place of its own, and returns the marker's id.
+    """Replaces the history of an agent by an imported session, and returns the marker's id.
 
-    `about` is whose words they are. The runs have ended; nothing is claimed, and nothing they cost is booked.
+    `about` identifies the author of its messages. The runs have ended: they are never claimed, nor their cost booked.
     """
     queues.lock(tx, agent.id)
     first = int(tx.rows(_LAST, {"agent": agent.id})[0].next_seq) + 1

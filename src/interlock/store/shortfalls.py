@@ -1,7 +1,7 @@
-"""Runs that wait for money from a shared account: people are asked once, and one answer lets all of them continue.
+"""Runs that wait for money from a shared account: people are asked once, and one answer resumes all of them.
 
-Who asks, and whether the money is there, is the runs' matter. INVARIANT: a parked run without a question of its own
-waits for one of these.
+Runs ask, and check the account, by themselves. INVARIANT: a parked run without a question of its own waits for one of
+these.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from interlock.store.schema import Approval, table
 from interlock.store.tx import Tx
 
 SHARED = ("mission", "project_day")
-"""Kinds of accounts from which several runs spend at once."""
+"""Kinds of accounts that several runs share."""
 BUDGET = "BUDGET"
 _OPEN = ("pending", "consulting")
 _a, _r, _t = table(Approval).c, RUNS.c, tasks.TASKS.c
@@ -45,17 +45,17 @@ _PARKED_OF_MISSION = sa.select(sa.func.count().label("n")).where(
 
 
 def last_about(tx: Tx, subject: str) -> Any | None:
-    """The latest question with this subject, whatever became of it."""
+    """The latest question with this subject, in any state."""
     return tx.one(_LAST_ABOUT, {"about": subject})
 
 
 def pending_for(tx: Tx, account_id: str) -> list[Any]:
-    """The open questions for money of an account, oldest first; those of single runs too."""
+    """The open questions about money of an account, oldest first; including those of single runs."""
     return [row for row in tx.rows(_OPEN_QUESTIONS) if row.request.get("account") == account_id]
 
 
 def parked(tx: Tx, account: Any | None) -> list[Any]:
-    """The runs that may wait for money of a shared account, in the order in which their lanes are to be locked."""
+    """The runs that may wait for money of a shared account, in the order in which to lock their lanes."""
     if account is None:
         return []
     column = _r.mission_id if account.kind == "mission" else _r.project_id
@@ -63,14 +63,14 @@ def parked(tx: Tx, account: Any | None) -> list[Any]:
 
 
 def parked_in(tx: Tx, mission_id: str) -> int:
-    """How many runs of a mission wait for an answer to no question of their own."""
+    """How many parked runs of a mission have no question of their own."""
     return int(tx.rows(_PARKED_OF_MISSION, {"mission": mission_id})[0].n)
 
 
 def pay(tx: Tx, row: Any, args: Any, person_id: str, words: str | None, now: datetime) -> None:
-    """Does what approving a question for money means: the limit is raised, or the line put further on.
+    """Carries out the approval of a question about money: raises the limit or the threshold.
 
-    Of a day that is over by then it is today's limit: what waited will spend today's money.
+    If the day in question is over, today's limit is raised, since the waiting runs will spend today's money.
     """
     asked = {**row.request, **(args or {})}
     if not int(asked["amount_microusd"]):
@@ -81,13 +81,13 @@ def pay(tx: Tx, row: Any, args: Any, person_id: str, words: str | None, now: dat
 
 
 def lock_parked(tx: Tx, row: Any) -> None:
-    """Locks the lanes of all who wait for the answer to a question, before the account is."""
+    """Locks the lanes of all runs that wait for an answer; before the account is locked."""
     for run in parked(tx, ledger.account(tx, row.request["account"])) if row.run_id is None else ():
         mailbox.lock(tx, run.id)
 
 
 def release(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> None:
-    """Lets all go on that waited for the answer to a question about a shared account; what they find, they see."""
+    """Resumes all runs that waited for an answer about a shared account; each checks its money again."""
     account = ledger.account(tx, row.request["account"])
     if account is None or row.run_id is not None:
         return
@@ -99,7 +99,7 @@ def release(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> None:
 
 
 def let_go(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> set[str]:
-    """Puts the tasks that wait for an answer, beside the one it is about, where they were; gives their missions."""
+    """Restores the other tasks that wait for an answer to their previous states; returns their missions."""
     told: set[str] = set()
     for task in held(tx, row.id):
         if task.id == row.task_id and row.kind != BUDGET:
@@ -133,7 +133,7 @@ def held(tx: Tx, approval_id: str) -> list[Any]:
 
 
 def strays(tx: Tx) -> list[str]:
-    """Ids of parked runs that no open question explains: what they waited for has passed without them."""
+    """Ids of parked runs without an open question: what they waited for has passed."""
     runs: Sequence[Any] = tx.rows(_PARKED)
     if not runs:
         return []
@@ -146,7 +146,7 @@ def strays(tx: Tx) -> list[str]:
 
 
 def wake(tx: Tx, run_id: str, now: datetime) -> None:
-    """Lets a stray go on, if it still is one."""
+    """Resumes a stray run, if it still is one."""
     mailbox.lock(tx, run_id)
     if run_id in strays(tx):
         mailbox.wake(tx, run_id, now)

@@ -1,4 +1,4 @@
-"""Who answered an approval, what, and where, for display; answering is in `approvals`."""
+"""Answers to approvals for display: who, what, where. Answering is in `approvals`."""
 
 from typing import Any
 
@@ -24,10 +24,10 @@ _VOTES = sa.select(table(Vote)).where(table(Vote).c.about == b("about")).order_b
 
 
 def votes(tx: Tx, approval_id: str) -> list[Any]:
-    """What models said of a question before people were asked, in order."""
+    """Models' votes on a question, in order."""
     return tx.rows(_VOTES, {"about": f"approval:{approval_id}"})
 
 
 def signatures(tx: Tx, approval_id: str) -> list[Any]:
-    """The answers that people gave, in order: person_id, name, verdict, surface, note, created_at."""
+    """People's answers, in order: person_id, name, verdict, surface, note, created_at."""
     return tx.rows(_GIVEN, {"approval": approval_id})

@@ -1,6 +1,6 @@
-"""Connections to a server that answers no more while the network says nothing: broken off, so that no wait is endless.
+"""A watchdog for connections to a server that no longer responds although the network reports no error.
 
-What is done once one is broken off is the driver's job, as after any loss of a connection.
+A connection that it breaks is handled by the driver like any lost connection.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ from time import monotonic
 from typing import Any, Protocol
 
 SILENT_S = 120.0
-"""Without an answer: by then others have taken over what this process had in hand. Source: numbers, "Time"."""
+"""The timeout: by then other workers have taken over this process's runs. Source: numbers, "Time"."""
 CLOSING_S = 25.0
-"""The same where the store is to be closed; longer than a server waits for a transaction that stands still."""
+"""The timeout while the store is being closed; longer than the server tolerates a stalled transaction."""
 LOOKS = 20
-"""Within the time that is waited."""
+"""The number of checks within the timeout."""
 
 
 class Watched(Protocol):
-    """A driver that says on which connections somebody waits, and since when."""
+    """A driver that reports which connections wait for a response, and since when."""
 
     silent_s: float
     closing_s: float
@@ -27,11 +27,11 @@ class Watched(Protocol):
     is_given_up: bool
 
     def waiting(self) -> list[tuple[Any, float]]:
-        """Connections on which an answer is awaited, each with the monotonic time since when."""
+        """Connections that wait for a response, each with the monotonic time of the request."""
 
 
 async def guard(driver: Watched) -> None:
-    """Breaks off what is silent for too long; runs until it is cancelled."""
+    """Breaks connections that are silent for too long; runs until cancelled."""
     while True:
         patience_s = driver.closing_s if driver.is_closing else driver.silent_s
         for connection, since in driver.waiting():
@@ -42,7 +42,7 @@ async def guard(driver: Watched) -> None:
 
 
 def break_off(connection: Any) -> None:
-    """Ends a connection under the hands of the thread that waits on it, which is told as by the network."""
+    """Shuts down a connection's socket, so that the thread waiting on it gets a network error."""
     import psycopg
 
     with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.pgconn.socket)) as end:

@@ -1,6 +1,6 @@
-"""One consistent look at every row of a database, whatever revision it is at, in values that both databases share.
+"""Consistent snapshots of all rows of a database at any revision, as values that are the same for both databases.
 
-How they are written down is in `archive`.
+The file format is in `archive`.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ from interlock.store.postgres import PostgresDriver, first_line
 from interlock.store.sqlite import SqliteDriver
 
 Columns = Mapping[str, str]
-"""Of a table, by name in order: text, int, float, bool, time, json or bytes."""
+"""The columns of a table in order, by name: text, int, float, bool, time, json or bytes."""
 KINDS = ("text", "int", "float", "bool", "time", "json", "bytes")
 AT_ONCE = 500
-"""Rows that are fetched together."""
+"""The number of rows per fetch."""
 OURS = "alembic_version"
 _SQLITE_KINDS = {
     "VARCHAR": "text", "INTEGER": "int", "BIGINT": "int", "FLOAT": "float", "BOOLEAN": "bool", "DATETIME": "time",
@@ -38,7 +38,7 @@ AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY c.relname, a.attnu
 
 
 class Snapshot(Protocol):
-    """What was committed at one moment."""
+    """The committed state at one point in time."""
 
     dialect: str
     revision: str
@@ -48,14 +48,14 @@ class Snapshot(Protocol):
         """Every table with its columns, by name."""
 
     def rows(self, table: str, columns: Columns) -> Iterator[list[Any]]:
-        """The rows of a table. Times are text of UTC to the microsecond, JSON is the text that was stored."""
+        """The rows of a table. Times are UTC text to the microsecond; JSON is the stored text."""
 
 
 @contextlib.contextmanager
 def of(url: str, *, pooled: bool = False) -> Iterator[Snapshot]:
-    """A snapshot of a database that others go on writing to; `pooled` where the URL leads to a transaction pooler.
+    """A snapshot of a live database; `pooled` if the URL leads to a transaction pooler.
 
-    Raises StoreError if there is none, or it cannot be reached or read.
+    Raises StoreError if it does not exist, or cannot be reached or read.
     """
     driver = driver_for(url, pooled=pooled)
     found = revision(url, pooled=pooled)
@@ -101,7 +101,7 @@ def _facts(connection: Any) -> tuple[str, int]:
 
 
 class SqliteSnapshot:
-    """Over a connection in a read transaction."""
+    """A snapshot over an SQLite connection in a read transaction."""
 
     dialect = "sqlite"
 
@@ -127,19 +127,19 @@ class SqliteSnapshot:
                 yield row
 
     def one(self, question: str, *values: str) -> tuple[Any, ...] | None:
-        """The first row of an answer."""
+        """The first row of a result."""
         found: tuple[Any, ...] | None = self._connection.execute(question, values).fetchone()
         return found
 
 
 def sqlite_columns(connection: sqlite3.Connection, table: str) -> dict[str, str]:
-    """The columns of a table; none where there is no such table."""
+    """The columns of a table; none if it does not exist."""
     found = connection.execute("SELECT name, type FROM pragma_table_info(?) ORDER BY cid", [table])
     return {name: _SQLITE_KINDS[kind] for name, kind in found}
 
 
 class PostgresSnapshot:
-    """Over a connection in a transaction that sees one moment."""
+    """A snapshot over a PostgreSQL connection in a repeatable-read transaction."""
 
     dialect = "postgresql"
 
@@ -168,7 +168,7 @@ class PostgresSnapshot:
 
 
 def _text(at: datetime | None) -> str | None:
-    """A time as SQLite has it."""
+    """A time in SQLite's format."""
     return None if at is None else at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
 
 
@@ -177,7 +177,7 @@ def _listed(columns: Columns) -> str:
 
 
 def role_of(url: str, identity: str, *, pooled: bool = False) -> str | None:
-    """The role of the person whom a surface knows by an identity, whatever the database's revision; None for nobody.
+    """The role of the person with an identity, at any revision of the database; None if there is none.
 
     Raises StoreError.
     """

@@ -1,4 +1,4 @@
-"""Whom an agent answers in a run: the person whose words started it, in a chat or a room. What follows is not here."""
+"""The person an agent answers in a run: the author of the message that started it, in a chat or a channel."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ _SPEAKER = (
 
 
 def alone_with(tx: Tx, run_id: str) -> str | None:
-    """The person whom a run answers where nobody else hears it."""
+    """The person whom a run answers in private."""
     found = speaker(tx, run_id)
     if found is None or found.room not in (None, "dm"):
         return None

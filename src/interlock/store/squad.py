@@ -1,6 +1,6 @@
-"""Projects, people, members and agents: who there is, found by descriptor.
+"""Projects, people, members and agents; agents are found by descriptor.
 
-What an agent does is not known here.
+What an agent does is up to `agents`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _p, _m, _ag, _lane = PROJECTS.c, MEMBERS.c, AGENTS.c, LANES.c
 _TIME = UTCDateTime()
 
 CONVERSES = frozenset({"user", "cron", "heartbeat", "room", "subagent"})
-"""Kinds of agents with a session that goes on from run to run."""
+"""Kinds of agents whose sessions continue from run to run."""
 
 PROJECT = sa.select(PROJECTS).where(_p.id == b("project"))
 _MEMBER = sa.select(MEMBERS).where(_m.project_id == b("project"), _m.persona == b("name"))
@@ -87,7 +87,7 @@ _ACTIVE_TASKS = (
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """What an agent is for: the same parts always find the same agent.
+    """Identifies an agent by its purpose: the same parts always find the same agent.
 
     `kind` is task, mission, think, learn, user, cron, heartbeat or subagent; `parts` tell it from others of
     its kind. Source: row E1.
@@ -100,13 +100,13 @@ class Descriptor:
 
     @property
     def key(self) -> str:
-        """Its one spelling."""
+        """Its canonical spelling."""
         inner = ",".join(f"{k}={self.parts[k]}" for k in sorted(self.parts))
         return f"{self.project_id}/{self.persona}/{self.kind}/{inner}"
 
 
 def ensure_project(tx: Tx, project_id: str, timezone: str, now: datetime) -> None:
-    """Makes the project where it does not exist yet."""
+    """Creates the project if it does not exist."""
     if tx.one(PROJECT, {"project": project_id}) is None:
         tx.add(Project, id=project_id, name=project_id, timezone=timezone, created_at=now)
 
@@ -122,7 +122,7 @@ def projects(tx: Tx) -> list[str]:
 
 
 def ensure_person(tx: Tx, identity: str, name: str, role: str, now: datetime) -> Any:
-    """The person whom a surface knows by `identity`, entered with `role` where nobody is."""
+    """The person with an identity on a surface; created with `role` if there is none."""
     found = tx.one(_PERSON, {"identity": identity})
     if found is not None:
         return found
@@ -133,7 +133,7 @@ def ensure_person(tx: Tx, identity: str, name: str, role: str, now: datetime) ->
 
 
 def person(tx: Tx, identity: str) -> Any | None:
-    """The person whom a surface knows by `identity`: id, name, role."""
+    """The person with an identity on a surface: id, name, role."""
     return tx.one(_PERSON, {"identity": identity})
 
 
@@ -147,14 +147,14 @@ def ensure_member(tx: Tx, project_id: str, persona: str, trust: str, now: dateti
 
 
 def found(tx: Tx, descriptor: Descriptor) -> Any | None:
-    """The agent of a descriptor, if there is one."""
+    """The agent of a descriptor; None if there is none."""
     return tx.one(_BY_KEY, {"key": descriptor.key})
 
 
 def ensure_agent(tx: Tx, descriptor: Descriptor, persona_json: Mapping[str, Any], trust: str, now: datetime) -> Any:
-    """The agent of a descriptor, spawned with its mailbox where there is none yet.
+    """The agent of a descriptor; spawned with its mailbox if there is none.
 
-    The persona of an agent is the one it was spawned with; what its tools need, its mailbox needs.
+    An agent keeps the persona it was spawned with; its mailbox requires the capabilities that its tools need.
     """
     found = tx.one(_BY_KEY, {"key": descriptor.key})
     if found is not None:
@@ -196,12 +196,12 @@ def member(tx: Tx, member_id: str) -> Any | None:
 
 
 def lock_member(tx: Tx, member_id: str) -> None:
-    """Makes others that change this member, or spawn agents of it, wait until the end of this transaction."""
+    """Locks a member against changes, and against spawning agents of it, until the end of this transaction."""
     tx.one(_MEMBER_LOCKED, {"member": member_id})
 
 
 def member_of(tx: Tx, project_id: str, persona: str) -> Any | None:
-    """The member of a persona in a project, if it ever worked there."""
+    """The member of a persona in a project; None if it never worked there."""
     return tx.one(_MEMBER, {"project": project_id, "name": persona})
 
 
@@ -211,7 +211,7 @@ def members(tx: Tx, project_id: str) -> list[Any]:
 
 
 def agents(tx: Tx, project_id: str | None = None, most: int = 500) -> list[Any]:
-    """Agents, most recently active first, with their lanes' holder and the trust of their members."""
+    """Agents, most recently active first, with the holders of their lanes and the trust of their members."""
     query = (
         sa.select(
             _ag.id, _ag.persona, _ag.project_id, _ag.descriptor, _DOING.label("runtime_status"), _ag.last_error,
@@ -237,9 +237,9 @@ def agents_of(tx: Tx, member_id: str) -> list[str]:
 
 
 def set_status(tx: Tx, agent_id: str, status: str, now: datetime, error: str | None = None) -> None:
-    """How an agent's last run left it: idle, or error. That one runs is its lane's to say, and written nowhere else.
+    """Sets an agent's status after a run: idle or error. Whether it is running follows from its lane alone.
 
-    An agent that was idle already is not written again: its row carries its persona, and every run would copy it.
+    An agent that is idle already is not updated: its row contains its persona, which every run would copy.
     """
     statement = _IDLE if status == "idle" and error is None else _STATUS
     tx.run(statement, {"agent": agent_id, "to": status, "fault": error, "now": now})
@@ -251,9 +251,9 @@ def add_record(tx: Tx, member_id: str, *, done: bool) -> None:
 
 
 def set_state(tx: Tx, member_id: str, state: str, reason: str | None, *, seen: str | None = None) -> bool:
-    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED, TERMINATED) and opens or shuts its mailboxes.
+    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED, TERMINATED) and opens or closes its mailboxes.
 
-    With `seen`, only where that still is its state, else False: a pause for money never lifts a quarantine.
+    With `seen`, only if that is still its state, else False: a pause for money never lifts a quarantine.
     """
     params = {"member": member_id, "to": state, "why": reason}
     if seen is None:
@@ -266,13 +266,13 @@ def set_state(tx: Tx, member_id: str, state: str, reason: str | None, *, seen: s
 
 
 def is_active(tx: Tx, project_id: str, persona: str) -> bool:
-    """Whether a persona's member may be given work, and stays so until this transaction ends."""
+    """Whether a persona's member may be given work; the state is locked until this transaction ends."""
     row = tx.one(_SHARED, {"project": project_id, "name": persona})
     return row is None or row.state == "ACTIVE"
 
 
 def pause_for_budget(tx: Tx, member_id: str, account_id: str, need_microusd: int) -> None:
-    """Pauses a member until its account has that much left; `budget_pause` reads it again."""
+    """Pauses a member until its account has this much left; `budget_pause` parses the recorded reason."""
     set_state(tx, member_id, "PAUSED", f"budget:{need_microusd}:{account_id}", seen="ACTIVE")
 
 
@@ -291,7 +291,7 @@ def quarantined(tx: Tx) -> list[str]:
 
 
 def paused_for_budget(tx: Tx) -> list[Any]:
-    """Members that wait for a new day or a higher limit: their ids."""
+    """Ids of members that wait for a new day or a higher limit."""
     return tx.rows(_OUT_OF_MONEY)
 
 

@@ -1,7 +1,7 @@
-"""Starting agents for agents, within limits, and ending them before their time.
+"""Starts and expires subagents, within limits.
 
-Who may be started is the tools' matter, what they are told the agents'; the ends of their runs reach who started them
-through `posting.report`.
+Which personas may be started is up to the tools, the prompt to `agents`; `posting.report` reports the ends of their
+runs to the parent.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from interlock.store.tx import Tx
 
 BACKGROUND, SESSION = "background", "session"
 LOCK_KEY = 0x5AB_A6E7
-"""Of the PostgreSQL lock behind which starts are counted one after another; SQLite has one writer."""
+"""The key of the PostgreSQL advisory lock that serialises starts; SQLite has only one writer."""
 _s = SUBAGENTS.c
 _TURN = sa.select(sa.func.pg_advisory_xact_lock(LOCK_KEY))
 _OVERDUE = (
@@ -37,18 +37,18 @@ _OVERDUE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A wish to have an agent started. The same `token` never starts two."""
+    """A request to start a subagent; idempotent by `token`."""
 
     token: str
     run_id: str
-    """The run that wishes it, and whose money it is, where that has a task or a mission."""
+    """The requesting run, whose task's or mission's account is charged."""
     actor: Actor
     prompt: str
     persona: str
     persona_json: Mapping[str, Any] | None = None
-    """None for the persona of who wishes it, as it is at work."""
+    """None for the persona of the requesting agent."""
     label: str | None = None
-    """Of a session: tells it from others of the same agent. Without one it is a background agent."""
+    """Distinguishes the sessions of a parent. Without one it is a background agent."""
     labels: tuple[str, ...] = ()
     most: int
     per_parent: int
@@ -57,7 +57,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An agent that works now, and the key of its session."""
+    """A started subagent, and the key of its session."""
 
     agent_id: str
     key: str
@@ -66,9 +66,9 @@ class Started:
 
 
 def start(tx: Tx, order: Order, now: datetime) -> Started:
-    """Starts an agent with a session of its own, and puts its first message into its mailbox.
+    """Starts a subagent with a session of its own, and posts its first message.
 
-    Raises Refused if the run is being ended, is a subagent's itself, or a limit is reached; nothing is changed then.
+    Raises Refused, without changes, if the run is being ended, is itself a subagent's, or a limit is reached.
     Source: row E11; numbers, "Subagents".
     """
     found = mailbox.lock(tx, order.run_id)
@@ -129,12 +129,12 @@ def _made(tx: Tx, order: Order, run: Any, parent: Any, who: Descriptor, now: dat
 
 
 def overdue(tx: Tx, now: datetime) -> list[str]:
-    """Ids of those whose time is over."""
+    """Ids of the subagents past their expiry."""
     return [row.agent_id for row in tx.rows(_OVERDUE, {"now": now})]
 
 
 def expire(tx: Tx, agent_id: str, now: datetime) -> bool:
-    """Ends one whose time is over: what it does is cancelled, who started it is told once. False if it had ended.
+    """Ends an expired subagent: cancels its runs and notifies the parent once. False if it had ended.
 
     Source: numbers, "Subagents".
     """

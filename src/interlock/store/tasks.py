@@ -95,7 +95,7 @@ _KEEPS_REASON = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A wish to change a task's state. The same `key` again changes nothing and gives the first result."""
+    """A requested change of a task's state. Idempotent by `key`: a repetition returns the first result."""
 
     task_id: str
     to: TaskState
@@ -115,7 +115,7 @@ class Move:
 
 
 class TransitionRefused(Refused):
-    """The table does not allow this change to this actor."""
+    """The state machine does not allow this transition by this actor."""
 
     def __init__(self, task_id: str, status: str, to: str, why: str) -> None:
         self.task_id, self.status, self.to, self.why = task_id, status, to, why
@@ -123,7 +123,7 @@ class TransitionRefused(Refused):
 
 
 def advance(tx: Tx, move: Move, now: datetime) -> str:
-    """Changes a task's state along the table; returns the id of the transition.
+    """Changes a task's state if the state machine allows it; returns the id of the transition.
 
     Writes the transition, the activity and the event for the mission's coordinator in the same transaction.
 
@@ -158,7 +158,7 @@ def advance(tx: Tx, move: Move, now: datetime) -> str:
 
 
 def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
-    """What the state machine needs to know of a task."""
+    """The facts about a task that the state machine needs."""
     wanted = "REVIEW" if row.reviews_task_id else "DONE"
     upstream = tx.rows(_UPSTREAM, {"task": row.id})
     met = all(
@@ -188,7 +188,7 @@ def facts_of(tx: Tx, row: Any, move: Move) -> TaskFacts:
 
 
 def _is_approved(tx: Tx, row: Any, approval_id: str | None) -> bool:
-    """Whether the approval is of what the task has handed in last, not of an earlier version or of something else."""
+    """Whether the approval is for the task's latest deliverable, and not for an earlier version or something else."""
     record = tx.one(_RECORD, {"approval": approval_id, "task": row.id}) if approval_id else None
     return record is not None and record.request.get("deliverable") == row.deliverable_id
 
@@ -218,7 +218,7 @@ def _moved(row: Any, facts: TaskFacts, move: Move, now: datetime) -> dict[str, A
 
 
 def _reason_kept(row: Any, move: Move) -> str | None:
-    """Why a task is blocked, or why another agent works on it, until that one has handed in. Source: row E8."""
+    """The reason why a task is blocked, or was reassigned; kept until the next deliverable. Source: row E8."""
     if move.to is TaskState.BLOCKED or move.agent_lost:
         return move.reason
     taken_over = row.block_kind is None and (row.status, str(move.to)) in _KEEPS_REASON
@@ -243,7 +243,7 @@ def _announce(tx: Tx, row: Any, move: Move, now: datetime) -> None:
 
 
 def _tell_people(tx: Tx, row: Any, move: Move, now: datetime) -> None:
-    """The mission's card in its threads; and how it ended, or what it waits for, where the mission itself moved."""
+    """Updates the mission's card in its threads; if the mission itself moved, announces its end or its wait."""
     outbox.touch(tx, f"mission:{row.mission_id}")
     if row.parent_id is not None:
         return
@@ -264,7 +264,7 @@ def add(tx: Tx, **values: Any) -> None:
 
 
 def depend(tx: Tx, task_id: str, on: str) -> None:
-    """A task waits for another."""
+    """Adds a dependency between two tasks."""
     tx.add(TaskDependency, task_id=task_id, depends_on_id=on)
 
 
@@ -289,7 +289,7 @@ def upstream(tx: Tx, task_id: str) -> list[str]:
 
 
 def to_escalate(tx: Tx, now: datetime) -> list[str]:
-    """Ids of blocked tasks whose time to be looked at by a person has come."""
+    """Ids of blocked tasks that are due for escalation."""
     return sorted(row.id for row in tx.rows(_STUCK, {"now": now}))
 
 
@@ -307,7 +307,7 @@ def deliverable(tx: Tx, deliverable_id: str) -> Any | None:
 def say(
     tx: Tx, task_id: str, kind: str, actor: Actor, text: str, now: datetime, *, run_id: str | None = None
 ) -> str:  # fmt: skip
-    """Adds a COMMENT, PROGRESS or ARTIFACT to a task's thread; whoever it names is told."""
+    """Adds a COMMENT, PROGRESS or ARTIFACT to a task's thread; notifies whoever it mentions."""
     message_id = new_id("tms")
     tx.add(
         TaskMessage, id=message_id, task_id=task_id, kind=kind, author_kind=str(actor.kind), author_id=actor.id,
@@ -319,7 +319,7 @@ def say(
 
 
 def count_idle(tx: Tx, task_id: str, calls: int, amount_microusd: int) -> None:
-    """Keeps for a task's next run what this one did since its last sign of progress; a change of state forgets it."""
+    """Adds to a task's counters of calls and cost since its last progress; a change of state resets them."""
     tx.run(_IDLE, {"task": task_id, "calls": calls, "amount": amount_microusd})
 
 
@@ -342,7 +342,7 @@ def tasks(
     project_id: str | None = None,
     most: int = 200,
 ) -> list[Any]:
-    """Tasks but missions' roots, newest first. Most have ended: the newest of these are found by time, not by state."""
+    """Tasks without missions' roots, newest first. Ended ones, the majority, are found by time, not by state."""
     query = sa.select(TASKS).where(_t.parent_id.is_not(None)).order_by(_t.created_at.desc(), _t.id.desc()).limit(most)
     if status is not None:
         query = query.where(

@@ -1,6 +1,6 @@
-"""Tokens of programs that act for people: only their digests are stored.
+"""API tokens of programs that act for people; only digests are stored.
 
-What a token looks like, and who may have one, is the desk's to judge.
+Their format, and who may have one, is up to the desk.
 """
 
 from datetime import datetime
@@ -34,7 +34,7 @@ def add(
     tx: Tx, person_id: str, name: str, digest: str, role: str, project_id: str | None, now: datetime,
     expires_at: datetime | None, *, ident: str | None = None,
 ) -> str:  # fmt: skip
-    """Keeps a token; returns its id."""
+    """Stores a token; returns its id."""
     ident = ident or new_id("tok")
     tx.add(
         ApiToken, id=ident, person_id=person_id, name=name, digest=digest, role=role, project_id=project_id,
@@ -45,7 +45,7 @@ def add(
 
 @small
 def by_digest(tx: Tx, digest: str) -> Any | None:
-    """The token of a digest, with `person` and `person_role` as they are now."""
+    """The token with a digest, with the current `person` and `person_role`."""
     return tx.one(_BY_DIGEST, {"sum": digest})
 
 
@@ -55,26 +55,26 @@ def one(tx: Tx, token_id: str) -> Any | None:
 
 
 def tokens(tx: Tx) -> list[Any]:
-    """All tokens, oldest first, those that are no longer good among them."""
+    """All tokens, oldest first, including invalid ones."""
     return tx.rows(_ALL)
 
 
 def has_any(tx: Tx) -> bool:
-    """Whether there is a token that was not revoked."""
+    """Whether there is an unrevoked token."""
     return tx.one(_ANY) is not None
 
 
 def revoke(tx: Tx, token_id: str, now: datetime) -> bool:
-    """Makes a token no good; False if it was none already."""
+    """Revokes a token; False if it was revoked before."""
     return tx.count(_REVOKE, {"token": token_id, "now": now}) == 1
 
 
 def forget(tx: Tx, person_id: str) -> None:
-    """Forgets the tokens that act for somebody."""
+    """Deletes a person's tokens."""
     tx.run(_FORGET, {"person": person_id})
 
 
 @relaxed
 def used(tx: Tx, token_id: str, now: datetime) -> None:
-    """Notes that a token was shown."""
+    """Records the use of a token."""
     tx.run(_USED, {"token": token_id, "now": now})

@@ -1,7 +1,7 @@
-"""Trust of members, kept as the personas' files say it: a lower one holds from the next run on, and ends grants; and so
-does whatever makes a persona another one.
+"""Synchronises members' trust with the persona files: lower trust applies from the next run on and ends grants, as does
+any other change of a persona.
 
-What trust means for a call is the policy's job, who is trusted how far the files'.
+What trust means for a call is defined in `policy`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ _SET = sa.update(MEMBERS).where(_m.id == b("member"), _m.trust == b("seen")).val
 
 
 def changed(tx: Tx, trust_of: Mapping[str, str]) -> list[Any]:
-    """The members, of all projects, whose trust is another than their persona has now."""
+    """The members, in all projects, whose trust differs from their persona's."""
     return [row for row in tx.rows(_ALL) if trust_of.get(row.persona, row.trust) != row.trust]
 
 
 def keep(tx: Tx, trust_of: Mapping[str, str], now: datetime) -> None:
-    """Gives members the trust that their personas have now. One that is trusted less loses the grants it had."""
+    """Sets members' trust to that of their personas. A member whose trust is lowered loses its grants."""
     for row in changed(tx, trust_of):
         to = trust_of[row.persona]
         if tx.count(_SET, {"member": row.id, "seen": row.trust, "to": to}) != 1:
@@ -45,9 +45,9 @@ def keep(tx: Tx, trust_of: Mapping[str, str], now: datetime) -> None:
 
 
 def stale(tx: Tx, personas: Mapping[str, Mapping[str, Any]], now: datetime) -> list[tuple[str, str]]:
-    """The grants in force whose persona is not the one any more that they were given to, each with why.
+    """The grants in force whose persona has changed since they were given, each with the reason.
 
-    `personas` are those of the files, as `to_json` gives them. One that has no file any more keeps its grants.
+    `personas` are those of the files, as returned by `to_json`. A persona without a file keeps its grants.
     """
     found = []
     for row in grants.given_to(tx, now):
@@ -59,6 +59,6 @@ def stale(tx: Tx, personas: Mapping[str, Mapping[str, Any]], now: datetime) -> l
 
 
 def withdraw(tx: Tx, found: Sequence[tuple[str, str]], now: datetime) -> None:
-    """Ends grants, each for its reason."""
+    """Revokes grants, each with its reason."""
     for grant_id, why in found:
         grants.revoke(tx, grant_id, SYSTEM, now, reason=why)

@@ -1,6 +1,6 @@
-"""A transaction as the doors see it: the same few verbs over SQLite and PostgreSQL.
+"""The transaction interface of the store's functions: the same few methods over SQLite and PostgreSQL.
 
-No statement of any table lives here.
+Contains no statements about any table.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ Ask = tuple[sa.Executable, Params]
 
 
 ROWS_AT_ONCE = 8
-"""Rows that one statement inserts on PostgreSQL."""
+"""The maximum number of rows per insert statement on PostgreSQL."""
 
 Unit = TypeVar("Unit", bound=Callable[..., Any])
 
 
 def relaxed(unit: Unit) -> Unit:
-    """Marks a unit whose loss in a power failure would be harmless, as its process would be gone too.
+    """Marks a unit whose loss in a power failure would be harmless, since its process would be gone too.
 
-    Its commit does not wait for the disk; a kill of the process loses nothing all the same.
+    Its commit does not wait for the disk; killing the process still loses nothing.
     """
     unit.relaxed = True  # type: ignore[attr-defined]
     return unit
 
 
 def is_relaxed(unit: Callable[..., Any]) -> bool:
-    """Whether `relaxed` marked it."""
+    """Whether a unit is marked by `relaxed`."""
     return getattr(unit, "relaxed", False)
 
 
 def small(fn: Unit) -> Unit:
-    """Marks a read of a few rows by their keys: on an embedded database it takes less than a change of threads."""
+    """Marks a read of a few rows by key: on an embedded database it is cheaper than a thread switch."""
     fn.small = True  # type: ignore[attr-defined]
     return fn
 
 
 class Observed:
-    """A unit whose facts are told: it returns them beside its own result, those of its last try alone."""
+    """Wraps a unit to return its telemetry facts beside its result; only those of its last try."""
 
     __slots__ = ("place", "relaxed", "unit")
 
@@ -63,67 +63,67 @@ class Observed:
 
 
 def observe(tx: Tx, kind: str, /, **fields: Any) -> None:
-    """Has telemetry told of something once it is committed."""
+    """Reports a fact to telemetry once the transaction is committed."""
     if tx.facts is not None:
         tx.facts.append(Fact(kind, fields))
 
 
 class Tx(Protocol):
-    """One unit of database work. Units are synchronous, pure database work, and may be run twice."""
+    """The transaction of one unit of work. Units are synchronous, do only database work, and may be retried."""
 
     dialect: str
     """`sqlite` or `postgresql`."""
     wake: bool
-    """Set by a unit that made work ready: waiting workers are told after the commit."""
+    """Set by a unit that made work ready: waiting workers are notified after the commit."""
     facts: list[Fact] | None
-    """What telemetry is told of after the commit; None if nobody listens."""
+    """The facts for telemetry after the commit; None if it is disabled."""
     place: str | None
     """The traceparent of the run in which this happens, for runs that are posted here."""
 
     def run(self, core: sa.Executable, params: Params = NONE) -> None:
-        """Executes; nobody needs the outcome."""
+        """Executes a statement; the outcome is not needed."""
 
     def must(self, core: sa.Executable, params: Params, rows: int, error: InterlockError) -> None:
-        """Executes; the unit fails with `error` unless exactly `rows` rows were touched.
+        """Executes a statement; the unit fails with `error` unless exactly `rows` rows were affected.
 
-        On PostgreSQL the count is looked at before the commit, not at once.
+        On PostgreSQL, checked before the commit, not at once.
         """
 
     def must_see(self, core: sa.Executable, params: Params, error: InterlockError) -> None:
-        """A select; the unit fails with `error` unless it finds exactly one row.
+        """Executes a select; the unit fails with `error` unless it finds exactly one row.
 
-        On PostgreSQL that is looked at before the commit, not at once.
+        On PostgreSQL, checked before the commit, not at once.
         """
 
     def stir(self, core: sa.Executable, params: Params) -> None:
-        """Executes; where it touched a row, whoever waits for news is told after the commit.
+        """Executes a statement; if it affected a row, waiting workers are notified after the commit.
 
-        On PostgreSQL the count is looked at before the commit, not at once.
+        On PostgreSQL, the count is read before the commit, not at once.
         """
 
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
-        """Executes and returns how many rows were touched (a round trip on PostgreSQL)."""
+        """Executes a statement; returns the number of affected rows (a round trip on PostgreSQL)."""
 
     def rows(self, core: sa.Executable, params: Params = NONE) -> list[Any]:
-        """Named tuples of what a select or a returning clause gives."""
+        """The rows of a select or a RETURNING clause, as named tuples."""
 
     def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
         """The first row, or None."""
 
     def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
-        """The first row, or None, for each of several parameters (one round trip on PostgreSQL)."""
+        """The first row, or None, for each of several parameter sets (one round trip on PostgreSQL)."""
 
     def gather(self, asked: Sequence[Ask | None]) -> list[list[Any]]:
-        """What several selects give (one round trip on PostgreSQL); nothing for None."""
+        """The rows of several selects (one round trip on PostgreSQL); an empty list for None."""
 
     def add(self, model: type[SQLModel], /, **values: Any) -> None:
-        """Inserts a row; columns left out take the model's defaults."""
+        """Inserts a row; omitted columns take the model's defaults."""
 
     def add_new(self, model: type[SQLModel], /, **values: Any) -> None:
-        """Inserts a row unless there is one with its key."""
+        """Inserts a row unless one with its key exists."""
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]], *, new: bool = False) -> None:
-        """Inserts many rows of one model; `new` leaves out those whose key is there already."""
+        """Inserts many rows of one model; `new` skips those whose keys exist."""
 
 
 class SqliteTx:
@@ -213,9 +213,9 @@ class PostgresTx:
         self.stirred.append(self._execute(core, params)[0])
 
     def _heard(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
-        """Executes and hears what came of it.
+        """Executes a statement and reads its result.
 
-        INVARIANT: the server is told that nothing follows for now: only so it sees that a transaction stands still.
+        INVARIANT: the pipeline is synchronised, since only then can the server detect a stalled transaction.
         """
         return self._execute(core, params)
 
@@ -251,7 +251,7 @@ class PostgresTx:
             add(model, **row)
 
     def verify(self) -> None:
-        """Before the commit: sees what stirred, raises the error of the first `must` whose count was wrong."""
+        """Before the commit: evaluates each `stir`, and raises the error of the first `must` whose count was wrong."""
         self.wake = self.wake or any(cursor.rowcount > 0 for cursor in self.stirred)
         checks, self.checks = self.checks, []
         for cursor, rows, error in checks:
@@ -260,14 +260,14 @@ class PostgresTx:
 
 
 class PipelinedTx(PostgresTx):
-    """Over a pipeline: what nobody has to hear of at once goes out with what somebody has."""
+    """Over a pipeline: statements whose results are not needed at once are sent together with the next that are."""
 
     def __init__(self, wire: Wire, statements: Statements) -> None:
         super().__init__(wire.connection, statements)
         self.wire = wire
 
     def over(self, wire: Wire) -> None:
-        """Goes on over another connection."""
+        """Continues over another connection."""
         self.wire, self.connection = wire, wire.connection
 
     def _execute(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
@@ -299,7 +299,7 @@ class PipelinedTx(PostgresTx):
         self.wire.send(s.wired_unless_there, s.bind(values))
 
     def add_many(self, model: type[SQLModel], rows: Iterable[Mapping[str, Any]], *, new: bool = False) -> None:
-        """So many at once that a run writes its rows with one statement, few enough that each number is prepared."""
+        """Inserts in batches: large enough for a run's rows, few enough sizes that each is a prepared statement."""
         s = self.statements.insert(model)
         made = [s.bind(row) for row in rows]
         for at in range(0, len(made), ROWS_AT_ONCE):

@@ -1,6 +1,6 @@
-"""The votes of models: one row for each seat, from the question to the verdict. Source: rows A10, C8.
+"""Models' votes: one row for each seat, from the question to the verdict. Source: rows A10, C8.
 
-What is asked and what follows from votes is not known here.
+Prompts and counting are in `agents.voting`.
 """
 
 from datetime import datetime
@@ -42,22 +42,22 @@ _OUT = (
 
 
 def of_approval(approval_id: str) -> str:
-    """What votes on a held call are about."""
+    """The subject of votes on a held call."""
     return f"approval:{approval_id}"
 
 
 def of_task(task_id: str, cycle: int) -> str:
-    """What votes on a task's disputed work are about, in its so many-th review cycle."""
+    """The subject of votes on a task's disputed work in a review cycle."""
     return f"task:{task_id}:{cycle}"
 
 
 def ask(tx: Tx, about: str, seat: int, model: str, run_id: str, now: datetime) -> None:
-    """Puts a question to one model; a seat is asked once."""
+    """Opens the vote of one seat; each seat is asked once."""
     tx.add(Vote, id=new_id("vot"), about=about, seat=seat, model=model, run_id=run_id, created_at=now)
 
 
 def about(tx: Tx, subject: str) -> list[Any]:
-    """The votes on something, by seat."""
+    """The votes on a subject, by seat."""
     return tx.rows(_OF, {"subject": subject})
 
 
@@ -67,26 +67,26 @@ def about_task(tx: Tx, task_id: str) -> list[Any]:
 
 
 def lock(tx: Tx, subject: str) -> list[Any]:
-    """The same, held against others who count them until this transaction ends, so that the last one in sees all."""
+    """The same, locked until this transaction ends, so that the last vote to arrive sees all the others."""
     return tx.rows(_LOCKED, {"subject": subject})
 
 
 def by_run(tx: Tx, run_id: str) -> Any | None:
-    """The vote that a run is to give."""
+    """The vote that a run should cast."""
     return tx.one(_BY_RUN, {"run": run_id})
 
 
 def give(tx: Tx, vote_id: str, verdict: str, reason: str, spent_microusd: int, now: datetime) -> bool:
-    """Keeps a verdict; False if there is one already."""
+    """Stores a verdict; False if there is one already."""
     params = {"vote": vote_id, "said": verdict, "why": reason, "spent": spent_microusd, "now": now}
     return tx.count(_GIVE, params) == 1
 
 
 def ask_again(tx: Tx, vote_id: str, run_id: str, spent_microusd: int) -> bool:
-    """Has another run give the vote; False if it was given."""
+    """Reassigns an open vote to another run; False if it has been cast."""
     return tx.count(_AGAIN, {"vote": vote_id, "run": run_id, "spent": spent_microusd}) == 1
 
 
 def out(tx: Tx) -> list[Any]:
-    """The votes that nobody has given yet, oldest first, with the status of their runs."""
+    """The open votes, oldest first, with the status of their runs."""
     return tx.rows(_OUT)

@@ -1,7 +1,4 @@
-"""Noticing what other processes wrote: `PRAGMA data_version` on SQLite, LISTEN on PostgreSQL.
-
-What is done about it is not decided here.
-"""
+"""Detects commits of other processes: `PRAGMA data_version` on SQLite, LISTEN on PostgreSQL."""
 
 import asyncio
 import sqlite3
@@ -14,16 +11,16 @@ from interlock.store.sqlite import SqliteDriver
 SQLITE_POLL_S = 0.2
 POSTGRES_POLL_S = 2.0
 POOLED_POLL_S = 0.5
-"""Where nothing can be listened to."""
+"""The poll interval if LISTEN is not available."""
 RECONNECT_S = 1.0
 
 
 async def watch(
     driver: SqliteDriver | PostgresDriver, changed: Callable[[], object], told: Callable[[str], object]
 ) -> None:
-    """Calls `changed` after each commit that may have made work ready; runs until it is cancelled.
+    """Calls `changed` after each commit that may have made work ready; runs until cancelled.
 
-    What another process says in words instead, `told` is given.
+    `told` is called with the broadcasts of other processes.
     """
     if isinstance(driver, SqliteDriver):
         await _watch_sqlite(driver, changed)

@@ -1,7 +1,7 @@
-"""Statements on their way to PostgreSQL in a pipeline, each prepared once a connection, at the level of libpq.
+"""Pipelined statements over libpq, each prepared once per connection.
 
-psycopg's cursors do the same with many times the work in Python for each statement, which a store has dozens of in a
-run. What the statements are is not known here.
+psycopg's cursors offer the same, at many times the Python overhead per statement, of which a run has dozens. Knows
+nothing of the statements themselves.
 """
 
 import select
@@ -14,12 +14,12 @@ from interlock.core.text import storable_json
 
 PREPARED, UNNAMED = b"interlock_%d", b""
 MOST_PREPARED = 500
-"""More than the store has; what is put together for one question does not fill the server's memory."""
+"""More than the store has; a limit, so that ad-hoc statements do not fill the server's memory."""
 POLL_MS = 1_000
 
 
 class Answer:
-    """What came of a statement, once its pipeline is settled."""
+    """The result of a statement, available once its pipeline is settled."""
 
     __slots__ = ("_rows", "_wire", "name", "result")
 
@@ -30,7 +30,7 @@ class Answer:
 
     @property
     def rowcount(self) -> int:
-        """How many rows it touched or found."""
+        """The number of rows affected or returned."""
         return int(self.result.command_tuples or 0)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
@@ -44,7 +44,7 @@ class Answer:
 
 
 class Wire:
-    """One connection in pipeline mode between `enter` and `leave`; its psycopg object rests meanwhile."""
+    """A connection that is in pipeline mode between `enter` and `leave`; its psycopg object is not used meanwhile."""
 
     def __init__(self, connection: Any, *, prepares: bool) -> None:
         from psycopg import pq
@@ -60,14 +60,14 @@ class Wire:
         self._poll.register(self._libpq.socket, select.POLLIN)
 
     def enter(self) -> None:
-        """Begins a pipeline."""
+        """Enters pipeline mode."""
         self._waiting.clear()
         self._libpq.enter_pipeline_mode()
 
     def leave(self) -> None:
-        """Ends it, what is still on its way heard out.
+        """Reads the outstanding results and leaves pipeline mode.
 
-        Raises psycopg.Error for what failed.
+        Raises psycopg.Error for the first failure.
         """
         try:
             if self._waiting:
@@ -77,7 +77,7 @@ class Wire:
                 self._libpq.exit_pipeline_mode()
 
     def roll_back(self) -> bool:
-        """Ends the transaction with nothing changed; False if the connection is of no more use."""
+        """Rolls back the transaction; False if the connection is unusable."""
         if self._libpq.status != self._pq.ConnStatus.OK or self._libpq.pipeline_status != self._pq.PipelineStatus.OFF:
             return False
         if self._libpq.transaction_status == self._pq.TransactionStatus.IDLE:
@@ -85,7 +85,7 @@ class Wire:
         return bool(self._libpq.exec_(b"ROLLBACK").status == self._pq.ExecStatus.COMMAND_OK)
 
     def simply(self, sql: bytes) -> None:
-        """Executes a statement without parameters by itself, where no pipeline is open, and hears that it is done.
+        """Executes a single statement without parameters, outside a pipeline, and waits for it.
 
         Raises psycopg.Error for one that failed.
         """
@@ -98,7 +98,7 @@ class Wire:
             raise errors.error_from_result(result, "utf-8")
 
     def send(self, sql: bytes, params: Sequence[Any] = ()) -> Answer:
-        """Sends a statement with `$1` for its parameters, whose types it tells by casts or by where they stand."""
+        """Sends a statement with `$1` placeholders, whose types follow from casts or the context."""
         values, formats = _on_wire(params)
         libpq = self._libpq
         name = self._names.get(sql)
@@ -116,9 +116,9 @@ class Wire:
         return answer
 
     def settle(self) -> None:
-        """Hears what came of everything that was sent; the server is told that nothing follows for now.
+        """Synchronises the pipeline and reads all results.
 
-        Raises psycopg.Error for the first that failed: the others after it were not executed.
+        Raises psycopg.Error for the first statement that failed; those after it were not executed.
         """
         from psycopg import errors
 
@@ -144,7 +144,7 @@ class Wire:
         return rows
 
     def _next(self) -> Any:
-        """The next result of the pipeline; results of statements are told apart by a None between them."""
+        """The next result of the pipeline; None separates the results of statements."""
         from psycopg import OperationalError
 
         while True:
@@ -166,7 +166,7 @@ class Wire:
 
 
 def dollars(sql: str) -> bytes:
-    """A statement with `%s` for its parameters as libpq wants it."""
+    """Converts `%s` placeholders to libpq's `$1`."""
     head, *rest = sql.split("%s")
     numbered = head + "".join(f"${number}{piece}" for number, piece in enumerate(rest, 1))
     return numbered.replace("%%", "%").encode()
