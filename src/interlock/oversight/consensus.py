@@ -18,7 +18,6 @@ LONGEST_S = 600.0
 """A vote that takes longer is lost: people are asked without it."""
 ENOUGH_S = 120.0
 """How long to wait for the third vote once two agree."""
-ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
 async def sweep(runtime: Runtime) -> str | None:

@@ -196,7 +196,7 @@ def about(approval_id: str) -> str:
 def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     """Records a person's answer; the first valid one (or the last of N people) decides and wakes the parked run.
 
-    INVARIANT: a yes is valid only for the arguments that were shown; nobody approves an edit without having seen it.
+    INVARIANT: an approval is valid only for the arguments that were shown; nobody approves an unseen edit.
 
     Raises NotFound; AlreadyAnswered; Changed if it was edited since it was shown; Conflict if it has expired or models
     are still asked; Refused for a person who may not answer it.

@@ -32,8 +32,6 @@ MARK = ":LOOP:"
 """Marks the keys of transitions into a loop block."""
 CONTROLS = ("quarantine:", "release:")
 """The key prefix of transitions made by `store.quarantines`."""
-ENDED = ("completed", "failed", "cancelled")
-_ANY_STATUS = ("created", "running", "waiting", *ENDED)
 _t, _tm, _tr, _r, _c = tasks.TASKS.c, tasks.MESSAGES.c, tasks.TRANSITIONS.c, RUNS.c, traces.CALLS.c
 _SINCE = b("since", type_=UTCDateTime())
 _N = sa.func.count().label("n")

@@ -25,7 +25,7 @@ REPLY = "reply"
 CHILD_END = "child_end"
 """The kind of a run that tells an agent that another run has ended."""
 SAYINGS = frozenset({"message", "comment", "agent"})
-"""Causes that are somebody's message: an agent is not woken by its own."""
+"""Kinds of causes that are messages: an agent is not woken by its own."""
 _TIME = UTCDateTime()
 _lane, _run = LANES.c, RUNS.c
 
@@ -54,7 +54,7 @@ _PLACE = (
     )
 )
 _PLACED = sa.select(_lane.next_seq, _lane.clock_at).where(_lane.agent_id == b("agent"))
-"""Read after the update has locked the lane; on SQLite a RETURNING clause costs five times as much."""
+"""Read after the update has locked the lane; on SQLite, a RETURNING clause would cost five times as much."""
 _PLACE_BACK = _PLACE.returning(_lane.next_seq, _lane.clock_at)
 _CHILD = sa.select(
     _run.id, _run.project_id, _run.agent_id, _run.kind, _run.status, _run.stop_reason, _run.result, _run.error,
@@ -154,7 +154,7 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
 
 
 def _placed(tx: Tx, wanted: Mapping[str, Any]) -> Any | None:
-    """Takes the place at the end of a lane; None if there is no such lane."""
+    """Allocates the place at the end of a lane; None if there is no such lane."""
     if tx.dialect == "postgresql":
         return tx.one(_PLACE_BACK, wanted)
     tx.run(_PLACE, wanted)

@@ -110,7 +110,7 @@ def missing(tx: Tx, run_ids: Sequence[str]) -> list[str]:
 
 def ended(tx: Tx, run_ids: Sequence[str], *, or_waiting: bool = False) -> list[Any]:
     """Those of some runs that have ended (or, with `or_waiting`, wait for something), with their status and result."""
-    found, wanted = [], (*ENDED, "waiting") if or_waiting else ENDED
+    found, wanted = [], (*ENDED_RUNS, "waiting") if or_waiting else ENDED_RUNS
     for start in range(0, len(run_ids), AT_ONCE):
         some = list(run_ids[start : start + AT_ONCE])
         found += tx.rows(_RESULT.where(_run.id.in_(some), _run.status.in_(wanted)))

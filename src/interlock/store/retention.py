@@ -32,7 +32,6 @@ MARK = "forgotten"
 """The key in a run's payload for the time at which its steps, messages and calls were deleted."""
 WORDS = ("text", "prompt", "context", "from")
 """Other keys of a run's payload that are deleted."""
-ENDED = ("completed", "failed", "cancelled")
 FORGOTTEN = "ACTIVITIES_FORGOTTEN"
 TAMPERED = "AUDIT_TAMPERED"
 OVER = [str(state) for state in sorted(TERMINAL)]

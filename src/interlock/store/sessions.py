@@ -21,7 +21,6 @@ from interlock.store.tx import Tx
 
 IMPORTED = "import"
 """The `cause_kind` of imported runs."""
-ENDED = ("completed", "failed", "cancelled")
 _TIME = UTCDateTime()
 _r, _lane, _a = RUNS.c, LANES.c, squad.AGENTS.c
 _BEGUN = sa.select(sa.func.max(_r.seq).label("last")).where(_r.agent_id == b("agent"), _r.started_at.is_not(None))

@@ -1,4 +1,4 @@
-"""The tables, as SQLModel classes; statements over them live in the modules that own each table."""
+"""The tables, as SQLModel classes; statements are in the modules that own each table."""
 
 from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, KnownTool, Vote
 from interlock.store.schema.chat import Conversation, Incoming, Outgoing

@@ -1,4 +1,4 @@
-"""What assures that work may be trusted: grants, votes of models, checks of deliverables, seals of the audit log."""
+"""Tables: grants, known tools, models' votes, results of checks, seals of the audit log."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from interlock.store.schema.types import Json, Row
 
 
 class Grant(Row, table=True):
-    """A person's standing leave for calls like one that they approved; never for RED. Source: row C7."""
+    """A person's standing approval of calls like one that they approved; never for RED. Source: row C7."""
 
     __tablename__ = "grants"
     __table_args__ = (
@@ -21,15 +21,15 @@ class Grant(Row, table=True):
     project_id: str
     tool: str
     tool_digest: str
-    """Of the tool as it was; another schema or description ends the grant."""
+    """The tool's digest at the time; a changed schema or description ends the grant."""
     scope: str
     """agent (this persona in this project), task or hour."""
     persona: str
     task_id: str | None = None
     shape: str | None = None
-    """Digest of what calls must have in common beside the tool; None: any arguments."""
+    """Digest of the arguments that calls must share; None: any arguments."""
     simulated: bool = False
-    """Given in a rehearsal: it lets nothing run but in rehearsals."""
+    """Given in a rehearsal: applies only in rehearsals."""
     reason: str = ""
     approval_id: str
     given_by: str
@@ -42,7 +42,7 @@ class Grant(Row, table=True):
 
 
 class KnownTool(Row, table=True):
-    """A tool as it was when a project first met it; one that changed is not used before a person has said so."""
+    """A tool as first used in a project; a changed definition is barred until a person accepts it."""
 
     __tablename__ = "known_tools"
     project_id: str = Field(primary_key=True)
@@ -51,13 +51,13 @@ class KnownTool(Row, table=True):
     status: str
     """known, changed (a person is asked) or refused."""
     definition: dict[str, Any] = Field(sa_type=Json)
-    """Description and input_schema, for who is asked about a change."""
+    """Description and input_schema, to show changes to a person."""
     approval_id: str | None = None
     created_at: datetime
 
 
 class Vote(Row, table=True):
-    """What one model said of a question, before a person is asked or in place of one. Source: rows A10, C8."""
+    """One model's vote on a question, before a person is asked or in place of one. Source: rows A10, C8."""
 
     __tablename__ = "votes"
     __table_args__ = (
@@ -73,7 +73,7 @@ class Vote(Row, table=True):
     model: str
     run_id: str | None = Field(default=None, index=True)
     verdict: str | None = None
-    """yes or no; None as long as it is out; `lost` where its run failed."""
+    """yes or no; None while open; `lost` if its run failed."""
     reason: str = ""
     cost_microusd: int = 0
     created_at: datetime
@@ -81,7 +81,7 @@ class Vote(Row, table=True):
 
 
 class CheckResult(Row, table=True):
-    """How one check of a deliverable came out, pinned to the deliverable's digest. Source: rows A15, A20."""
+    """The result of one check of a deliverable, bound to the deliverable's digest. Source: rows A15, A20."""
 
     __tablename__ = "check_results"
     __table_args__ = (sa.UniqueConstraint("deliverable_id", "kind", "position"),)
@@ -90,7 +90,7 @@ class CheckResult(Row, table=True):
     deliverable_id: str
     sha256: str
     kind: str
-    """gate (of every deliverable) or evidence (what the task demands)."""
+    """gate (for every deliverable) or evidence (the task's own checks)."""
     position: int
     name: str
     passed: bool
@@ -110,32 +110,33 @@ class AuditSeal(Row, table=True):
     number: int = Field(primary_key=True, sa_type=sa.BigInteger, sa_column_kwargs={"autoincrement": False})
     """1, 2, 3 …; a gap is a removed link."""
     epoch: int
-    """How many restores from backups the chain has been through."""
+    """The number of restores from backups so far."""
     kind: str
-    """batch (activities as they were written), redact (as a person's erasure left them), prune (what retention took),
-    restore (the database began anew from a backup) or anew (a key was lost, and people know)."""
+    """batch (activities as written), redact (as changed by an erasure), prune (deleted by retention), restore (from a
+    backup) or anew (continued with a new key).
+    """
     first: int = Field(sa_type=sa.BigInteger)
     last: int = Field(sa_type=sa.BigInteger)
     ranges: list[list[int]] = Field(sa_type=Json)
     """Ids of its activities, as [first, last] pairs."""
     count: int
     top: int = Field(sa_type=sa.BigInteger)
-    """The highest id that the chain has up to here."""
+    """The highest activity id in the chain up to this link."""
     floor: int = Field(sa_type=sa.BigInteger)
-    """Up to which id nothing could be committed late any more when it was made."""
+    """The id up to which no more activities could be committed when the link was made."""
     digest: str
     """Of `leaves`."""
     leaves: bytes | None = None
-    """SHA-256 of each of its activities, in the order of ids; None if it is about none, or all of them are gone."""
+    """SHA-256 of each of its activities, in id order; None if there are none, or all were deleted."""
     previous: str
     """The head of the link before."""
     head: str
-    """Digest of all above but `leaves`, and of the key's name and the time: what is published."""
+    """Digest of all fields above except `leaves`, of the key's id and the time. This is what is published."""
     key_id: str
     seal: str
     """HMAC of the head."""
     horizon: int | None = Field(default=None, sa_type=sa.BigInteger)
-    """PostgreSQL's next transaction when it was made: once all before have ended, nothing more can come late."""
+    """PostgreSQL's next transaction id at the time: once all earlier ones have ended, nothing is committed late."""
     pruned_at: datetime | None = None
-    """When the last of its activities was let go; the link still chains."""
+    """When the last of its activities was deleted; the link stays part of the chain."""
     created_at: datetime

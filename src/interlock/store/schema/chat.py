@@ -1,4 +1,4 @@
-"""What goes out to people and what comes in from them: conversations, the outbox, messages taken in."""
+"""Tables of connectors: conversations, outbox, inbox."""
 
 from datetime import datetime
 from typing import Any
@@ -12,9 +12,9 @@ _OPEN = "status IN ('pending', 'sending')"
 
 
 class Conversation(Row, table=True):
-    """Somewhere to speak: a room that a person has named, the thread of a mission in it, a reply to one command.
+    """A place for messages: a room that a person configured, a mission's thread in it, the place of a reply.
 
-    What is said in one conversation is delivered in order.
+    Messages of one conversation are delivered in order.
     """
 
     __tablename__ = "conversations"
@@ -23,27 +23,27 @@ class Conversation(Row, table=True):
                  postgresql_where=sa.text("role = 'room'")),
     )  # fmt: skip
     id: str = Field(primary_key=True)
-    """Its one spelling, such as `slack:C1`, `slack:C1/msn_…`, `telegram:-100`, `email:<token>`."""
+    """Its canonical spelling, such as `slack:C1`, `slack:C1/msn_…`, `telegram:-100`, `email:<token>`."""
     surface: str
     """slack, telegram or email."""
     role: str
-    """room, mission, reply, chat, letter, or closed (a room before another was named)."""
+    """room, mission, reply, chat, letter, or closed (a room that was replaced)."""
     channel: str
-    """Of the surface: a channel's or chat's id."""
+    """The surface's id of the channel or chat."""
     address: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
-    """What else the surface needs to speak there: `thread`, `user`, `response_url`."""
+    """What else the surface needs to post there: `thread`, `user`, `response_url`."""
     project_id: str
     mission_id: str | None = Field(default=None, index=True)
     created_at: datetime
 
 
 class Outgoing(Row, table=True):
-    """A message of the outbox, written in the transaction of what it tells of.
+    """A message of the outbox, written in the transaction of the change that it reports.
 
-    What it says is drawn up when it is delivered, from `subject` and the rows as they are then; a change of these
-    raises `revision`, and the message is sent, or edited where it was sent, until `delivered` has come up to it.
+    Its text is rendered at delivery, from `subject` and the current rows. A change of these increments `revision`, and
+    the message is sent, or edited, until `delivered` equals it.
 
-    `status`: pending, sending (an attempt is on record), delivered, dead.
+    `status`: pending, sending (an attempt was started), delivered, dead.
     """
 
     __tablename__ = "outbox"
@@ -54,13 +54,13 @@ class Outgoing(Row, table=True):
     )  # fmt: skip
     id: int | None = Field(default=None, primary_key=True, sa_type=Counter)
     key: str = Field(unique=True)
-    """What makes it one: `<subject>@<conversation>`, or that of the command it answers."""
+    """The idempotency key: `<subject>@<conversation>`, or the key of the command that it answers."""
     surface: str
     conversation_id: str = Field(foreign_key="conversations.id", ondelete="CASCADE")
     kind: str
     """mission (the root of its thread), approval, ended, alert, text or letter."""
     subject: str | None = Field(default=None, index=True)
-    """`approval:ID`, `mission:ID`, `alert:ID`; None if `payload` says it all."""
+    """`approval:ID`, `mission:ID`, `alert:ID`; None if `payload` contains the whole message."""
     payload: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
     revision: int = 1
     delivered: int = 0
@@ -69,14 +69,14 @@ class Outgoing(Row, table=True):
     due_at: datetime | None = None
     holder: str | None = None
     remote_ref: str | None = None
-    """What the surface calls the message: what an edit needs, and the thread of those after it."""
+    """The surface's id of the message, for edits and for the thread of later messages."""
     error: str | None = None
     created_at: datetime
     delivered_at: datetime | None = None
 
 
 class Incoming(Row, table=True):
-    """A command or a tap that a surface has verified, kept before it is acknowledged; the same key is taken in once.
+    """A verified command or tap, stored before it is acknowledged; accepted once per key.
 
     `status`: new, done.
     """
@@ -87,14 +87,14 @@ class Incoming(Row, table=True):
                  postgresql_where=sa.text("status = 'new'")),
     )  # fmt: skip
     key: str = Field(primary_key=True)
-    """Of the surface: `slack:<trigger>`, `telegram:<update>`."""
+    """The surface's idempotency key: `slack:<trigger>`, `telegram:<update>`."""
     surface: str
     identity: str
-    """Whose it is; what one person said is worked in order."""
+    """The sender; requests of one person are processed in order."""
     payload: dict[str, Any] = Field(sa_type=Json)
     status: str = "new"
     holder: str | None = None
-    """The process that works it; empty if one gave it back, None if nobody had it yet."""
+    """The process that handles it; empty if one released it, None if it was never claimed."""
     taken_at: datetime | None = None
     created_at: datetime
     done_at: datetime | None = None

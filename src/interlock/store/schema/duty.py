@@ -1,4 +1,4 @@
-"""Who keeps watch and what came of it: leaders, firings of jobs, squad controls, incidents, versions of lessons."""
+"""Tables of background work: leaders, firings of jobs, squad controls, incidents, lesson history, schedules."""
 
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,9 @@ from interlock.store.schema.types import Counter, Json, Row
 
 
 class Leader(Row, table=True):
-    """The lease of a duty that one process at a time has: the scheduler, the outbox of a surface, a poll.
+    """The lease of a duty that one process at a time holds: the scheduler, the outbox of a surface, a poll.
 
-    Judged, as workers are, by a beat that stops growing on the observer's monotonic clock.
+    Like a worker, a holder is judged by whether `beat` grows, on the observer's monotonic clock.
     """
 
     __tablename__ = "leaders"
@@ -22,13 +22,13 @@ class Leader(Row, table=True):
     pid: int | None = None
     process_started: str | None = None
     fence: int = 0
-    """Raised with each new holder; every write of the duty shows it."""
+    """The fencing token, incremented with each new holder; every write of the duty checks it."""
     beat: int = 0
     taken_at: datetime | None = None
 
 
 class Firing(Row, table=True):
-    """One firing of a job; the key makes sure that there is no second one. `status`: started, done, failed."""
+    """One firing of a job; the key ensures that there is no second one. `status`: started, done, failed."""
 
     __tablename__ = "firings"
     __table_args__ = (sa.UniqueConstraint("job", "fire_at"), sa.Index("ix_firings_created_at", "created_at"))
@@ -43,7 +43,7 @@ class Firing(Row, table=True):
 
 
 class Control(Row, table=True):
-    """What the whole squad may do: `mode` is running, paused, draining or stopped. Source: row I2."""
+    """The mode of the whole squad: running, paused, draining or stopped. Source: row I2."""
 
     __tablename__ = "controls"
     scope: str = Field(primary_key=True)
@@ -56,7 +56,7 @@ class Control(Row, table=True):
 
 
 class Incident(Row, table=True):
-    """Something that went wrong and that the Learner should look at.
+    """A failure for the Learner to review.
 
     `kind`: AGENT_LOST, LOOP, BREAKER, DEADLINE, QUARANTINE.
     """
@@ -75,7 +75,7 @@ class Incident(Row, table=True):
 
 
 class LessonVersion(Row, table=True):
-    """A lesson as it was written: what, by whom and why. Source: row H7."""
+    """A version of a lesson, with author and reason. Source: row H7."""
 
     __tablename__ = "lesson_versions"
     lesson_id: str = Field(primary_key=True, foreign_key="lessons.id", ondelete="CASCADE")
@@ -88,7 +88,7 @@ class LessonVersion(Row, table=True):
 
 
 class LessonUse(Row, table=True):
-    """A lesson that was shown to a run, and what came of the task: helped, hurt or nothing yet. Source: row H8."""
+    """The use of a lesson in a run, and its outcome: helped, hurt or nothing yet. Source: row H8."""
 
     __tablename__ = "lesson_uses"
     lesson_id: str = Field(primary_key=True, foreign_key="lessons.id", ondelete="CASCADE")
@@ -100,7 +100,7 @@ class LessonUse(Row, table=True):
 
 
 class Schedule(Row, table=True):
-    """What is started at times that a person chose: a mission, or a message to an agent.
+    """A user's schedule: starts a mission, or sends a message to an agent.
 
     Its firings are rows of `firings` under the job `schedule:ID`. Source: row I6.
     """
@@ -117,26 +117,26 @@ class Schedule(Row, table=True):
     kind: str
     """goal, message or heartbeat."""
     persona: str | None = None
-    """Of a message: whose agent gets it."""
+    """For a message: the persona whose agent receives it."""
     text: str
     cron: str | None = None
     """Five fields; else `every_s` is set."""
     every_s: float | None = None
     timezone: str
-    """In which the fields of `cron` are read."""
+    """The time zone of `cron`."""
     anchor_at: datetime
-    """What the intervals of `every_s` are counted from."""
+    """The origin of the intervals of `every_s`."""
     options: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
-    """Of a goal: model, budget_microusd; of any: where its answer goes."""
+    """For a goal: model, budget_microusd; for any: where the answer goes."""
     state: str = "active"
     """active, paused or ended."""
     state_reason: str | None = None
     next_at: datetime | None = None
-    """When it is due next; None while it is not active."""
+    """The next due time; None while it is not active."""
     last_at: datetime | None = None
     last_outcome: str | None = None
     version: int = 0
     created_by: str
-    """The person in whose name it acts."""
+    """The person it acts for."""
     created_at: datetime
     updated_at: datetime

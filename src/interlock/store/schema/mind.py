@@ -1,4 +1,4 @@
-"""What agents keep in mind: markers in their histories, subagents they have, blocks and memories of their own."""
+"""Tables of agents' state: session markers, subagents, memory blocks, memories."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from interlock.store.schema.types import Json, Row
 
 
 class SessionMarker(Row, table=True):
-    """A place in an agent's history from which on it counts: what was before is left out, or summed up.
+    """A position in an agent's history before which everything is omitted or summarised.
 
     `kind` is start, reset, compaction, emergency or import. Source: rows E13, E14.
     """
@@ -22,22 +22,22 @@ class SessionMarker(Row, table=True):
     agent_id: str = Field(foreign_key="agents.id", ondelete="CASCADE")
     kind: str
     from_seq: int
-    """Runs of the mailbox from this one on are its history."""
+    """The history consists of the mailbox's runs from this one on."""
     run_id: str | None = None
-    """Of a compaction within a run: which, and up to what `position` its rows are summed up."""
+    """For a compaction within a run: the run, whose rows up to `position` are summarised."""
     position: int | None = None
     summary: str | None = None
-    """What the model is told in place of what is left out."""
+    """The summary that replaces what is omitted."""
     tokens_before: int | None = None
     labels: list[str] = Field(default_factory=list, sa_type=Json)
-    """Taint of what was summed up."""
+    """Taint of what was summarised."""
     made_by: str
     """`person:ID`, or the run that made it."""
     created_at: datetime
 
 
 class Subagent(Row, table=True):
-    """An agent that another has started. `kind` is background (nameless) or session (by a label). Source: row E11."""
+    """An agent started by another. `kind` is background (unnamed) or session (labelled). Source: row E11."""
 
     __tablename__ = "subagents"
     __table_args__ = (
@@ -48,16 +48,16 @@ class Subagent(Row, table=True):
     )  # fmt: skip
     agent_id: str = Field(primary_key=True, foreign_key="agents.id", ondelete="CASCADE")
     parent_id: str
-    """The agent that started it, and is told of its end."""
+    """The agent that started it, and is notified of its end."""
     parent_run_id: str
     kind: str
     label: str | None = None
     key: str
-    """`<parent>:subagent:<label>`; of a background agent its own id."""
+    """`<parent>:subagent:<label>`; for a background agent, its own id."""
     purpose: str
-    """What it was started for, as its parent put it."""
+    """Its purpose, in its parent's words."""
     run_id: str
-    """Its first run, whose end is its own."""
+    """Its first run, which also ends the subagent."""
     created_at: datetime
     expires_at: datetime
     ended_at: datetime | None = None
@@ -66,7 +66,7 @@ class Subagent(Row, table=True):
 
 
 class MemoryBlock(Row, table=True):
-    """A part of an agent's core memory, shown in each of its prompts as `### label`. Source: row H2."""
+    """A block of core memory, included in each prompt as `### label`. Source: row H2."""
 
     __tablename__ = "memory_blocks"
     id: str = Field(primary_key=True)
@@ -75,13 +75,13 @@ class MemoryBlock(Row, table=True):
     content: str
     version: int = 1
     labels: list[str] = Field(default_factory=list, sa_type=Json)
-    """Taint of what was written into it."""
+    """Taint of its content."""
     created_at: datetime
     updated_at: datetime
 
 
 class BlockHolder(Row, table=True):
-    """A persona of the project that has a block in its prompts."""
+    """A persona of the project with a block in its prompts."""
 
     __tablename__ = "block_holders"
     __table_args__ = (sa.UniqueConstraint("project_id", "persona", "label"),)
@@ -89,12 +89,12 @@ class BlockHolder(Row, table=True):
     persona: str = Field(primary_key=True)
     project_id: str
     label: str
-    """The block's, so that a persona has one of that name."""
+    """A copy of the block's label, so that it is unique for a persona."""
     can_write: bool = True
 
 
 class Memory(Row, table=True):
-    """Something that was kept to be recalled. Source: row H3."""
+    """A memory that can be recalled. Source: row H3."""
 
     __tablename__ = "memories"
     __table_args__ = (
@@ -105,22 +105,22 @@ class Memory(Row, table=True):
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id", ondelete="CASCADE")
     persona: str
-    """Whose it is."""
+    """The persona that owns it."""
     scope: str
-    """Who is shown it: its persona in all it does, or with one person only, or in rehearsals only."""
+    """Where it may be recalled: in all of its persona's runs, with one person only, or in rehearsals only."""
     person_id: str | None = None
-    """Whom it was heard from, where that is a person."""
+    """The person it came from, if any."""
     type: str
     """fact, conversation, decision, observation or learning."""
     text: str
     length: int
-    """Of the text in words."""
+    """Length of the text in words."""
     importance: float
     """0 to 1."""
     decay: float = 1.0
-    """1 when it was last used; less with each day since."""
+    """1 when last used; decreases with each day since."""
     digest: str
-    """Of the text, so that the same is kept once."""
+    """Digest of the text, for deduplication."""
     labels: list[str] = Field(default_factory=list, sa_type=Json)
     run_id: str | None = None
     version: int = 1
@@ -132,7 +132,7 @@ class Memory(Row, table=True):
 
 
 class MemoryWord(Row, table=True):
-    """A word of a memory that is not archived, so that both databases find it alike."""
+    """The word index of memories that are not archived, so that search works the same on both databases."""
 
     __tablename__ = "memory_words"
     __table_args__ = (sa.Index("ix_memory_words_memory_id", "memory_id"), {"sqlite_with_rowid": False})
@@ -144,11 +144,11 @@ class MemoryWord(Row, table=True):
 
 
 class MemoryVersion(Row, table=True):
-    """A block or a memory as it was written: what, by whom and why. Source: row H7."""
+    """A version of a block or a memory, with author and reason. Source: row H7."""
 
     __tablename__ = "memory_versions"
     subject_id: str = Field(primary_key=True)
-    """Of a block or a memory."""
+    """The id of a block or a memory."""
     version: int = Field(primary_key=True)
     content: dict[str, Any] = Field(sa_type=Json)
     author_kind: str

@@ -1,4 +1,4 @@
-"""What happened and what it cost: steps, messages, tool calls, approvals, accounts, ledger, activities, alerts."""
+"""Tables of records: steps, messages, tool calls, approvals, accounts, ledger, activities, alerts."""
 
 from datetime import datetime
 from typing import Any
@@ -51,9 +51,9 @@ class RunMessage(Row, table=True):
 
 
 class ToolCall(Row, table=True):
-    """A tool call from wish to outcome: the effect journal.
+    """A tool call from proposal to outcome: the effect journal.
 
-    `status`: held, denied, refused (invalid or not offered), ready (its intent is on record), started,
+    `status`: held, denied, refused (invalid or not offered), ready (its intent is recorded), started,
     done, failed, unknown (found between started and outcome after a crash), skipped.
     """
 
@@ -93,7 +93,7 @@ class ToolCall(Row, table=True):
 class Approval(Row, table=True):
     """A question put to a person. `status`: pending, approved, denied, expired, used, void, or consulting.
 
-    Consulting: models are asked before people are (row C8); nobody can answer it yet.
+    Consulting: models vote before people are asked (row C8); it cannot be answered yet.
     """
 
     __tablename__ = "approvals"
@@ -117,7 +117,7 @@ class Approval(Row, table=True):
     run_id: str | None = Field(default=None, index=True)
     tool_call_id: str | None = None
     subject: str
-    """The digest of what is approved; the approval is good for exactly that."""
+    """The digest of what is approved; the approval is valid for exactly that."""
     request: dict[str, Any] = Field(sa_type=Json)
     risk: str
     rules: list[str] = Field(default_factory=list, sa_type=Json)
@@ -137,13 +137,13 @@ class Approval(Row, table=True):
     answered_at: datetime | None = None
     used_at: datetime | None = None
     reminded_at: datetime | None = None
-    """When people were last reminded of it."""
+    """The time of the last reminder."""
     alike: str | None = None
-    """Digest of what questions have in common that may be answered together."""
+    """Equal for questions that may be answered together."""
 
 
 class ApprovalAnswer(Row, table=True):
-    """What one person answered, where."""
+    """One person's answer."""
 
     __tablename__ = "approval_answers"
     __table_args__ = (sa.UniqueConstraint("approval_id", "person_id"),)
@@ -158,7 +158,7 @@ class ApprovalAnswer(Row, table=True):
 
 
 class Account(Row, table=True):
-    """A limit and what has been spent and set aside under it, in micro-dollars."""
+    """A limit, with the amounts spent and reserved under it, in micro-dollars."""
 
     __tablename__ = "accounts"
     __table_args__ = (
@@ -178,13 +178,13 @@ class Account(Row, table=True):
     reserved_microusd: int = Field(default=0, sa_type=sa.BigInteger)
     frozen: bool = False
     pause_at_microusd: int | None = Field(default=None, sa_type=sa.BigInteger)
-    """What may be settled before a person is asked whether it is to go on; below the limit. Source: row D5."""
+    """The threshold at which a person is asked whether to continue; below the limit. Source: row D5."""
     created_at: datetime
 
 
 class LedgerEntry(Row, table=True):
-    """One line of the ledger; never changed. `kind`: reserve, settle, raise (of a limit, by less than 0 where it was
-    lowered) or go_on (past a line). The last two have who did it as `note`, and after a space why.
+    """One line of the ledger; never changed. `kind`: reserve, settle, raise (of a limit; negative if it was lowered) or
+    go_on (past a threshold). In the last two, `note` is the person's id, a space and the reason.
 
     A reservation is open as long as no settle line has its id.
     """
@@ -230,7 +230,7 @@ class Activity(Row, table=True):
 
 
 class Alert(Row, table=True):
-    """Something a person should know; raised once per `dedup_key` until it is acknowledged."""
+    """A notification of operators; raised once per `dedup_key` until it is acknowledged."""
 
     __tablename__ = "alerts"
     __table_args__ = (

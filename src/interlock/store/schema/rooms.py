@@ -1,4 +1,4 @@
-"""Where agents and people of a project talk: channels, who is in them, what is said; what those who watch are told."""
+"""Tables of the workspace chat (channels, members, messages, reactions, rounds), the event feed and API tokens."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from interlock.store.schema.types import Counter, Json, Row
 
 
 class Channel(Row, table=True):
-    """A place of the workspace chat: open to the project, private to its members, or a direct conversation of two.
+    """A channel of the workspace chat: open to the project, private to its members, or a direct conversation of two.
 
     Source: rows J4, E16.
     """
@@ -22,7 +22,7 @@ class Channel(Row, table=True):
     kind: str
     """channel, private or dm."""
     key: str
-    """Its name, or of a direct conversation the two who have it, sorted: two can have only one."""
+    """Its name; for a direct conversation, the two members, sorted, so that it is unique."""
     name: str
     topic: str = ""
     created_by: str
@@ -30,11 +30,11 @@ class Channel(Row, table=True):
     created_at: datetime
     archived_at: datetime | None = None
     last_seq: int = Field(default=0, sa_type=sa.BigInteger)
-    """Of the message that was said last; who says the next locks this row."""
+    """The `seq` of the last message; posting locks this row."""
 
 
 class ChannelMember(Row, table=True):
-    """Somebody who is in a channel: `kind` is person (`who` is their id) or agent (`who` is a persona)."""
+    """A member of a channel: `kind` is person (`who` is their id) or agent (`who` is a persona)."""
 
     __tablename__ = "channel_members"
     channel_id: str = Field(primary_key=True, foreign_key="channels.id", ondelete="CASCADE")
@@ -44,7 +44,7 @@ class ChannelMember(Row, table=True):
 
 
 class ChatMessage(Row, table=True):
-    """Something said in a channel, or in the thread of `parent_id`, which is itself no reply."""
+    """A message in a channel, or in the thread of `parent_id`, which is not itself a reply."""
 
     __tablename__ = "chat_messages"
     __table_args__ = (
@@ -54,7 +54,7 @@ class ChatMessage(Row, table=True):
     )  # fmt: skip
     id: str = Field(primary_key=True)
     seq: int = Field(sa_type=sa.BigInteger)
-    """Its place among those of its channel, from 1."""
+    """Its position in the channel, from 1."""
     channel_id: str = Field(foreign_key="channels.id", ondelete="CASCADE")
     parent_id: str | None = None
     author_kind: str
@@ -63,18 +63,18 @@ class ChatMessage(Row, table=True):
     """A person's id or a persona."""
     text: str
     run_id: str | None = None
-    """Of an agent's: the run that said it."""
+    """For an agent's message: the run that posted it."""
     depth: int = 0
-    """How many agents stand between it and a person's words; a person's own have 0. Source: row E16."""
+    """The number of agents in the chain from a person's message; a person's own have 0. Source: row E16."""
     labels: list[str] = Field(default_factory=list, sa_type=Json)
-    """Taint that comes with it."""
+    """Its taint."""
     idempotency_key: str = Field(unique=True)
     created_at: datetime
     edited_at: datetime | None = None
 
 
 class ChatReaction(Row, table=True):
-    """One sign of somebody on a message."""
+    """A reaction to a message."""
 
     __tablename__ = "chat_reactions"
     message_id: str = Field(primary_key=True, foreign_key="chat_messages.id", ondelete="CASCADE")
@@ -85,9 +85,9 @@ class ChatReaction(Row, table=True):
 
 
 class ChatRound(Row, table=True):
-    """A message that agents are to see one after another, each after what those before have said; gone once all did.
+    """The pending turns of agents for a message, one after another; deleted once all have ended.
 
-    In one place, which is a channel or a thread of it, one round goes on at a time, in the order of the messages.
+    In one place (a channel or a thread) one round is active at a time, in the order of the messages.
     """
 
     __tablename__ = "chat_rounds"
@@ -99,20 +99,20 @@ class ChatRound(Row, table=True):
     message_id: str = Field(primary_key=True, foreign_key="chat_messages.id", ondelete="CASCADE")
     channel_id: str
     thread: str = ""
-    """The root of the thread it is in."""
+    """The root of its thread."""
     seq: int = Field(sa_type=sa.BigInteger)
-    """Of the message."""
+    """The message's `seq`."""
     waiting: list[str] = Field(sa_type=Json)
-    """Personas whose turn has still to come, in order."""
+    """Personas whose turns are pending, in order."""
     run_id: str | None = None
-    """Of whose turn it is now."""
+    """The run of the active turn."""
     created_at: datetime
 
 
 class FeedEvent(Row, table=True):
-    """Something that those who watch are told of, in the transaction that made it so; kept for a day.
+    """An event for live readers, written in the transaction of the change; kept for a day.
 
-    What only matters while it happens (deltas, tools at work) is told without a row.
+    Transient events (deltas, tools in progress) have no rows.
     """
 
     __tablename__ = "feed"
@@ -122,13 +122,13 @@ class FeedEvent(Row, table=True):
     """`message_created`, `task_changed` and so on. Source: interfaces, "HTTP"."""
     project_id: str
     channel_id: str | None = None
-    """Of what only members of that channel may see."""
+    """The channel whose members alone may see it."""
     payload: dict[str, Any] = Field(sa_type=Json)
     created_at: datetime
 
 
 class ApiToken(Row, table=True):
-    """What a program shows to act for a person; only a digest of it is kept. Source: row L4."""
+    """A token with which a program acts for a person; only a digest is stored. Source: row L4."""
 
     __tablename__ = "api_tokens"
     id: str = Field(primary_key=True)
@@ -139,9 +139,9 @@ class ApiToken(Row, table=True):
     role: str
     """viewer, operator or admin; never more than the person's own."""
     project_id: str | None = None
-    """The one project that it is good for; None: all."""
+    """The only project it is valid for; None: all."""
     created_at: datetime
     expires_at: datetime | None = None
     used_at: datetime | None = None
-    """To the hour or so."""
+    """Accurate to about an hour."""
     revoked_at: datetime | None = None

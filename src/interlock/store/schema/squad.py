@@ -1,4 +1,4 @@
-"""Who works: projects, members, agents, their lanes and runs, workers and people."""
+"""Tables of the squad: projects, people, members, agents, their lanes and runs, workers."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from interlock.store.schema.types import Json, Row, of_some
 
 
 class Meta(Row, table=True):
-    """Facts about this database itself: the schema's minimum reader, its epoch."""
+    """Properties of this database: the schema's minimum reader, its epoch."""
 
     __tablename__ = "meta"
     key: str = Field(primary_key=True)
@@ -18,7 +18,7 @@ class Meta(Row, table=True):
 
 
 class Project(Row, table=True):
-    """A scope of tasks, members, policy and money. A day of money begins at midnight in `timezone`."""
+    """A scope of tasks, members, policy and money. Daily budgets start at midnight in `timezone`."""
 
     __tablename__ = "projects"
     id: str = Field(primary_key=True)
@@ -39,7 +39,7 @@ class Person(Row, table=True):
 
 
 class Identity(Row, table=True):
-    """How a surface knows a person: `local:1000`, `slack:U123`."""
+    """A person's identity on a surface: `local:1000`, `slack:U123`."""
 
     __tablename__ = "identities"
     key: str = Field(primary_key=True)
@@ -48,7 +48,7 @@ class Identity(Row, table=True):
 
 
 class Member(Row, table=True):
-    """A persona in a project: its state, track record and money are kept here."""
+    """A persona in a project, with its state and track record."""
 
     __tablename__ = "members"
     __table_args__ = (sa.UniqueConstraint("project_id", "persona"),)
@@ -75,7 +75,7 @@ class Agent(Row, table=True):
     descriptor: dict[str, Any] = Field(sa_type=Json)
     state: str = "ACTIVE"
     persona_json: dict[str, Any] = Field(sa_type=Json)
-    """The persona as it was when the agent was spawned; an edit applies at the next spawn."""
+    """The persona at the time the agent was spawned; edits apply at the next spawn."""
     history_from_seq: int = 0
     runtime_status: str = "idle"
     last_error: str | None = None
@@ -84,7 +84,7 @@ class Agent(Row, table=True):
 
 
 class Lane(Row, table=True):
-    """An agent's mailbox as the claim sees it: when something is ready, who holds it, how often it was given out."""
+    """The claimable side of an agent's mailbox: when a run is ready, who holds it, its fencing token."""
 
     __tablename__ = "lanes"
     __table_args__ = (
@@ -99,21 +99,21 @@ class Lane(Row, table=True):
     )  # fmt: skip
     agent_id: str = Field(primary_key=True, foreign_key="agents.id", ondelete="CASCADE")
     ready_at: datetime | None = None
-    """Since when its head waits, or when it is due; the lane that waited longest is served first."""
+    """Since when its head has been waiting, or when it is due; the longest-waiting lane is served first."""
     due_at: datetime | None = None
-    """Of a lane whose head is delayed: not before this. The others are ready whatever the clocks say."""
+    """If the head is delayed: not before this time. Other lanes are ready regardless of clocks."""
     holder: str | None = None
     fence: int = 0
     next_seq: int = 1
     clock_at: datetime
-    """The latest time any message of this lane was posted at."""
+    """The latest time at which a message of this lane was posted."""
     paused: bool = False
     parked_run_id: str | None = None
-    """A task agent's waiting run closes its lane; a conversation's does not."""
+    """The waiting run that closes the lane, if it is exclusive."""
     exclusive: bool = False
     """Whether a waiting run closes this lane (task agents)."""
     needs: int = Field(default=0, sa_type=sa.BigInteger, sa_column_kwargs={"server_default": "0"})
-    """Bits of the capabilities without which a worker cannot serve it; see `Capability`."""
+    """Bit mask of the capabilities that a worker must have to serve it; see `Capability`."""
 
 
 class Run(Row, table=True):
@@ -149,20 +149,20 @@ class Run(Row, table=True):
     status: str = "created"
     stop_reason: str | None = None
     order_at: datetime
-    """Its place in the queue; never runs backwards within a lane, whatever the clocks do."""
+    """Its position in the queue; never decreases within a lane, regardless of clocks."""
     seq: int
     due_at: datetime | None = None
-    """Of a delayed or retrying run: not before this."""
+    """If it is delayed or retried: not before this time."""
     attempt: int = 0
     crashes: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
-    """How often a worker died with this run in hand."""
+    """How many workers in a row died while executing it."""
     payload: dict[str, Any] = Field(sa_type=Json)
     idempotency_key: str = Field(unique=True)
     cause_kind: str
     cause_id: str | None = None
     parent_run_id: str | None = None
     report_to: str | None = None
-    """The agent whose mailbox is told of this run's end. Source: row A19."""
+    """The agent to whose mailbox this run's end is reported. Source: row A19."""
     mission_id: str | None = None
     task_id: str | None = None
     trigger_message_id: str | None = None
@@ -171,7 +171,7 @@ class Run(Row, table=True):
     worker_id: str | None = None
     fence: int = 0
     control: str | None = None
-    """cancel, stop or pause: looked at by every write of the run."""
+    """cancel, stop or pause: checked by every write of the run."""
     model: str | None = None
     simulated: bool = False
     labels: list[str] = Field(default_factory=list, sa_type=Json)
@@ -190,19 +190,19 @@ class Run(Row, table=True):
 
 
 class Worker(Row, table=True):
-    """A process that executes runs. `beat` only grows; observers judge it by their own monotonic clocks."""
+    """A process that executes runs. `beat` only grows; observers time it with their own monotonic clocks."""
 
     __tablename__ = "workers"
     id: str = Field(primary_key=True)
     host: str
     pid: int
     process_started: str
-    """What tells a process from a later one with the same pid."""
+    """Distinguishes the process from a later one with the same PID."""
     state: str = "running"
     capabilities: list[str] = Field(default_factory=list, sa_type=Json)
     concurrency: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     version: str | None = None
-    """Of Interlock, as the process runs it."""
+    """The process's version of Interlock."""
     beat: int = 0
     started_at: datetime
     beat_at: datetime

@@ -6,12 +6,12 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel
 
 Json = sa.JSON(none_as_null=True)
-"""JSON text, which comes back exactly as it was written: the order of keys is part of what a model is sent again, and
-the form of numbers of what an approval is for. JSONB would change both. A value is replaced whole.
+"""JSON text that is returned exactly as written: prompts depend on the order of keys, and approvals on the form of
+numbers; JSONB would change both. A value is replaced as a whole.
 """
 
 Counter = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-"""A number that the database gives out in order."""
+"""A number from a database sequence."""
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -24,8 +24,8 @@ SQLModel.metadata.naming_convention = NAMING
 
 
 class Row(SQLModel):
-    """The base of all tables. What pydantic would check a row with is made where somebody asks for it: no door does,
-    and for sixty tables it is a fifth of what importing them takes.
+    """The base of all tables. Pydantic's validators are built on demand only: nothing in Interlock needs them, and for
+    sixty tables they would take a fifth of the import time.
     """
 
     model_config = {"defer_build": True}
@@ -39,6 +39,6 @@ def table(model: type[SQLModel]) -> sa.Table:
 
 
 def of_some(name: str, column: str) -> sa.Index:
-    """An index of the rows that have a value there; those without one cost nothing."""
+    """A partial index of the rows with a value in the column."""
     return sa.Index(name, column, sqlite_where=sa.text(f"{column} IS NOT NULL"),
                     postgresql_where=sa.text(f"{column} IS NOT NULL"))  # fmt: skip

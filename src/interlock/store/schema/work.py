@@ -1,4 +1,4 @@
-"""What is worked on: missions, tasks, their transitions, threads, deliverables, files, and the coordinator's thread."""
+"""Tables of work: missions, tasks, transitions, threads, deliverables, files, coordinators' checkpoints, lessons."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from interlock.store.schema.types import Counter, Json, Row, of_some
 
 
 class Mission(Row, table=True):
-    """What a root task has beyond a task: the goal, the coordinator's plan and version, how it is run."""
+    """What a root task has beyond a task: the goal, the coordinator's plan and version, and how it is run."""
 
     __tablename__ = "missions"
     __table_args__ = (sa.Index("ix_missions_created_at", "created_at", "id"),)
@@ -28,12 +28,12 @@ class Mission(Row, table=True):
     deadline_at: datetime | None = None
     canceled_at: datetime | None = None
     workflow: dict[str, Any] | None = Field(default=None, sa_type=Json)
-    """What stands in place of a plan, as it was when the mission began. Source: row A14."""
+    """The workflow that replaces a plan, as it was when the mission began. Source: row A14."""
     created_at: datetime
 
 
 class Task(Row, table=True):
-    """A node of a mission; the root has no parent. `status` changes by `tasks.advance()` alone."""
+    """A node of a mission; the root has no parent. Only `tasks.advance()` changes `status`."""
 
     __tablename__ = "tasks"
     __table_args__ = (
@@ -49,7 +49,7 @@ class Task(Row, table=True):
     mission_id: str = Field(index=True)
     parent_id: str | None = None
     key: str
-    """Of the plan; the root's is `root`."""
+    """The task's key in the plan; the root's is `root`."""
     title: str
     description: str
     persona: str | None = None
@@ -61,12 +61,12 @@ class Task(Row, table=True):
     deliverable_spec: str = ""
     budget_microusd: int = 0
     reviews_task_id: str | None = None
-    """Of a review: whose work it looks at."""
+    """For a review: the task whose work it reviews."""
     assignee_agent_id: str | None = None
     attempt: int = 0
-    """Tries of the current assignment that failed."""
+    """Failed attempts of the current assignment."""
     generation: int = 0
-    """Raised when another agent takes over; the descriptor of a task agent is (task, generation)."""
+    """Incremented when another agent takes over; the descriptor of a task agent is (task, generation)."""
     review_cycles: int = 0
     held_from: str | None = None
     """The state before NEEDS_APPROVAL or BLOCKED."""
@@ -81,11 +81,11 @@ class Task(Row, table=True):
     """The approval record that let it be DONE."""
     superseded_by: str | None = None
     checks: list[dict[str, Any]] | None = Field(default=None, sa_type=Json)
-    """What must pass before it counts as done. Source: row A20."""
+    """The checks that must pass before it is done. Source: row A20."""
     idle_calls: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
-    """Model calls since its last sign of progress. Source: row I7."""
+    """Model calls since its last progress. Source: row I7."""
     idle_microusd: int = Field(default=0, sa_type=sa.BigInteger, sa_column_kwargs={"server_default": "0"})
-    """What they cost."""
+    """The cost of those calls."""
     version: int = 0
     idempotency_key: str = Field(unique=True)
     created_at: datetime
@@ -120,7 +120,7 @@ class TaskTransition(Row, table=True):
 
 
 class TaskMessage(Row, table=True):
-    """A word in a task's thread: COMMENT, PROGRESS or ARTIFACT."""
+    """A message in a task's thread: COMMENT, PROGRESS or ARTIFACT."""
 
     __tablename__ = "task_messages"
     id: str = Field(primary_key=True)
@@ -134,7 +134,7 @@ class TaskMessage(Row, table=True):
 
 
 class Deliverable(Row, table=True):
-    """What a task handed in: text, structured data or a file of the workspace, pinned by its digest."""
+    """The result of a task: text, structured data or a workspace file, identified by its digest."""
 
     __tablename__ = "deliverables"
     id: str = Field(primary_key=True)
@@ -150,7 +150,7 @@ class Deliverable(Row, table=True):
     blob: str | None = Field(default=None, index=True)
     sha256: str
     verdict: str | None = None
-    """Of a review: pass or changes."""
+    """For a review: pass or changes."""
     findings: list[str] = Field(default_factory=list, sa_type=Json)
     risk: str = "GREEN"
     simulated: bool = False
@@ -169,7 +169,7 @@ class Blob(Row, table=True):
 
 
 class WorkspaceFile(Row, table=True):
-    """One version of a file of a project's workspace; the highest version counts. A removed file has no blob."""
+    """One version of a file of a project's workspace; the highest version is current. A removed file has no blob."""
 
     __tablename__ = "workspace_files"
     __table_args__ = (
@@ -182,14 +182,14 @@ class WorkspaceFile(Row, table=True):
     version: int
     blob: str | None = Field(default=None, foreign_key="blobs.hash", index=True)
     base_version: int = 0
-    """The version its writer had seen; lower than `version - 1` means that two wrote at once."""
+    """The version that its writer had read; lower than `version - 1` after concurrent writes."""
     run_id: str | None = None
     labels: list[str] = Field(default_factory=list, sa_type=Json)
     created_at: datetime
 
 
 class MissionEvent(Row, table=True):
-    """What the coordinator of a mission has still to take up, in order."""
+    """An event for the coordinator of a mission, consumed in order."""
 
     __tablename__ = "mission_events"
     __table_args__ = (
@@ -232,7 +232,7 @@ class CheckpointWrite(Row, table=True):
 
 
 class Lesson(Row, table=True):
-    """What the Learner wrote: a rule with its evidence."""
+    """A lesson by the Learner: a rule with its evidence."""
 
     __tablename__ = "lessons"
     id: str = Field(primary_key=True)
@@ -251,7 +251,7 @@ class Lesson(Row, table=True):
     labels: list[str] = Field(default_factory=list, sa_type=Json)
     run_id: str | None = None
     version: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
-    """Of its text, confidence and status; the earlier ones are in `lesson_versions`."""
+    """The version of text, confidence and status; earlier ones are in `lesson_versions`."""
     contradicts: list[str] | None = Field(default=None, sa_type=Json)
     """Ids of lessons that say the opposite. Source: row H9."""
     last_applied_at: datetime | None = None
