@@ -71,13 +71,12 @@ class Gate:
         role = min(row.role, row.person_role, key=ROLES.index)
         return Caller(Person(row.person_id, row.person, role, self._surface), row.project_id, row.id)
 
-    async def is_good(self, token: str) -> bool:
-        """Whether a token that was good still is."""
+    async def still(self, token: str) -> Caller | None:
+        """Who a token that was good acts for by now, with the role that they have now; None if it no longer is good."""
         try:
-            await self.caller(token, "")
+            return await self.caller(token, "")
         except (NotKnown, TooMany):
-            return False
-        return True
+            return None
 
     async def _look_up(self, token: str, digest: str, address: str) -> tuple[Any, float]:
         if digest not in self._known:

@@ -77,17 +77,23 @@ def _begin(given: str | None) -> int | None:
 async def _frames(
     here: Premises, who: Caller, token: str, interest: Interest, after: int | None
 ) -> AsyncGenerator[bytes, None]:
-    """The first frame comes once nothing is missed any more. A token that is revoked meanwhile ends it."""
+    """The first frame comes once nothing is missed any more. A token that is revoked meanwhile ends it.
+
+    INVARIANT: who reads sees what their role lets them see when it is sent, not when they began.
+    """
     async with here.live.reading(interest, after=after) as reader:
         yield sse.HELLO + (FORGOTTEN if reader.has_missed else b"")
         try:
             async for told in here.live.backlog(reader):
-                if await here.live.may_see(who.person, told.event):
+                if (now := await here.gate.still(token)) is None:
+                    return
+                if await here.live.may_see(now.person, told.event):
                     yield sse.encoded(told)
             while not reader.is_over:
                 batch = await reader.take(sse.KEEP_ALIVE_S)
-                if not await here.gate.is_good(token):
+                if (now := await here.gate.still(token)) is None:
                     return
+                who = now
                 if body := await _visible(here, who, batch):
                     yield body
                 elif not batch and not reader.is_over:

@@ -210,11 +210,11 @@ async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not
         gate = gates.Gate(home.box.runtime, fresh_s=0)
         await gate.caller(home.token, "10.0.0.1")
         for _ in range(gates.FAILURES):
-            assert not await gate.is_good("ilk_guess")
+            assert await gate.still("ilk_guess") is None
             with pytest.raises(gates.NotKnown):
                 await gate.caller("ilk_guess", "10.0.0.1")
         assert (await gate.caller(home.token, "10.0.0.1")).person.id == home.box.person.id
-        assert await gate.is_good(home.token), "also of whom a stream is"
+        assert await gate.still(home.token) is not None, "also of whom a stream is"
 
 
 async def test_workspace_chat_over_http(tmp_path: Path, migrated_url: str) -> None:

@@ -9,6 +9,7 @@ import psycopg
 
 from interlock.core.events import ASSISTANT, Event
 from interlock.desk import emergency, rooms, sse, tokens
+from interlock.desk import people as desk_people
 from interlock.desk.readers import MOST_WAITING, Interest
 from interlock.llm.messages import Delta, ModelError, ModelFault
 from interlock.store import feed, people
@@ -210,6 +211,26 @@ async def test_stream_ends_where_its_token_is_revoked(tmp_path: Path, migrated_s
         await tell(home, "secret")
         assert await stream.next() is None
         stream.close()
+
+
+async def test_stream_tells_no_more_than_its_person_may_see_by_now(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        runtime, admin = home.box.runtime, home.box.person
+        entered = await desk_people.add(runtime, admin, "Olga", role="operator")
+        made = await tokens.create(runtime, admin, "hers", who="Olga")
+        stream = await Stream.open(home.port, "/api/events", made["token"])
+        runtime.events.tell(piece("before", person_id=admin.id))
+        first = await stream.next()
+        await desk_people.set_role(runtime, admin, entered["id"], "viewer")
+        home.premises.gate.forget()
+        runtime.events.tell(piece("after", person_id=admin.id))
+        await tell(home, "open to all")
+        second = await stream.next()
+        stream.close()
+    assert first is not None
+    assert first.data["delta"] == "before"
+    assert second is not None
+    assert second.data.get("task_id") == "open to all"
 
 
 async def test_streams_end_when_the_process_stops(tmp_path: Path, migrated_sqlite_url: str) -> None:
