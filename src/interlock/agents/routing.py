@@ -107,6 +107,8 @@ def best(text: str, known: Sequence[Candidate]) -> Choice:
 
 def _longest(own: list[Hit], found: Mapping[Candidate, list[Hit]], of: Candidate) -> list[Hit]:
     """The hits of a candidate that are no part of a longer one of another: `implement` of `implement feature`."""
+    if not own:
+        return own
     others = [set(folded(h.trigger).split()) for each, those in found.items() if each is not of for h in those]
     return [hit for hit in own if not any(set(folded(hit.trigger).split()) < other for other in others)]
 

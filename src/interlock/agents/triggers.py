@@ -13,6 +13,10 @@ LARGEST_GAP = 3
 """Words that may stand between those of a trigger: `fix bug` is found in "fix the login bug"."""
 REACH = 4
 """Words over which one that takes back reaches."""
+READ = 8
+"""Texts that are kept as they were read: one is held against the triggers of every persona there is."""
+TRIGGERS = 32_768
+"""That are kept as they were read, which is those of some thousand personas."""
 _INNER = frozenset("'&/+-.")
 _JOINED = re.compile("[\u1100-\u11ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")  # fmt: skip # noqa: E501
 """Letters of scripts in which words are not set apart."""
@@ -66,17 +70,19 @@ def own_words(text: str, *, most_quoted: int = 0) -> str:
 
 def find_triggers(text: str, triggers: Iterable[str]) -> tuple[str, ...]:
     """Those of the triggers that occur in the text, by whole words, whatever their case and common endings."""
-    plain = folded(text)
-    sentences = [_spelled(sentence) for sentence in _SENTENCE.split(plain)]
-    return tuple(t for t in triggers if _occurs_anywhere(_parts(t), plain, sentences))
+    plain, sentences, known = _sentences(text)
+    return tuple(
+        t for t in triggers if _may_occur(parts := _parts(t), known) and _occurs_anywhere(parts, plain, sentences)
+    )
 
 
 def hits(text: str, triggers: Iterable[str]) -> Iterator[Hit]:
     """Every trigger that occurs: the first place where it stands, and the first where it is taken back."""
-    plain = folded(text)
-    clauses = list(_clauses(plain))
+    clauses, known = _read(text)
     for trigger in triggers:
         parts = _parts(trigger)
+        if not _may_occur(parts, known):
+            continue
         found = [
             Hit(trigger, before + at, _taken_back(words, at, clause))
             for clause, words, before in clauses
@@ -122,6 +128,21 @@ def words_of(text: str) -> list[str]:
 _ASCII_WORD = re.compile(r"[\w'&/+.-]+")
 
 
+@lru_cache(maxsize=READ)
+def _sentences(text: str) -> tuple[str, tuple[list[str], ...], frozenset[str]]:
+    """A text folded, the words of each of its sentences, and all of them."""
+    plain = folded(text)
+    sentences = tuple(_spelled(sentence) for sentence in _SENTENCE.split(plain))
+    return plain, sentences, frozenset(word for words in sentences for word in words)
+
+
+@lru_cache(maxsize=READ)
+def _read(text: str) -> tuple[tuple[tuple[str, list[str], int], ...], frozenset[str]]:
+    """The clauses of a text, and all of its words."""
+    clauses = tuple(_clauses(folded(text)))
+    return clauses, frozenset(word for _, words, _ in clauses for word in words)
+
+
 def _clauses(plain: str) -> Iterator[tuple[str, list[str], int]]:
     """Each clause with its words, and how many words of its sentence stand before it."""
     for sentence in _SENTENCE.split(plain):
@@ -137,9 +158,14 @@ def _spelled(text: str) -> list[str]:
     return [_BRITISH.sub(r"\1z", word) for word in words_of(text)]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=TRIGGERS)
 def _parts(trigger: str) -> tuple[str, ...]:
     return tuple(folded(trigger).split())
+
+
+def _may_occur(parts: Sequence[str], known: frozenset[str]) -> bool:
+    """Whether the first word of a trigger is among those of a text; where words are not set apart, nobody can tell."""
+    return bool(parts) and (not _endings(parts[0]).isdisjoint(known) or any(_JOINED.search(part) for part in parts))
 
 
 def _occurs_anywhere(parts: Sequence[str], plain: str, sentences: Sequence[Sequence[str]]) -> bool:
@@ -179,7 +205,7 @@ def _taken_back(words: Sequence[str], at: int, clause: str) -> bool:
     return any(word in _NEGATIONS or word.endswith("n't") for word in near)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=TRIGGERS)
 def _endings(wanted: str) -> frozenset[str]:
     wanted = _BRITISH.sub(r"\1z", wanted)
     stem = wanted[:-1] if wanted.endswith("e") else wanted

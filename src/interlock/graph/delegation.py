@@ -13,6 +13,8 @@ TRUST_POINTS: Mapping[str, float] = {"intern": 5.0, "specialist": 10.0, "lead": 
 HEADROOM_MOST = 10.0
 TRIGGER_MOST, TRIGGER_PER_WORD = 10.0, 5.0
 WORKLOAD_PER_TASK, WORKLOAD_MOST = 2.5, 10.0
+MOST_TOLD = 20
+"""Candidates in an entry of the decision log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,17 @@ class Choice:
             "substitute": self.substitute,
             "considered": [
                 {"member": c.member_id, "persona": c.persona.name, "score": s.to_json(), "obstacle": why or None}
-                for c, s, why in self.considered
+                for c, s, why in self._told()
             ],
+            "others": max(0, len(self.considered) - MOST_TOLD),
         }
+
+    def _told(self) -> Sequence[tuple[Candidate, Score, str]]:
+        """All that were considered; of very many the chosen one, and the best of those who could have been."""
+        if len(self.considered) <= MOST_TOLD:
+            return self.considered
+        ranked = sorted(self.considered, key=lambda each: (each[0] is not self.candidate, bool(each[2]), -each[1].total))
+        return ranked[:MOST_TOLD]
 
 
 def score(candidate: Candidate, need: Need) -> Score:

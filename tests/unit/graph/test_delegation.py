@@ -1,13 +1,14 @@
 """Scores, and who is chosen when the one who was named cannot be had."""
 
 import json
+import sys
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.graph.delegation import Candidate, Need, choose, score
+from interlock.graph.delegation import MOST_TOLD, Candidate, Need, choose, score
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 NEED = Need("coder", "engineering", "Fix the bug in the parser")
@@ -122,3 +123,38 @@ def test_the_log_has_everyone_who_was_considered_with_every_part() -> None:
     assert set(entry["considered"][1]["score"]) == {
         "capability", "track_record", "trust", "headroom", "trigger", "workload", "total",
     }  # fmt: skip
+
+
+def test_of_very_many_the_log_has_the_chosen_one_and_the_best() -> None:
+    crowd = [member("coder", member_id=f"mem_{n}", done_count=n) for n in range(MOST_TOLD * 3)]
+    entry = choose([member("qa"), *crowd], replace(NEED, persona="qa")).to_json()
+    assert entry["persona"] == entry["considered"][0]["persona"] == "qa"
+    best = [f"mem_{n}" for n in range(MOST_TOLD * 3 - 1, 0, -1)]
+    assert [each["member"] for each in entry["considered"][1:]] == best[: MOST_TOLD - 1]
+    assert entry["others"] == MOST_TOLD * 2 + 1
+
+
+def test_text_is_read_once_however_many_there_are_to_choose_from() -> None:
+    def more(count: int) -> int:
+        """How many calls a long text takes above a short one."""
+        crowd = [member("coder", member_id=f"mem_{n}") for n in range(count)]
+        long = f"Fix the bug in the parser of {count}. " + "It happens where nobody has looked yet. " * 50
+        return _calls(crowd, replace(NEED, text=long)) - _calls(crowd, replace(NEED, text=f"Fix the bug of {count}"))
+
+    assert more(100) < 2 * more(1)
+
+
+def _calls(crowd: list[Candidate], need: Need) -> int:
+    count = 0
+
+    def seen(_frame: object, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        choose(crowd, need)
+    finally:
+        sys.setprofile(before)
+    return count
