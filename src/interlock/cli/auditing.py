@@ -68,8 +68,9 @@ def listed(
     wanted: dict[str, Any]
     wanted = {"mission": mission, "task": task, "run": run, "actor": actor, "action": action, "since": since}
     rows = opening.at_desk(lambda office, _: desk.activities(office, after=after, most=limit, **wanted))
+    which = "newest" if after is None else "first"
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, limit, which)
     screen.table(
         (">ID", "WHEN", "ACTION", "WHO", "ABOUT", "~DETAILS"),
         [
@@ -81,6 +82,7 @@ def listed(
         ],
         empty="no matching activities" if any(wanted.values()) else "no activities yet",
     )  # fmt: skip
+    screen.cut(rows, limit, which)
     return None
 
 
@@ -161,7 +163,7 @@ def heads(
 
     rows = opening.at_desk(lambda office, _: desk.heads(office, most=limit))
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, limit)
     screen.table(
         (">LINK", ">EPOCH", "KIND", ">ROWS", "SEALED", "KEY", "HEAD"),
         [
@@ -173,6 +175,7 @@ def heads(
         ],
         empty="nothing is sealed yet: `interlock audit seal`",
     )  # fmt: skip
+    screen.cut(rows, limit)
     return None
 
 

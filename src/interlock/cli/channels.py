@@ -107,7 +107,8 @@ def show(
 
     rows, now = opening.at_desk(reading)
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, limit)
+    screen.cut(rows, limit)
     for row in rows:
         _line(row, now)
     if not rows:

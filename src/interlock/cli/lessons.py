@@ -23,7 +23,7 @@ def listed(every: EveryOne = False, as_json: Json = False) -> None:
 
     rows = opening.at_desk(lambda office, _: desk.lessons(office, every=every))
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, desk.MOST, "best")
     screen.table(
         ("ID", "STANDING", ">CONFIDENCE", ">USED", ">HELPED", ">HURT", "FOR", "KIND", "+RULE"),
         [
@@ -35,6 +35,7 @@ def listed(every: EveryOne = False, as_json: Json = False) -> None:
         ],
         empty="no lessons yet: the Learner writes them when tasks have ended",
     )  # fmt: skip
+    screen.cut(rows, desk.MOST, "best")
     if waiting := [r["id"] for r in rows if r["waits_for_person"]]:
         screen.note(f"the evidence includes untrusted content: read it, then `interlock lessons approve {waiting[0]}`")
     return None

@@ -36,7 +36,7 @@ def missions(
 
     (rows, hindrance), now = _read(reading)
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, listings.MOST_MISSIONS)
     screen.table(
         ("ID", "STATE", ">TASKS", ">WAITING", ">COST", ">BUDGET", "STARTED", "~GOAL"),
         [
@@ -49,7 +49,7 @@ def missions(
         ],
         empty='no missions yet: start one with `interlock run "GOAL"`',
     )  # fmt: skip
-    screen.newest(rows, listings.MOST_MISSIONS)
+    screen.cut(rows, listings.MOST_MISSIONS)
     if hindrance is not None:
         screen.note(hindrance)
     return None
@@ -66,7 +66,7 @@ def tasks(
 
     rows, now = _read(lambda office: listings.tasks(office, status=status, mission=mission))
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, listings.MOST_TASKS)
     screen.table(
         ("ID", "STATE", "WHO", "TYPE", ">COST", "CHANGED", "~TITLE"),
         [
@@ -79,7 +79,7 @@ def tasks(
         ],
         empty="no tasks" + (" in this state" if status else " yet"),
     )  # fmt: skip
-    screen.newest(rows, listings.MOST_TASKS)
+    screen.cut(rows, listings.MOST_TASKS)
     return None
 
 
@@ -131,7 +131,7 @@ def agents(as_json: Json = False) -> None:
 
     rows, now = _read(listings.agents)
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, listings.MOST_AGENTS, "most recently active")
     screen.table(
         ("ID", "PERSONA", "TRUST", "STATE", "DOES", "ACTIVE", "~FOR"),
         [
@@ -143,7 +143,7 @@ def agents(as_json: Json = False) -> None:
         ],
         empty="no agents yet: they are created when there is work",
     )  # fmt: skip
-    screen.newest(rows, listings.MOST_AGENTS)
+    screen.cut(rows, listings.MOST_AGENTS, "most recently active")
     return None
 
 
@@ -173,11 +173,11 @@ def alerts(
 
     rows, now = _read(lambda office: listings.alerts(office, open_only=not every))
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, listings.MOST_ALERTS)
     screen.table(
         ("ID", "SEVERITY", "KIND", "RAISED", "+WHAT"),
         [(r["id"], screen.state(r["severity"]), r["kind"], screen.ago(r["created_at"], now), r["text"]) for r in rows],
         empty="no alerts",
     )
-    screen.newest(rows, listings.MOST_ALERTS)
+    screen.cut(rows, listings.MOST_ALERTS)
     return None

@@ -54,8 +54,8 @@ def search(
 
     rows, now = opening.at_desk(reading)
     if as_json:
-        return screen.data(rows)
-    return screen.table(
+        return screen.listed(rows, limit, "best")
+    screen.table(
         ("ID", "OF", "TYPE", ">SCORE", ">MATTERS", "KEPT", "+TEXT"),
         [
             (
@@ -66,6 +66,7 @@ def search(
         ],
         empty="no memories match" if query else "no memories yet",
     )  # fmt: skip
+    return screen.cut(rows, limit, "best")
 
 
 def show(ident: Ident, as_json: Json = False) -> None:

@@ -40,7 +40,7 @@ def budget(
 
     rows, _ = _read(lambda office: money.budget(office, every=every))
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, money.MOST)
     screen.table(
         ("ACCOUNT", ">LIMIT", ">SPENT", ">SET ASIDE", ">LEFT", "STATE", "~FOR"),
         [
@@ -52,6 +52,7 @@ def budget(
         ],
         empty="nothing has been spent yet",
     )  # fmt: skip
+    screen.cut(rows, money.MOST)
     if rows:
         screen.note(f"every line behind a balance: `interlock ledger --account {rows[0]['id']}`")
         screen.note("more or less money:           `interlock budget raise ACCOUNT USD`, `interlock budget set …`")

@@ -25,7 +25,7 @@ def outbox(
 
     rows, now = opening.at_desk(reading)
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, outgoing.MOST, "oldest")
     screen.table(
         ("ID", "STATE", "BY", "TO", ">TRIES", "SINCE", "WHAT", "~WHY"),
         [
@@ -37,6 +37,7 @@ def outbox(
         ],
         empty="no dead messages" if dead else "everything has been delivered",
     )  # fmt: skip
+    screen.cut(rows, outgoing.MOST, "oldest")
     if any(r["state"] in ("dead", "uncertain") for r in rows):
         screen.note("retry one with `interlock outbox retry ID`; an uncertain one may arrive twice")
         screen.note("`interlock outbox retry --all` retries chat messages that certainly did not arrive")

@@ -87,7 +87,7 @@ def runs(
 
     rows, now = opening.at_desk(reading)
     if as_json:
-        return screen.data(rows)
+        return screen.listed(rows, listings.MOST_RUNS)
     screen.table(
         ("ID", "STATE", "KIND", "WHO", ">STEPS", ">COST", "MODEL", "POSTED", "~ENDED"),
         [
@@ -102,7 +102,7 @@ def runs(
     )  # fmt: skip
     if dead := [r["id"] for r in rows if r["stop_reason"] == listings.DEAD]:
         screen.note(f"a dead letter is tried again with `interlock runs requeue {dead[0]}`")
-    screen.newest(rows, listings.MOST_RUNS)
+    screen.cut(rows, listings.MOST_RUNS)
     return None
 
 

@@ -176,10 +176,10 @@ def note(text: object) -> None:
     console(error=True).print(Text(plain(text), style="dim"))
 
 
-def newest(rows: Sequence[object], most: int) -> None:
-    """Says beside a list that is full that there may be more."""
+def cut(rows: Sequence[object], most: int, which: str = "newest") -> None:
+    """Says beside a list that is full that there may be more; on stderr, so that JSON stays JSON."""
     if len(rows) >= most:
-        note(f"these are the newest {most:,}: there may be more")
+        note(f"these are the {which} {most:,}: there may be more")
 
 
 def document(content: bytes) -> None:
@@ -195,6 +195,12 @@ def document(content: bytes) -> None:
 def data(value: Any) -> None:
     """Prints a value as JSON."""
     sys.stdout.write(json_of(value))
+
+
+def listed(rows: Sequence[object], most: int, which: str = "newest") -> None:
+    """Prints a list as JSON, and says beside it where it is full."""
+    data(rows)
+    cut(rows, most, which)
 
 
 def json_of(value: Any) -> str:

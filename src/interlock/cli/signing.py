@@ -49,10 +49,12 @@ def approvals(
         return found, cards, await signing.waiting(office), office.clock.now()
 
     found, cards, total, now = opening.at_desk(reading)
+    which = "oldest" if after is None else "next"
     if as_json:
-        return screen.data(found[0] if ident is not None else found)
+        return screen.data(found[0]) if ident is not None else screen.listed(found, limit, which)
     if every and ident is None:
-        return details.show_answered(found, now)
+        details.show_answered(found, now)
+        return screen.cut(found, limit, which)
     if not found:
         return screen.line("nothing waits for you", style="dim")
     for card in cards:
@@ -192,8 +194,8 @@ def grants(
 
     rows, now = opening.at_desk(reading)
     if as_json:
-        return screen.data(rows)
-    return screen.table(
+        return screen.listed(rows, leave.MOST)
+    screen.table(
         ("ID", "STATE", "TOOL", "OF", "FOR", ">USED", "ENDS", "BY", "~NOTE"),
         [
             (
@@ -206,6 +208,7 @@ def grants(
         ],
         empty="no grants: you are asked about every held call",
     )  # fmt: skip
+    return screen.cut(rows, leave.MOST)
 
 
 def revoke(ident: Ident, as_json: Json = False) -> None:

@@ -1,5 +1,6 @@
 """Grants at the desk: giving one with an approval, listing them, revoking one. What one covers is the policy's."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,6 +19,8 @@ from interlock.store.tx import Tx
 LASTS = {"hour": timedelta(hours=1), "task": timedelta(hours=24), "agent": timedelta(days=30)}
 """How long a grant is good for at most, by scope; one for a task also ends with it. Source: row C7."""
 SCOPES = tuple(LASTS)
+MOST = 500
+"""The most that one list has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ async def grants(office: Office, *, every: bool = False) -> list[View]:
 
 
 def _listing(tx: Tx, every: bool, now: datetime) -> list[View]:
-    return [_shown(tx, row, now) for row in store.listing(tx, now, every=every)]
+    rows = store.listing(tx, now, every=every, most=MOST)
+    names = people.names(tx, [who for row in rows for who in (row.given_by, row.revoked_by)])
+    return [_view(row, names, now) for row in rows]
 
 
 async def revoke(office: Office, person: Person, ident: str) -> View:
@@ -118,9 +123,13 @@ def _revoke(tx: Tx, person: Person, ident: str, now: datetime) -> View:
 
 
 def _shown(tx: Tx, row: Any, now: datetime) -> View:
+    """One grant as the list has it."""
+    return _view(row, people.names(tx, [row.given_by, row.revoked_by]), now)
+
+
+def _view(row: Any, found: Mapping[str, str], now: datetime) -> View:
     """A grant with how it stands: in force, revoked or expired."""
     state = "revoked" if row.revoked_at else "expired" if row.expires_at <= now else "in force"
-    found = people.names(tx, [row.given_by, row.revoked_by])
     return view(
         row, "id", "project_id", "tool", "scope", "persona", "task_id", "simulated", "reason", "approval_id", "uses",
         "created_at", "expires_at", "used_at", "revoked_at",

@@ -17,6 +17,8 @@ from interlock.store.tx import Tx
 if TYPE_CHECKING:
     from interlock.agents.persona import Persona
 
+MOST = 100
+"""The most that one list has."""
 LISTED = (
     "id", "status", "kind", "rule", "task_type", "persona", "confidence", "applied_count", "helped_count", "hurt_count",
     "evidence", "labels", "contradicts", "version", "project_id", "created_at", "last_applied_at",
@@ -53,7 +55,7 @@ def _learner(office: Office) -> "Persona":
     return found
 
 
-async def lessons(office: Office, *, every: bool = False, most: int = 100) -> list[View]:
+async def lessons(office: Office, *, every: bool = False, most: int = MOST) -> list[View]:
     """Lessons, best first; with `every`, those that were merged, archived and pruned too.
 
     `waits_for_person` says that strangers' words are in its evidence, so that it becomes no rule by itself.

@@ -16,11 +16,13 @@ from interlock.store.tx import Tx
 
 KINDS = ("project_day", "agent_day", "mission", "learn", "task", "run")
 LISTED = ("project_day", "agent_day", "mission")
+MOST = 100
+"""Accounts that one list has."""
 MOST_RAISE_USD = 100_000.0
 MOST_WORDS = 1_000
 
 
-async def budget(office: Office, *, every: bool = False, most: int = 100) -> list[View]:
+async def budget(office: Office, *, every: bool = False, most: int = MOST) -> list[View]:
     """Accounts, newest first: limit, spent, set aside and left, in USD; with `every`, those of tasks and runs too."""
     return await office.store.read(_accounts, KINDS if every else LISTED, most)
 

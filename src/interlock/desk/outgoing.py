@@ -10,6 +10,8 @@ from interlock.desk.views import View, view
 from interlock.store import audit, conversations, dispatch, outbox
 from interlock.store.tx import Tx
 
+MOST = 200
+"""The most that one list has."""
 WORDS = {"pending": "waits", "sending": "being sent", "dead": "dead"}
 
 
@@ -18,7 +20,7 @@ async def outgoing(office: Office, *, dead_only: bool = False) -> list[View]:
 
     `state` is waits, being sent, dead, or uncertain for a dead one that may have arrived all the same.
     """
-    return [_view(row) for row in await office.store.read(outbox.listing, dead_only=dead_only)]
+    return [_view(row) for row in await office.store.read(outbox.listing, dead_only=dead_only, most=MOST)]
 
 
 def _view(row: Any) -> View:

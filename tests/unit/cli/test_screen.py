@@ -143,5 +143,5 @@ def test_facts_leave_out_what_is_not_there(capsys: pytest.CaptureFixture[str]) -
 def test_list_that_is_full_says_that_there_may_be_more(
     count: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    screen.newest(range(count), 3)
+    screen.cut(range(count), 3)
     assert capsys.readouterr().err == said
