@@ -26,7 +26,6 @@ from interlock.store import (
     approvals,
     audit,
     coordination,
-    estimates,
     evidence,
     leases,
     ledger,
@@ -144,8 +143,7 @@ class Applier:
 
     def _expect(self, e: Effect) -> None:
         """Notes what the plan is likely to cost, and has a person asked should it cost a multiple of that."""
-        wanted = [(task["type"], task["budget_microusd"]) for task in e["tasks"]]
-        estimate = estimates.of_plan(self.tx, self.view.project_id, wanted, self.view.model, self.now)
+        estimate = int(e["likely_microusd"])
         missions.set_plan(self.tx, self.view.id, e["summary"], estimate)
         account = ledger.account(self.tx, f"mission:{self.view.id}")
         spent = account.settled_microusd if account is not None else 0

@@ -33,7 +33,7 @@ from interlock.graph.state import GRAPH_VERSION, NODES, State, question
 from interlock.graph.view import ENDED, MissionView, derived_id
 from interlock.memory import lesson_book
 from interlock.policy.loops import Limits
-from interlock.store import audit, leases, loops, mailbox, missions, tasks
+from interlock.store import audit, estimates, leases, loops, mailbox, missions, tasks
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
@@ -110,7 +110,16 @@ class Coordinator:
             loaded = await self._loaded(mission_id)
         with self.store.telemetry.span("resolve", agent=COORDINATOR, count=len(loaded.events)):
             outcome = await self._look(loaded) if loaded.events else Outcome([])
+        outcome = replace(outcome, effects=[await self._estimated(loaded.view, each) for each in outcome.effects])
         await self.store.write(self._commit, claim, loaded, outcome)
+
+    async def _estimated(self, view: MissionView, effect: Effect) -> Effect:
+        """A plan with what it is likely to cost: the past is looked at for that, which must not keep others waiting."""
+        if effect["do"] != "create":
+            return effect
+        wanted = [(task["type"], task["budget_microusd"]) for task in effect["tasks"]]
+        found = await self.store.read(estimates.of_plan, view.project_id, wanted, view.model, self.clock.now())
+        return {**effect, "likely_microusd": found}
 
     async def _loaded(self, mission_id: str) -> Loaded:
         now, consensus = self.clock.now(), bool(self.waits.models)

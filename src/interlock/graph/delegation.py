@@ -100,7 +100,9 @@ class Choice:
         """All that were considered; of very many the chosen one, and the best of those who could have been."""
         if len(self.considered) <= MOST_TOLD:
             return self.considered
-        ranked = sorted(self.considered, key=lambda each: (each[0] is not self.candidate, bool(each[2]), -each[1].total))
+        ranked = sorted(
+            self.considered, key=lambda each: (each[0] is not self.candidate, bool(each[2]), -each[1].total)
+        )
         return ranked[:MOST_TOLD]
 
 

@@ -1,7 +1,7 @@
 """Reading a mission for the coordinator, whole and from one snapshot; nothing is judged here."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from interlock.agents.brief import text_of
 from interlock.agents.persona import Persona
 from interlock.core.errors import NotFound
 from interlock.core.values import usd
+from interlock.graph.delegating import waiting_for_agent
 from interlock.graph.delegation import Candidate
 from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, Vote, highest
 from interlock.graph.workflow import Workflow
@@ -63,12 +64,13 @@ def load(
         questions=seen.questions,
         blocks=tuple(coordination.block_keys(tx, mission_id)),
         personas=personas,
-        candidates=_candidates(tx, mission.project_id, personas, now),
         texts=_texts(tx, root, others),
         consensus=consensus,
         looks=frozenset(looks.of_mission(tx, mission_id)),
         workflow=Workflow.from_json(mission.workflow) if mission.workflow else None,
     )
+    if any(waiting_for_agent(view, task) or task.status == "REVIEW" for task in view.tasks):
+        view = replace(view, candidates=_candidates(tx, mission.project_id, personas, now))
     return Loaded(view, tuple(missions.pending(tx, mission_id)), checkpoint.id if checkpoint else None)
 
 
@@ -199,12 +201,13 @@ def _candidates(tx: Tx, project_id: str, personas: Mapping[str, Persona], now: d
     day = day_key(now, project.timezone if project else "UTC")
     members = {row.persona: row for row in squad.members(tx, project_id)}
     active = squad.workloads(tx, project_id)
+    accounts = ledger.of_members(tx, project_id, day)
     found = []
     for name, persona in personas.items():
         member = members.get(name)
-        account = ledger.account(tx, f"agent_day:{member.id}:{day}") if member else None
+        account = accounts.get(member.id) if member else None
         limit = account.limit_microusd if account else persona.daily_microusd
-        left = ledger.room(tx, [account.id]) if account else limit
+        left = ledger.left_in(account) if account else limit
         found.append(
             Candidate(
                 member_id=member.id if member else f"new:{name}",

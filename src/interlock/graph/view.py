@@ -193,6 +193,7 @@ class MissionView:
     """Keys of the transitions that blocked its tasks so far."""
     personas: Mapping[str, Persona] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
+    """The members, where one is to be chosen or judged; else nobody asks for them: they may be a thousand."""
     texts: Mapping[str, str] = field(default_factory=dict)
     asks_about_plan: bool = False
     """Whether a person approves the plan before work begins."""

@@ -19,15 +19,19 @@ from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.core.values import usd
 from interlock.store import audit
-from interlock.store.schema import Account, LedgerEntry, Run, Task, table
+from interlock.store.schema import Account, LedgerEntry, Member, Run, Task, table
 from interlock.store.tx import Tx
 
-ACCOUNTS, LEDGER = table(Account), table(LedgerEntry)
+ACCOUNTS, LEDGER, MEMBERS = table(Account), table(LedgerEntry), table(Member)
 RUNS, TASKS = table(Run), table(Task)
 _acc, _led = ACCOUNTS.c, LEDGER.c
 _BIG = sa.BigInteger()
 
 _ACCOUNT = sa.select(ACCOUNTS).where(_acc.id == b("account"))
+_DAY = sa.literal("agent_day:", sa.String()) + MEMBERS.c.id + sa.literal(":", sa.String()) + b("day", type_=sa.String())
+_OF_MEMBERS = (
+    sa.select(ACCOUNTS).join_from(MEMBERS, ACCOUNTS, _acc.id == _DAY).where(MEMBERS.c.project_id == b("project"))
+)
 _LOCKED = _ACCOUNT.with_for_update()
 _SETTLED = _led.reservation_id.in_(
     sa.select(_led.reservation_id).where(_led.run_id == b("run_"), _led.kind == "settle")
@@ -296,9 +300,19 @@ def room(tx: Tx, accounts: Sequence[str], *, settled_only: bool = False) -> int:
     for account in accounts:
         row = tx.one(_ACCOUNT, {"account": account})
         if row is not None:
-            taken = row.settled_microusd + (0 if settled_only else row.reserved_microusd)
-            left.append(0 if row.frozen or is_paused(row) else max(0, row.limit_microusd - taken))
+            left.append(left_in(row, settled_only=settled_only))
     return min(left, default=0)
+
+
+def left_in(row: Any, *, settled_only: bool = False) -> int:
+    """The amount left in one account, in micro-dollars; nothing while it is frozen or waits for a person."""
+    taken = row.settled_microusd + (0 if settled_only else row.reserved_microusd)
+    return 0 if row.frozen or is_paused(row) else max(0, int(row.limit_microusd) - int(taken))
+
+
+def of_members(tx: Tx, project_id: str, day: str) -> dict[str, Any]:
+    """What the members of a project may spend on a day: the accounts that were opened so far, by member."""
+    return {row.owner_id: row for row in tx.rows(_OF_MEMBERS, {"project": project_id, "day": day})}
 
 
 def lock(tx: Tx, account_id: str) -> Any | None:

@@ -1,0 +1,66 @@
+"""A store that keeps in mind which statements were asked of it, by readers and by writers; no test is here."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from interlock.store.engine import Store
+from interlock.store.schema import table
+
+ONE = frozenset({"run", "must", "must_see", "stir", "count", "rows", "one"})
+"""What asks one statement, which comes first."""
+NEW = frozenset({"add", "add_new", "add_many"})
+
+
+class _Tx:
+    def __init__(self, tx: Any, asked: list[Any]) -> None:
+        vars(self).update(_tx=tx, _asked=asked)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._tx, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._tx, name)
+        if name in ONE:
+            return self._noted(found, lambda core: [core])
+        if name in NEW:
+            return self._noted(found, lambda model: [table(model).insert()])
+        if name == "gather":
+            return self._noted(found, lambda asked: [each[0] for each in asked if each is not None])
+        return found
+
+    def ones(self, core: Any, many: Any) -> Any:
+        return [self.one(core, params) for params in many]
+
+    def _noted(self, call: Callable[..., Any], asks: Callable[[Any], list[Any]]) -> Callable[..., Any]:
+        def noted(first: Any, *args: Any, **kwargs: Any) -> Any:
+            self._asked.extend(asks(first))
+            return call(first, *args, **kwargs)
+
+        return noted
+
+
+class Watched:
+    """Stands for a store where a test hands one in."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.reads: list[Any] = []
+        self.writes: list[Any] = []
+        self.units = 0
+        """Transactions that wrote, or might have."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def read(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return await self._store.read(lambda tx: fn(_Tx(tx, self.reads), *args, **kwargs))
+
+    async def write(self, unit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self.units += 1
+        return await self._store.write(lambda tx: unit(_Tx(tx, self.writes), *args, **kwargs))
+
+
+def watched(store: Store) -> tuple[Any, Watched]:
+    """The same for whoever wants a store, and for the test."""
+    found = Watched(store)
+    return cast("Any", found), found
