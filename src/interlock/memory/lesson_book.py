@@ -4,7 +4,7 @@ INVARIANT: each change of a lesson is a version with its author and reason. How 
 who may ask for a change, is decided above.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -175,19 +175,28 @@ def thresholds(settings: Retention) -> Thresholds:
     return Thresholds(**settings.model_dump())
 
 
-def retain(tx: Tx, limits: Thresholds, now: datetime) -> dict[str, int]:
-    """Prunes and archives lessons whose time is up; returns how many. They stay, to be restored.
+def is_due(row: Any, limits: Thresholds, now: datetime) -> bool:
+    """Whether the time of a lesson in use is up."""
+    return _end(row, limits, now) is not None
+
+
+def _end(row: Any, limits: Thresholds, now: datetime) -> Standing | None:
+    return rules.retained(row.confidence, row.applied_count, row.created_at, row.last_applied_at, now, limits)
+
+
+def retain(tx: Tx, lesson_ids: Iterable[str], limits: Thresholds, now: datetime) -> dict[str, int]:
+    """Prunes and archives those of some lessons whose time is up; returns how many. They stay, to be restored.
 
     Source: numbers, "Memory".
     """
     gone: dict[str, int] = {}
-    for row in lessons.lessons(tx, most=10_000):
-        end = rules.retained(row.confidence, row.applied_count, row.created_at, row.last_applied_at, now, limits)
-        held = lessons.lesson(tx, row.id, to_change=True) if end is not None else None
-        if end is None or held is None:
+    for lesson_id in lesson_ids:
+        row = lessons.lesson(tx, lesson_id, to_change=True)
+        end = _end(row, limits, now) if row is not None and row.status in IN_USE else None
+        if row is None or end is None:
             continue
         why = f"confidence {row.confidence:.2f}, {'not applied for long' if row.applied_count else 'never applied'}"
-        lessons.change(tx, held, {"status": str(end)}, JUDGE, f"{end}: {why}", now)
+        lessons.change(tx, row, {"status": str(end)}, JUDGE, f"{end}: {why}", now)
         gone[str(end)] = gone.get(str(end), 0) + 1
     return gone
 

@@ -3,6 +3,7 @@
 The coordinator starts the review of a task that ends; `agents.prompt` brings lessons into prompts.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,11 +16,14 @@ from interlock.core.values import Actor, ActorKind
 from interlock.memory import lesson_book
 from interlock.memory.facts import WINDOW
 from interlock.oversight import lesson_json
+from interlock.oversight.retention import BatchSizer
 from interlock.policy import lesson_rules
 from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, Thresholds
-from interlock.store import audit, facts, lesson_uses, looks, traces
+from interlock.store import audit, facts, lesson_uses, lessons, looks, traces
 from interlock.store.tx import Tx
 
+PAGE = 500
+"""Lessons that are read at a time."""
 MOST_POSTED = 20
 """Most reviews that one sweep posts."""
 MOST_TRIES = 3
@@ -164,5 +168,13 @@ def _projects(tx: Tx, now: datetime) -> list[LookBack]:
 
 async def retain(runtime: Runtime) -> dict[str, int]:
     """Archives and prunes lessons past their retention; returns how many of each. The daily job. Source: row I5."""
-    limits = lesson_book.thresholds(runtime.settings.lessons)
-    return await runtime.store.write(lesson_book.retain, limits, runtime.clock.now())
+    limits, now = lesson_book.thresholds(runtime.settings.lessons), runtime.clock.now()
+    batches, after, gone = BatchSizer(most=100), "", Counter[str]()
+    while found := await runtime.store.read(lessons.page, after, PAGE):
+        after = found[-1].id
+        due = [row.id for row in found if lesson_book.is_due(row, limits, now)]
+        while due:
+            some = due[: batches.size]
+            gone.update(await batches.write(runtime, lesson_book.retain, some, limits, now))
+            del due[: len(some)]
+    return dict(gone)

@@ -58,6 +58,12 @@ _IN_SCOPE = (
     .order_by(_l.created_at.desc(), _l.id)
     .limit(500)
 )
+_PAGE = (
+    sa.select(LESSONS)
+    .where(_l.id > b("after"), _l.status.in_([str(s) for s in IN_USE]))
+    .order_by(_l.id)
+    .limit(b("most"))
+)
 _WRITTEN = (
     "rule", "rule_digest", "kind", "task_type", "persona", "confidence", "status", "evidence", "labels", "contradicts",
     "helped_count", "hurt_count",
@@ -93,6 +99,11 @@ def known(tx: Tx, rule_digest: str) -> Any | None:
 def in_use(tx: Tx, project_id: str) -> list[Any]:
     """The lessons of a project that are in use, newest first."""
     return tx.rows(_IN_SCOPE, {"project": project_id})
+
+
+def page(tx: Tx, after: str, most: int) -> list[Any]:
+    """A page of all lessons in use, in id order."""
+    return tx.rows(_PAGE, {"after": after, "most": most})
 
 
 def lesson(tx: Tx, lesson_id: str, *, to_change: bool = False) -> Any | None:
