@@ -5,7 +5,8 @@ What commands there are is in `command_table`; how they are kept and replied to,
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from interlock.agents.context import Runtime
@@ -61,8 +62,8 @@ class Desk:
             one = spelled(self.place.surface, "cancel ID")
             raise UsageError(f"`{whole}` is for the whole squad and takes nothing more: to end one thing, `{one}`")
 
-    def fresh(self) -> None:
-        """Lets pass what was said just now.
+    def fresh(self) -> datetime | None:
+        """Lets pass what was said just now; returns when that was.
 
         Chats keep for hours what could not be delivered; what stops something is heeded all the same.
 
@@ -74,6 +75,7 @@ class Desk:
                 f"you said `{self.command.name}` {late_s / 60:.0f} minutes ago, and it only came now: look with"
                 f" `{spelled(self.place.surface, 'status')}` how things are, and say it again"
             )
+        return None if self.said_at is None else datetime.fromtimestamp(self.said_at, UTC)
 
     def ident(self) -> tuple[str, str]:
         """The id that was named, and the words after it.
@@ -278,15 +280,13 @@ async def _quarantine(desk: Desk) -> Card:
 
 async def _resume(desk: Desk) -> Card | None:
     """INVARIANT: what was stopped since is not let go by a word from before."""
-    desk.fresh()
-    return await _control(emergency.resume)(desk)
+    return await _control(partial(emergency.resume, said_at=desk.fresh()))(desk)
 
 
 async def _release(desk: Desk) -> Card:
-    desk.fresh()
-    return replies.member_card(
-        desk.place.surface, await emergency.release(desk.runtime, desk.person, desk.only_ident())
-    )
+    said_at = desk.fresh()
+    done = await emergency.release(desk.runtime, desk.person, desk.only_ident(), said_at=said_at)
+    return replies.member_card(desk.place.surface, done)
 
 
 async def _reset(desk: Desk) -> Card:

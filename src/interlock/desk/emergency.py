@@ -21,7 +21,11 @@ from interlock.store.tx import Tx
 
 P = ParamSpec("P")
 TRIES = 5
+CLOCKS = timedelta(seconds=5)
+"""By so much a chat's clock may differ from ours, and a second that it leaves out."""
 MOST_WORDS = 500
+QUARANTINE = "QUARANTINE"
+"""The kind of the alerts about members that are set apart, and let go on."""
 _DID = {
     Mode.RUNNING: "let the squad go on",
     Mode.DRAINING: "lets the squad finish what runs; nothing new starts",
@@ -59,15 +63,21 @@ async def stop(
     return {**view, **await flight.proof(office, view["runs"], wait_s)}
 
 
-async def resume(office: Office, person: Person, *, reason: str | None = None) -> View:
+async def resume(
+    office: Office, person: Person, *, reason: str | None = None, said_at: datetime | None = None
+) -> View:  # fmt: skip
     """Lets the squad work again, each run from where it was; as `pause`. A stop is let take effect first.
 
-    Raises Refused for a viewer.
+    INVARIANT: what somebody has stopped since this was said stays so. `said_at` is when that was, if not just now.
+
+    Raises Refused for a viewer, Conflict for what was stopped since.
     """
     require_operator(person, "let the squad go on")
-    if await office.store.read(controls.mode) is Mode.STOPPED:
+    seen = await office.store.read(controls.standing)
+    if seen.mode is Mode.STOPPED:
         await flight.proof(office, await office.store.read(flight.at_work), flight.PROOF_S)
-    return await _set(office, person, Mode.RUNNING, reason)
+    words, now = _words(reason), office.clock.now()
+    return await office.store.write(_resume, person, words, office.settings.project, now, seen.version, said_at)
 
 
 async def quarantine(
@@ -92,15 +102,17 @@ async def quarantine(
     return {**view, **await flight.proof(office, view["runs"], wait_s)}
 
 
-async def release(office: Office, person: Person, agent: str) -> View:
+async def release(office: Office, person: Person, agent: str, *, said_at: datetime | None = None) -> View:
     """Lets a quarantined member work again; the tasks that its quarantine had blocked go back to where they were.
 
-    {agent, member_id, state, changed, tasks}; `changed` is false where it was not in quarantine.
+    {agent, member_id, state, changed, tasks}; `changed` is false where it was not in quarantine. `said_at` is as for
+    `resume`.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    Raises UsageError for a name that is nobody's, Refused for a viewer, Conflict for who was set apart since.
     """
     require_operator(person, "release agents")
-    return await _tried(office, _release, person, office.settings.project, agent, new_id("rel"), office.clock.now())
+    args = (office.settings.project, agent, new_id("rel"), office.clock.now(), said_at)
+    return await _tried(office, _release, person, *args)
 
 
 def standing(tx: Tx) -> View:
@@ -116,8 +128,7 @@ def hindrance(tx: Tx) -> str | None:
         return None
     by, why = _name(tx, found.set_by) or "somebody", f" ({found.reason})" if found.reason else ""
     when = f" at {found.set_at:%Y-%m-%d %H:%M} UTC" if found.set_at else ""
-    what = "told to drain" if found.mode is Mode.DRAINING else str(found.mode)
-    return f"the squad was {what} by {by}{when}{why}: `interlock resume` lets it go on"
+    return f"the squad was {_held(found.mode)} by {by}{when}{why}: `interlock resume` lets it go on"
 
 
 async def _set(office: Office, person: Person, wanted: Mode, reason: str | None) -> View:
@@ -127,10 +138,31 @@ async def _set(office: Office, person: Person, wanted: Mode, reason: str | None)
     )
 
 
+def _resume(
+    tx: Tx, person: Person, reason: str | None, project_id: str, now: datetime, seen: int, said_at: datetime | None
+) -> View:
+    found = controls.held(tx)
+    is_old = said_at is not None and found.set_at is not None and found.set_at > said_at + CLOCKS
+    if found.mode is not Mode.RUNNING and (found.version != seen or is_old):
+        raise Overtaken("resume", f"the squad was {_held(found.mode)} by {_name(tx, found.set_by) or 'somebody'}")
+    return _change(tx, person, Mode.RUNNING, reason, project_id, now)
+
+
+class Overtaken(Conflict):
+    """What was to be let go was stopped after somebody had said so."""
+
+    def __init__(self, word: str, what: str) -> None:
+        super().__init__(f"{what} since you said `{word}`: look how things are, and say it again")
+
+
+def _held(mode: Mode) -> str:
+    return "told to drain" if mode is Mode.DRAINING else str(mode)
+
+
 def _change(tx: Tx, person: Person, wanted: Mode, reason: str | None, project_id: str, now: datetime) -> View:
     before = controls.set_mode(tx, wanted, person.id, reason, now)
     after = controls.standing(tx)
-    changed = after.version != before.version
+    changed = after.mode is not before.mode
     if changed:
         _tell(tx, person, before, after, project_id, now)
     return {"mode": str(after.mode), "before": str(before.mode), "changed": changed, "runs": flight.at_work(tx)}
@@ -184,20 +216,24 @@ def _quarantine(
     if done is not None:
         _tell_of(tx, person, member, "QUARANTINED", why, view["tasks"], now)
         audit.alert(
-            tx, now, project_id=member.project_id, severity="critical", kind="QUARANTINE", subject=member.persona,
+            tx, now, project_id=member.project_id, severity="critical", kind=QUARANTINE, subject=member.persona,
             text=f"{reason}; `interlock release {member.persona}` lets it work again", key=f"quarantine:{member.id}",
         )  # fmt: skip
     return view
 
 
-def _release(tx: Tx, person: Person, project_id: str, agent: str, stamp: str, now: datetime) -> View:
+def _release(
+    tx: Tx, person: Person, project_id: str, agent: str, stamp: str, now: datetime, said_at: datetime | None
+) -> View:
     member = _known(tx, project_id, agent)
+    if said_at is not None and audit.raised_about(tx, QUARANTINE, member.persona, said_at + CLOCKS):
+        raise Overtaken("release", f"{member.persona} was quarantined")
     back = quarantines.lift(tx, member, person.actor, f"{member.persona} was released by {person.name}", stamp, now)
     if back is not None:
         audit.settle_one(tx, f"quarantine:{member.id}", now, person.id)
         _tell_of(tx, person, member, "RELEASED", None, back, now)
         audit.alert(
-            tx, now, project_id=member.project_id, severity="info", kind="QUARANTINE", subject=member.persona,
+            tx, now, project_id=member.project_id, severity="info", kind=QUARANTINE, subject=member.persona,
             text=f"{person.name} released {member.persona}: it works again", key=f"release:{stamp}",
         )  # fmt: skip
     row: Any = squad.member(tx, member.id)

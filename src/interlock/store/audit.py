@@ -27,6 +27,13 @@ _COUNT_OPEN = sa.select(sa.func.count().label("n")).where(_al.kind == b("sort"),
 _RAISED = (
     sa.select(_al.id).where(_al.kind == b("sort"), _al.created_at >= b("since", type_=_al.created_at.type)).limit(1)
 )
+_RAISED_ABOUT = (
+    sa.select(_al.id)
+    .where(
+        _al.subject == b("about"), _al.kind == b("sort"), _al.created_at > b("since", type_=_al.created_at.type)
+    )
+    .limit(1)
+)  # fmt: skip
 _FACT = sa.select(_META.c.value).where(_META.c.key == b("fact"))
 _FORGET_FACT = sa.delete(_META).where(_META.c.key == b("fact"))
 _ACK = (
@@ -105,6 +112,11 @@ def settle_one(tx: Tx, key: str, now: datetime, by: str) -> None:
 def was_told(tx: Tx, kind: str, subject: str) -> bool:
     """Whether an alert of a kind about a subject was ever raised, acknowledged or not."""
     return tx.one(_TOLD, {"sort": kind, "about": subject}) is not None
+
+
+def raised_about(tx: Tx, kind: str, subject: str, since: datetime) -> bool:
+    """Whether there was an alert of a kind about a subject after a moment, seen or not."""
+    return tx.one(_RAISED_ABOUT, {"sort": kind, "about": subject, "since": since}) is not None
 
 
 def one(tx: Tx, alert_id: str) -> Any | None:

@@ -45,6 +45,7 @@ MAY_ACT = sa.not_(sa.exists(sa.select(_c.scope).where(_SQUAD, _c.mode == sa.text
 """SQL condition: whether active runs may continue."""
 _ROW = sa.select(CONTROLS).where(_SQUAD)
 _LOCKED = _ROW.with_for_update()
+_SAID_AGAIN = sa.update(CONTROLS).where(_SQUAD).values(version=_c.version + 1)
 _SET = (
     sa.update(CONTROLS)
     .where(_SQUAD)
@@ -61,7 +62,7 @@ class Standing:
 
     mode: Mode = Mode.RUNNING
     version: int = 0
-    """Incremented by each change."""
+    """Incremented by each change, and whenever the current mode or a laxer one is requested again."""
     reason: str | None = None
     set_by: str | None = None
     set_at: datetime | None = None
@@ -72,6 +73,11 @@ def standing(tx: Tx) -> Standing:
     return _standing(tx.one(_ROW))
 
 
+def held(tx: Tx) -> Standing:
+    """The current mode with its metadata, locked until the end of this transaction."""
+    return _standing(tx.one(_LOCKED))
+
+
 def mode(tx: Tx) -> Mode:
     """The current mode."""
     return standing(tx).mode
@@ -80,12 +86,14 @@ def mode(tx: Tx) -> Mode:
 def set_mode(tx: Tx, wanted: Mode, person_id: str, reason: str | None, now: datetime) -> Standing:
     """Sets the squad's mode; returns the previous one.
 
-    INVARIANT: only RUNNING relaxes a mode, so that if two people act at once, the stricter one prevails. Nothing
-    changes if the squad is already in `wanted` or a stricter mode.
+    INVARIANT: only RUNNING relaxes a mode, so that if two people act at once, the stricter one prevails. The mode
+    does not change if the squad is already in `wanted` or a stricter mode.
     """
-    before = _standing(tx.one(_LOCKED))
+    before = held(tx)
     is_looser = wanted.strictness <= before.mode.strictness
     if wanted is before.mode or (is_looser and wanted is not Mode.RUNNING):
+        if wanted is not Mode.RUNNING:
+            tx.run(_SAID_AGAIN)
         return before
     if before.version == 0:
         tx.add(

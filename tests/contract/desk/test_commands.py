@@ -71,7 +71,22 @@ async def test_what_was_stopped_is_not_let_go_by_a_word_from_before_that_came_la
         told = text_of(await front.say(late, BEN, said_at=now - 1_200))
         assert f"you said `{late.split()[0]}` 20 minutes ago, and it only came now" in told
     assert (await listings.status(runtime))["squad"]["mode"] == "stopped"
-    assert text_of(await front.say("resume", BEN, said_at=now - 20)).startswith("The squad works")
+    assert text_of(await front.say("resume", BEN, said_at=now)).startswith("The squad works")
+
+
+async def test_what_was_stopped_is_not_let_go_by_a_word_from_before_the_stop(front: Front) -> None:
+    runtime = front.box.runtime
+    now = runtime.clock.now().timestamp()
+    await front.say("stop", ANA, said_at=now)
+    await front.say("quarantine research", ANA, said_at=now)
+    for before in ("resume", "release research"):
+        told = text_of(await front.say(before, BEN, said_at=now - 60))
+        assert "since you said" in told
+        assert f"`{before.split()[0]}`" in told
+    status = await listings.status(runtime)
+    assert (status["squad"]["mode"], status["quarantined"]) == ("stopped", ["research"])
+    assert "research is at work again" in text_of(await front.say("release research", BEN, said_at=now - 1))
+    assert text_of(await front.say("resume", BEN, said_at=now - 1)).startswith("The squad works")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import Refused, UsageError
-from interlock.desk import emergency, listings, signing
+from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.desk import emergency, flight, listings, signing
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, progress
 from interlock.store import audit
@@ -102,6 +102,32 @@ async def test_of_two_who_act_at_once_the_more_careful_is_heeded(box: Interlock)
     office, ada = box.runtime, box.person
     await asyncio.gather(emergency.drain(office, ada), emergency.stop(office, ada), emergency.pause(office, ada))
     assert (await listings.status(office))["squad"]["mode"] == "stopped"
+
+
+async def test_stop_that_is_said_while_a_resume_waits_is_heeded(
+    box: Interlock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office, ada = box.runtime, box.person
+    await emergency.stop(office, ada)
+    waiting, go = asyncio.Event(), asyncio.Event()
+
+    async def proof(*_: Any) -> dict[str, Any]:
+        waiting.set()
+        await go.wait()
+        return {}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(flight, "proof", proof)
+        resuming = asyncio.create_task(emergency.resume(office, ada))
+        await waiting.wait()
+        patched.undo()
+        again = await emergency.stop(office, ada)
+        go.set()
+        with pytest.raises(Conflict, match="since you said `resume`"):
+            await resuming
+    assert (again["mode"], again["changed"]) == ("stopped", False)
+    assert (await listings.status(office))["squad"]["mode"] == "stopped"
+    assert (await emergency.resume(office, ada))["mode"] == "running"
 
 
 async def test_status_says_what_the_squad_may_do_and_who_is_set_apart(box: Interlock) -> None:
