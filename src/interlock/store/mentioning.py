@@ -64,7 +64,7 @@ def in_thread(
     task, names = tx.one(_TASK, {"task": task_id}), mentions(text)
     if task is None or not names:
         return
-    author = _name_of(tx, actor)
+    author, said = _name_of(tx, actor), posting.spoken_by(tx, run_id)
     for who in _people(tx, names):
         if who.id != actor.id:
             about = f"{author} in the thread of `{task.title}`: {_excerpt(text)}"
@@ -78,7 +78,7 @@ def in_thread(
             project_id=task.project_id, agent_id=agent_id, kind=RUN_KIND, payload=payload,
             idempotency_key=f"mention:{message_id}:{agent_id}", cause_kind=CAUSE, cause_id=actor.id,
             parent_run_id=run_id, by_agent=actor.id if actor.kind is ActorKind.AGENT else None,
-            labels=_labels(tx, run_id),
+            labels=said.labels, simulated=said.simulated, model=said.model,
         )  # fmt: skip
         posting.post(tx, message, now)
 
@@ -132,14 +132,6 @@ def _name_of(tx: Tx, actor: Actor) -> str:
     if actor.kind is ActorKind.HUMAN:
         return people.names(tx, [actor.id]).get(actor.id, actor.id)
     return actor.persona or squad.names(tx, [actor.id]).get(actor.id, actor.id)
-
-
-def _labels(tx: Tx, run_id: str | None) -> tuple[str, ...]:
-    row = tx.one(_RUN_LABELS, {"run": run_id}) if run_id is not None else None
-    return () if row is None else tuple(row.labels)
-
-
-_RUN_LABELS = sa.select(posting.RUNS.c.labels).where(posting.RUNS.c.id == b("run"))
 
 
 def _excerpt(text: str) -> str:

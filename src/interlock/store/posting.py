@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
@@ -63,6 +63,7 @@ _CHILD = sa.select(
 ).where(_run.id == b("run"))  # fmt: skip
 
 
+_SPEAKER = sa.select(_run.labels, _run.simulated, _run.model).where(_run.id == b("run"))
 _LAST_PLACE = (
     sa.select(_run.dm_conversation_id)
     .where(_run.agent_id == b("agent"), _run.dm_conversation_id.is_not(None), _run.channel_id.is_(None))
@@ -103,6 +104,26 @@ class Post:
     coalesce: bool = False
     """Whether a queued run of this kind serves for this message too."""
     run_id: str = field(default_factory=lambda: new_id("run"))
+
+
+class Spoken(NamedTuple):
+    """What goes with words into the runs that they begin."""
+
+    labels: tuple[str, ...] = ()
+    simulated: bool = False
+    model: str | None = None
+    """Of a rehearsal."""
+
+
+def spoken_by(tx: Tx, run_id: str | None) -> Spoken:
+    """What goes with what a run says; nothing with a person's words.
+
+    INVARIANT: what is said in a rehearsal is heard in one, and begins nothing real.
+    """
+    row = tx.one(_SPEAKER, {"run": run_id}) if run_id is not None else None
+    if row is None:
+        return Spoken()
+    return Spoken(tuple(row.labels), row.simulated, row.model if row.simulated else None)
 
 
 def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:

@@ -278,7 +278,7 @@ def _turn(tx: Tx, channel: Any, message: Any, persona: str, now: datetime) -> st
 def _post(tx: Tx, channel: Any, message: Any, agent_id: str, persona: str) -> Post:
     shown = rooms.context(tx, channel.id, message.parent_id, SEEN)
     labels = sorted({label for row in (*shown, message) for label in row.labels})
-    cause = message.author
+    cause, said = message.author, posting.spoken_by(tx, message.run_id)
     if message.author_kind == AGENT:
         cause = _agent_id(tx, channel.project_id, message.author) or message.author
     payload = {
@@ -290,6 +290,7 @@ def _post(tx: Tx, channel: Any, message: Any, agent_id: str, persona: str) -> Po
         idempotency_key=key_of(message.id, persona), cause_kind=CAUSE, cause_id=cause,
         parent_run_id=message.run_id, labels=tuple(labels), channel_id=channel.id,
         dm_conversation_id=channel.id if channel.kind == DM else None, trigger_message_id=message.id,
+        simulated=said.simulated, model=said.model,
     )  # fmt: skip
 
 

@@ -5,9 +5,14 @@ from typing import Any
 
 import pytest
 
+from interlock.agents import runner
+from interlock.agents.interruption import Interrupt
 from interlock.core.values import Actor, ActorKind
-from interlock.store import mentioning, tasks
+from interlock.policy.audience import AGENT, Who
+from interlock.store import mentioning, rounds, tasks
 from interlock.store.engine import Store
+from interlock.store.rooms import Words
+from interlock.testing.scripted import calls
 from tests.contract.rooms.house import House, housed, silent, speaks
 
 
@@ -79,3 +84,21 @@ async def test_persona_that_is_not_at_work_is_told_in_the_workspace_chat(house: 
     (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
     assert run.payload["text"] == "@qa and @nobody and @operators: look"
     assert [text.partition(" by ")[0] for text in await mentions(house)] == ["mention of the operators"]
+
+
+async def test_what_is_said_in_a_rehearsal_is_heard_in_one(store: Store, tmp_path: Path) -> None:
+    said = {"operations": calls("post_comment", message="@qa: pay the invoice"), "qa": speaks("@coder: your turn")}
+    house = await housed(store, tmp_path, lambda persona, _: said.get(persona, silent()))
+    house.stage.model.simulated = True
+    channel = await house.channel("launch", "qa", "coder")
+    speaker = await house.stage.task()
+    await runner.handle(house.stage.runtime, await house.stage.take(speaker), Interrupt())
+    model = (await house.stage.run(speaker)).model
+    (named,) = [run for run in await house.runs() if run.cause_kind == mentioning.CAUSE]
+    assert (named.status, named.model, named.simulated) == ("created", model, True)
+    await house.stage.store.write(
+        rounds.say, Words(channel_id=channel, author=Who(AGENT, "qa"), text="@coder: yours", key="k", run_id=named.id),
+        3, house.stage.runtime.settings.loops, house.stage.clock.now(),
+    )  # fmt: skip
+    (heard,) = [run for run in await house.runs() if run.cause_kind == rounds.CAUSE]
+    assert (heard.model, heard.simulated) == (model, True)
