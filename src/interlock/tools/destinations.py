@@ -3,25 +3,41 @@
 What follows from that for secrets is theirs to say.
 """
 
+import ipaddress
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+from interlock.policy import holds
+from interlock.policy.holds import Holds
 from interlock.policy.placeholders import PLACEHOLDER, texts
 from interlock.policy.spelling import parts
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*|//\S+|(?<![A-Za-z0-9+.-])(?:https?|wss?|s?ftps?):\S+", re.IGNORECASE)
 _ODD = re.compile(r"[\s\\{}\x00-\x20]")
+_PART = r"(?:0x[0-9a-f]{1,8}|\d{1,11})"
 _BARE = re.compile(
-    r"(?<![\w.-])(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_][\w-]{1,62}|(?:\d{1,3}\.){3}\d{1,3}|(?i:localhost))(?![\w-])\.?"
+    rf"(?<![\w.])(?:(?:[\w-]{{1,63}}\.)+[^\W\d_][\w-]{{1,62}}|{_PART}(?:\.{_PART}){{3}}|localhost)(?![\w-])\.?",
+    re.IGNORECASE,
 )
-"""A name or a number of a host by itself; a mail address ends with one."""
+"""A name or a number of a host by itself; a mail address ends with one, and an option of one letter may begin it."""
+_SIX = re.compile(r"(?<![\w:])(?=[0-9a-f]*:[0-9a-f]*:)[0-9a-f:.]{2,45}(?![\w:])", re.IGNORECASE)
+"""What may be an address of the sixth version."""
+_NUMBER = re.compile(rf"(?<![\w.-]){_PART}(?:\.{_PART}){{0,2}}(?![\w.])", re.IGNORECASE)
+"""What programs take for an address in fewer numbers than four, where they are given one."""
+_LEAST_NUMBER = 1 << 24
+_STOPS = str.maketrans("\u3002\uff61", "..")
+"""Full stops that stand between the parts of a name as well."""
 _SAYS = frozenset(
     "title subject body content contents text message messages description comment note summary caption path paths "
     "file files filename name branch ref tag tags label labels query".split()
 )
 """Names of arguments that say something, or name a file: a host in them is a word."""
+_IS_HOST = frozenset("host hostname server proxy ip addr address domain gateway relay peer endpoint target".split())
+"""Names of arguments that name a host: a number in them is one."""
+_RUNS = Holds.COMMAND | Holds.CODE | Holds.RUN
 _DEEPEST, _MOST = 64, 10_000
 
 
@@ -47,28 +63,59 @@ def _is_in_host(address: str) -> bool:
 
 def names_elsewhere(args: Any, known: Collection[str]) -> bool:
     """Whether arguments name what may be a host, without a scheme, that is none of those `known`."""
-    for text in _telling(args):
-        plain = _URL.sub(" ", text)
-        if any(found[0].rstrip(".").lower() not in known for found in _BARE.finditer(plain)):
+    for key, text in _telling(args):
+        if any(_is_elsewhere(key, each, known) for each in _readings(_URL.sub(" ", text))):
             return True
     return False
 
 
-def _telling(args: Any) -> Iterator[str]:
-    """The texts of arguments, but for those that only say something; what is too much counts as another host."""
-    rest: list[tuple[int, Any]] = [(0, args)]
+def _readings(text: str) -> set[str]:
+    """A text as it stands and as a program reads names of hosts: without what is unseen, with plain full stops."""
+    shown = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
+    plain = shown.translate(_STOPS)
+    return {text, plain, unquote(plain)}
+
+
+def _is_elsewhere(key: str, plain: str, known: Collection[str]) -> bool:
+    if any(found[0].rstrip(".").lower() not in known for found in _BARE.finditer(plain)):
+        return True
+    if any(_is_address(found[0]) and found[0].lower() not in known for found in _SIX.finditer(plain)):
+        return True
+    if _IS_HOST.isdisjoint(parts(key[:200])[-1:]) and not holds.of(key) & _RUNS:
+        return False
+    return any(_is_number_of_host(found[0]) and found[0] not in known for found in _NUMBER.finditer(plain))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        found = ipaddress.IPv6Address(text.rstrip("."))
+    except ValueError:
+        return False
+    return found.is_loopback or not found.is_reserved
+
+
+def _is_number_of_host(text: str) -> bool:
+    """Whether one number is large enough to be a host's and no more; two or three are one in any case."""
+    return "." in text or _LEAST_NUMBER <= int(text, 16 if text.lower().startswith("0x") else 10) < 1 << 32
+
+
+def _telling(args: Any) -> Iterator[tuple[str, str]]:
+    """The texts of arguments with the names that they stand under, but for those that only say something; what is too
+    much counts as another host.
+    """
+    rest: list[tuple[int, str, Any]] = [(0, "", args)]
     seen = 0
     while rest:
-        depth, value = rest.pop()
+        depth, name, value = rest.pop()
         seen += 1
         if depth > _DEEPEST or seen > _MOST:
-            yield "too.many"
+            yield name, "too.many"
             return
         if isinstance(value, str):
-            yield value
+            yield name, value
         elif isinstance(value, Mapping):
             for key, item in value.items():
                 if not isinstance(item, str) or _SAYS.isdisjoint(parts(str(key)[:200])[-1:]):
-                    rest.append((depth + 1, item))
+                    rest.append((depth + 1, str(key), item))
         elif isinstance(value, (list, tuple)):
-            rest.extend((depth + 1, each) for each in value)
+            rest.extend((depth + 1, name, each) for each in value)
