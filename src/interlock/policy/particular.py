@@ -113,7 +113,9 @@ def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> 
 
 
 def searches(name: str, args: Sequence[str], script: "Script") -> None:
-    """Judges a search for words through everything that lies where the system or people keep their own."""
+    """Judges a search for words: through what pages it, and where the system or people keep their own."""
+    if any(arg.startswith("--pager") for arg in args):
+        script.add(kinds.HIDDEN)
     if not (name in _SEARCHES or any(_RECURSES.match(arg) for arg in args)):
         return
     for arg in args[1:]:

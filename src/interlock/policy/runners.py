@@ -5,10 +5,12 @@ Such a tool is no sandbox of ours: what starts a program of the project, writes,
 
 import itertools
 import re
-from collections.abc import Set
+import shlex
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
+from typing import Any
 
-from interlock.policy import awk, commands, computing, shell, tells, windows
+from interlock.policy import awk, commands, computing, options, sed, shell, tells, windows
 from interlock.policy import services as s
 from interlock.policy.calls import Call
 from interlock.policy.choices import verbs_like
@@ -28,8 +30,9 @@ _OF_CODE = frozenset("python code interpreter ipython jupyter repl snippet cell"
 _CODE_KEYS = frozenset(("code", "python_code", "source_code"))
 _KEYS = frozenset("command cmd cli_command bash_command shell_command".split())
 _BESIDE = frozenset(
-    "timeout timeout_ms timeout_s timeout_seconds cwd workdir working_dir working_directory description explanation "
-    "reason thought security_risk is_input blocking session session_id title".split()
+    "timeout timeout_ms timeout_s timeout_seconds cwd workdir working_dir working_directory directory dir_path "
+    "description explanation justification reason thought security_risk is_input blocking session session_id title "
+    "background is_background isBackground run_in_background requires_approval".split()
 )
 _LOOKS = (
     frozenset(
@@ -37,7 +40,8 @@ _LOOKS = (
     ls dir tree pwd cd pushd popd dirs cat tac head tail less more nl wc cut paste join comm column fold expand
     unexpand tr rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat file du df free
     uptime uname hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which
-    whereis sleep diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum
+    whereis return exit shift let bc last lspci lsusb sleep
+    diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum
     sum od hexdump hd strings jq ps pgrep pidof pstree lscpu lsblk lsmem lsof vmstat nproc arch tty locale zcat
     bzcat xzcat zipinfo getconf man help whatis apropos netstat ss for do then break continue read lsmod modinfo
     lsb_release nm objdump readelf size getent journalctl dpkg-query
@@ -64,16 +68,27 @@ _ASKS = re.compile(
     r"[\w@/.-]+)*|"
     r"docker (?:ps|images|logs|inspect|version|info|top|port|history)(?: [\w@/.:=-]+)*"
 )
-_SHOWN = re.compile(r"(?:\d+|\$|/[^/]+/)(?:,(?:\+?\d+|\$|/[^/]+/))?[p=]")
-"""Lines that `sed -n` shows."""
+_FILTERS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended")
+"""Options of `sed` that only change what it prints."""
+_OWN_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\[[^\[\]]*\])?|IFS")
+"""A variable of the script itself: the programs that look take no orders from it."""
+_FILL_IN = frozenset("read mapfile readarray printf".split())
+"""Commands that set the variables that they name."""
+_DECLARES = frozenset("local declare typeset".split())
+_SETS = re.compile(r"[-+][efhnuvxBCEHPT]*o?|pipefail|errexit|nounset|noglob|globstar|nullglob")
+_SHELLS = frozenset("sh bash zsh dash".split())
 _TAKES = re.compile(r"-[nPLIsEad]$")
-_WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
+_WRITES = re.compile(r"-[a-zA-Z]*[oOC]|--output|--log-file|--LOG-FILE")
 _SHARED = re.compile(r"\\\\[\w.]|%logonserver%", re.IGNORECASE)
 """A place of another machine."""
 _OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w+%\\|(?<!\S)\.{1,2}\\\w")
 """Paths that a POSIX shell would read as others."""
 _STORES = re.compile(r"(?<![\w/\\])(?:Env|Cert|HKCU|HKLM|WSMan|Variable|Function|AD):", re.IGNORECASE)
 """Where Windows keeps variables, certificates and settings."""
+_WITH_OUTPUT = frozenset(("tree", "less", "file"))
+_AWK_OPTION = re.compile(r"-[Fv]|--(?:field-separator|assign)\b|-$|--$")
+_DECLARED = re.compile(r"-[aAilrug]+|\w+")
+_NOTHING = sed.Effects()
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
@@ -90,10 +105,23 @@ def looks(call: Call) -> bool:
     if given and _OF_CODE & words:
         return _only_computes(call, given)
     given = _KEYS.intersection(call.args)
-    if len(given) != 1 or not call.args.keys() <= given | _BESIDE:
+    asked = {key for key, value in call.args.items() if value is not False and value is not None}
+    if len(given) != 1 or not asked <= given | _BESIDE:
         return False
-    text = call.args[next(iter(given))]
-    return isinstance(text, str) and only_looks(text) and not _says_more(call)
+    text = _script(call.args[next(iter(given))])
+    return text is not None and only_looks(text) and not _says_more(call)
+
+
+def _script(given: Any) -> str | None:
+    """What a shell would be given: a script, or a program's words, which may be those of a shell with its script."""
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, list) or not given or not all(isinstance(word, str) for word in given):
+        return None
+    name, standard = name_of(given[0])
+    if standard and len(given) == 3 and name in _SHELLS and given[1] in ("-c", "-lc"):
+        return str(given[2])
+    return str(given[0]) if len(given) == 1 else shlex.join(given)
 
 
 def _only_computes(call: Call, given: Set[str]) -> bool:
@@ -132,15 +160,32 @@ def only_looks(text: str) -> bool:
         found = shell.commands(text)
     except Unreadable:
         return False
-    return bool(found) and all(_looks(command) for command in found)
+    own: dict[str, int] = {}
+    for number, command in enumerate(found):
+        if command.in_function is not None:
+            own.setdefault(command.in_function, number)
+    return bool(found) and all(_looks(command, own) for command in found)
 
 
-def _looks(command: Command) -> bool:
-    if command.in_function is not None or command.decodes or command.text_in is not None or command.assigned:
+def _looks(command: Command, own: Mapping[str, int]) -> bool:
+    """Whether a command only looks; `own` are the functions of its script, by where their commands begin."""
+    words = tuple(command.words)
+    if command.decodes or not _assigns(words, command.assigned):
         return False
     if any(not operator.startswith("<") and target not in _QUIET for operator, target in command.redirects):
         return False
-    return _program(tuple(command.words))
+    if words and words[0] in own:
+        return command.in_function is None or own[words[0]] < own[command.in_function]
+    return _program(words)
+
+
+def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> bool:
+    """Whether what is set is a variable of the script itself, and set by the shell."""
+    if not assigned:
+        return True
+    if words and words[0] not in _DECLARES and not (words[0] == "read" and {name for name, _ in assigned} == {"IFS"}):
+        return False
+    return all(_OWN_NAME.fullmatch(name) and not name.endswith("_proxy") for name, _ in assigned)
 
 
 def _program(words: tuple[str, ...]) -> bool:
@@ -150,31 +195,81 @@ def _program(words: tuple[str, ...]) -> bool:
     args = words[1:]
     if not standard:
         return False
-    line = " ".join((name, *args))
+    if name in _FILL_IN and any(options.raised_by(arg, "x") for arg in args):
+        return False
     if name in _LOOKS:
-        return name not in ("tree", "less") or not any(_WRITES.match(arg) for arg in args)
-    if name == "find":
-        return not any(arg.startswith(("-exec", "-ok", "-delete", "-fprint", "-fls")) for arg in args)
-    if name in ("sort", "uniq"):
-        plain = [arg for arg in args if not arg.startswith("-")]
-        return not any(_WRITES.match(arg) for arg in args) and (name == "sort" or len(plain) < 2)
-    if name in ("awk", "gawk"):
-        return all(awk.effects(arg) == (False, []) for arg in args)
-    if name == "sed":
-        return (
-            args[0:1] == ("-n",)
-            and len(args) > 1
-            and _SHOWN.fullmatch(args[1]) is not None
-            and not any(arg.startswith("-") for arg in args[2:])
-        )
-    if name == "git":
-        return _git(list(args))
-    if name in ("xargs", "timeout", "time"):
-        return _program(tuple(_inside(name, list(args))))
+        return not (name in _WITH_OUTPUT and any(_WRITES.match(arg) for arg in args))
+    if name in _DECLARES:
+        return all(_DECLARED.fullmatch(arg) for arg in args)
+    if (judged := _JUDGED.get(name)) is not None:
+        return judged(args)
+    line = " ".join((name, *args))
     return _ASKS.fullmatch(line) is not None or tells.only(name, args) or (s.knows(name) and s.reads(name, args))
 
 
-def _git(args: list[str]) -> bool:
+def _find(args: Sequence[str]) -> bool:
+    """Whether a search writes nothing, and starts only programs that look."""
+    rest = list(args)
+    while rest:
+        arg = rest.pop(0)
+        if arg in ("-exec", "-execdir"):
+            end = next((at for at, word in enumerate(rest) if word in (";", "+")), None)
+            if end is None or not _program(tuple(rest[:end])):
+                return False
+            del rest[: end + 1]
+        elif arg.startswith(("-exec", "-ok", "-delete", "-fprint", "-fls")):
+            return False
+    return True
+
+
+def _ordered(args: Sequence[str]) -> bool:
+    return not any(_WRITES.match(arg) for arg in args)
+
+
+def _unique(args: Sequence[str]) -> bool:
+    return _ordered(args) and len([arg for arg in args if not arg.startswith("-")]) < 2
+
+
+def _awk(args: Sequence[str]) -> bool:
+    """Whether a program of `awk` stands among its own words, and only prints."""
+    return all(
+        awk.effects(arg) == (False, []) and not (arg.startswith("-") and not _AWK_OPTION.match(arg)) for arg in args
+    )
+
+
+def _sed(args: Sequence[str]) -> bool:
+    """Whether scripts of `sed` stand among its own words, and do nothing but edit what is printed."""
+    scripts, named, rest = [], [], list(args)
+    while rest:
+        arg = rest.pop(0)
+        if re.fullmatch(r"-[nErsuz]*e", arg):
+            scripts.append(rest.pop(0) if rest else UNKNOWN)
+        elif arg.startswith("-") and not _FILTERS.fullmatch(arg):
+            return False
+        elif not arg.startswith("-"):
+            named.append(arg)
+    return bool(scripts or named) and all(UNKNOWN not in each and sed.effects(each) == _NOTHING
+                                          for each in scripts or named[:1])  # fmt: skip
+
+
+def _asks_for_program(args: Sequence[str]) -> bool:
+    return args[:1] in (("-v",), ("-V",))
+
+
+def _mapped(args: Sequence[str]) -> bool:
+    return not any(arg.startswith(("-C", "-c")) for arg in args)
+
+
+def _set(args: Sequence[str]) -> bool:
+    return bool(args) and all(_SETS.fullmatch(arg) for arg in args)
+
+
+def _wrapped(name: str) -> Callable[[Sequence[str]], bool]:
+    return lambda args: _program(tuple(_inside(name, list(args))))
+
+
+def _git(words: Sequence[str]) -> bool:
+    args = list(words)
     while args and args[0] in ("--no-pager", "-P", "-C"):
         del args[: 2 if args[0] == "-C" else 1]
     if not args or any(arg.startswith(("--output", "-o")) for arg in args):
@@ -188,3 +283,11 @@ def _inside(name: str, args: list[str]) -> list[str]:
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if _TAKES.match(rest[0]) else rest[1:]
     return rest[1:] if name == "timeout" else rest
+
+
+_JUDGED: Mapping[str, Callable[[Sequence[str]], bool]] = {
+    "find": _find, "sort": _ordered, "uniq": _unique, "awk": _awk, "gawk": _awk, "sed": _sed, "git": _git,
+    "command": _asks_for_program, "mapfile": _mapped, "readarray": _mapped, "set": _set,
+    "xargs": _wrapped("xargs"), "timeout": _wrapped("timeout"), "time": _wrapped("time"),
+}  # fmt: skip
+"""Programs that look or not by their arguments."""

@@ -36,6 +36,22 @@ Get-Service
 Get-Content .\tides.csv | Measure-Object -Line
 type C:\Projects\tides\readme.txt
 tasklist
+find . -exec cat {} +
+find src -name "*.py" -exec grep -l ferry {} \; -o -name "*.md" -execdir wc -l {} +
+f() { ls; }; f
+rows() { local file=$1; wc -l "$file"; }; rows tides.csv; rows piers.csv
+count=$(grep -c quay log.txt); echo $((count + 1))
+sum=0; for f in *.txt; do n=$(wc -l < $f); sum=$((sum+n)); done; echo $sum
+ports=($(ls ports)); echo ${ports[0]}
+declare -A seen=([quay]=1); echo ${seen[quay]}
+IFS=, read -r name berth
+set -euo pipefail; ls src
+[ -x "$(command -v node)" ] && echo yes
+sed 's/quay/pier/g' tides.csv | head
+sed -E -e 's/a+/b/' -e '/pier/d' tides.csv
+awk -F, -v n=3 'NR==n {print $2}' tides.csv
+bc <<< '3 * 14'
+mapfile -t names < <(find . -name "*.csv")
 """.strip().splitlines()
 ACTS = r"""
 rm pier.py
@@ -55,7 +71,34 @@ make
 ls > out.txt
 cat a | tee b
 find . -delete
-find . -exec cat {} +
+find . -exec rm {} +
+find . -exec {} \;
+find . -exec sh -c 'cat $0' {} \;
+find . -exec grep -l quay {} + -delete
+find . -ok rm {} \;
+f() { rm $1; }; f tides.csv
+ls() { rm tides.csv; }; ls
+f() { g; }; g() { f; }; f
+x=rm; $x tides.csv
+x=$(cat a); $x
+https_proxy=quay.example; ls
+GIT_PAGER=sh; git log
+read GIT_PAGER < a; git log
+printf -v GIT_PAGER sh; git log
+declare -n other=GIT_PAGER; other=sh; git log
+export A=1
+set -a; ls
+set
+declare -p
+command rm a
+mapfile -C rm -t names
+awk -f tides.awk tides.csv
+awk --file=tides.awk tides.csv
+sed -f tides.sed tides.csv
+sed 's/a/b/w out' x
+sed "${n}p" x
+file -C -m magic
+ag --pager sh quay
 ls | xargs rm
 git push
 git commit -m tide
@@ -87,7 +130,6 @@ sudo ls
 env
 tar xf a.tar
 python -c "print(1)"
-f() { ls; }; f
 timeout 5 rm x
 ls && $(cat a)
 while true; do ls; done
@@ -124,6 +166,39 @@ def test_what_does_more_than_look_is_held() -> None:
 )
 def test_a_tool_that_is_more_than_one_that_runs_is_held(tool: str, description: str, args: dict[str, Any]) -> None:
     assert asked(tool, description, args) is Effect.HOLD
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("Bash", {"command": "ls", "description": "Look around", "run_in_background": False}),
+        ("run_in_terminal", {"command": "ls", "explanation": "Look around", "isBackground": True}),
+        ("execute_command", {"command": "ls", "requires_approval": False}),
+        ("bash", {"command": "ls", "restart": False}),
+        ("shell", {"command": ["ls", "-la"]}),
+        ("shell", {"command": ["bash", "-lc", "cd src && git diff"], "justification": "Look around"}),
+    ],
+)
+def test_the_shell_tools_of_agents_may_look(tool: str, args: dict[str, Any]) -> None:
+    assert asked(tool, "Runs a command", args) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"command": ["rm", "tides.csv"]},
+        {"command": ["bash", "-lc", "ls; rm tides.csv"]},
+        {"command": ["bash", "tides.sh"]},
+        {"command": ["bash", "-x", "-c", "ls"]},
+        {"command": ["./bash", "-c", "ls"]},
+        {"command": ["ls", 3]},
+        {"command": []},
+        {"command": "ls", "restart": True},
+        {"command": "ls", "sandbox": "off"},
+    ],
+)
+def test_the_shell_tools_of_agents_do_no_more(args: dict[str, Any]) -> None:
+    assert asked("shell", "Runs a command", args) is Effect.HOLD
 
 
 def test_a_tool_for_one_program_may_look() -> None:
