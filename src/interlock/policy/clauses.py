@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from interlock.policy import vocabulary as v
-from interlock.policy.names import ACTS, GERUNDS, MAY_ACT, THIRDS
+from interlock.policy.names import ACTS, GERUNDS, MAY_ACT, READS, THIRDS
 
 _IS = frozenset("is are was were have has can may".split())
 _INCLUDED = re.compile(
@@ -16,10 +16,41 @@ _INCLUDED = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"\n[ \t]*[-–*•][ \t]+(?:\*\*)?(?P<word>[^\W\d_]+)[^\n]*")
+_USES = re.compile(
+    r"\n[^\w\n]*(?:common |typical |example )?use cases?[^\w\n]*\n(?:[ \t]*[-–*•][ \t]+[^\n]*(?:\n|\Z))+", re.IGNORECASE
+)
+_WRAPPED = re.compile(r"(?<=[^\n]{40})(?<![.:;!?\s])[ \t]*\n[ \t]*(?=(?P<word>[a-z]+)[ ,])")
+_FIRST = re.compile(r"\W*([A-Za-z]+)")
+_CHANCES = frozenset("may might could always sometimes".split())
+_ITSELF = frozenset("it this tool function process analysis procedure call calling server".split())
+_MILD = frozenset("disclose expose terminate expire settle register renew forget truncate remind".split())
+"""Verbs that a tool which reads says of what it shows, or of how it ends."""
+_ENDS_VERB = frozenset("if when by in on with due for from after before at and or , ( )".split())
 _EACH = frozenset("the a an each every any".split())
 
 
-def without_included(text: str) -> str:
+def told(text: str) -> str:
+    """The text without its lists of uses and of what an answer includes, its line breaks and its emphasis."""
+    said = text.replace("**", "").replace("JavaScript", "javascript")
+    return _without_included(_unwrapped(_without_uses(said)))
+
+
+def _without_uses(text: str) -> str:
+    """The text of a tool that reads without its list of use cases: what callers do then is not what the tool does."""
+    if "se case" not in text and "SE CASE" not in text and "se Case" not in text:
+        return text
+    first = _FIRST.match(text)
+    return _USES.sub("\n", text) if first is not None and first[1].lower() in READS else text
+
+
+def _unwrapped(text: str) -> str:
+    """The text with its sentences on one line each: a line that opens with a verb in its form is one of its own."""
+    if "\n" not in text:
+        return text
+    return _WRAPPED.sub(lambda found: "\n" if found["word"] in THIRDS else " ", text)
+
+
+def _without_included(text: str) -> str:
     """The text without the lists of what an answer includes; an item that opens with a verb that is grave stays."""
     if ":" not in text or "\n" not in text:
         return text
@@ -71,3 +102,22 @@ def points_elsewhere(tokens: Sequence[str]) -> bool:
     """Whether a sentence goes on to name another tool: `to cancel it, use …`."""
     at = next((at for at, word in enumerate(tokens) if word in ("use", "call", "see", "try")), None)
     return at is not None and tokens[at + 1 : at + 2] not in ([], ["this"], ["it"])
+
+
+def risks(tokens: Sequence[str]) -> tuple[str, str] | None:
+    """What a sentence says that the tool may do besides: `the analysis may overwrite data`, `it always deletes`."""
+    noted = next((at for at, word in enumerate(tokens[:12]) if word == "that" and tokens[at - 1] == "note"), -1)
+    tokens = tokens[noted + 1 :]
+    modal = next((at for at, token in enumerate(tokens) if token in _CHANCES), 0)
+    if not modal or _ITSELF.isdisjoint(tokens[:modal]) or not v.SUBORDINATE.isdisjoint(tokens[1:modal]):
+        return None
+    at = next((at for at in range(modal + 1, len(tokens)) if not tokens[at].endswith("ly")), len(tokens))
+    while at < len(tokens):
+        verb, follows = THIRDS.get(tokens[at], tokens[at]), tokens[at + 1 : at + 2]
+        what = ACTS.get(verb)
+        if what in v.GRAVE and verb not in _MILD and follows and follows[0] not in _ENDS_VERB:
+            return what, tokens[at]
+        if follows not in (["or"], ["and"]):
+            return None
+        at += 2
+    return None

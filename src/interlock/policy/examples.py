@@ -9,6 +9,7 @@ _OPENS = re.compile(
     r"\b(?:examples?|responses?|returns?|output|format|e\.g\.|looks like|input)\b[^{}\[\]]{0,80}(?P<sign>[{\[])",
     re.IGNORECASE,
 )
+_MARKED = re.compile(r"<examples?>.{1,4000}?</examples?>", re.DOTALL | re.IGNORECASE)
 _KEY = re.compile(r"[{\[,\s]\s*\"[\w .-]{1,60}\"\s*:")
 _CLOSES = {"{": "}", "[": "]"}
 _FIRST = 20
@@ -16,7 +17,9 @@ _FIRST = 20
 
 
 def without(text: str) -> str:
-    """The text without its examples in JSON; one that does not end is left in."""
+    """The text without its examples in JSON, and those that are marked; one that does not end is left in."""
+    if "<example" in text.lower():
+        text = _MARKED.sub(" ", text)
     if '":' not in text:
         return text
     out, at = [], 0

@@ -4,6 +4,7 @@ What else a script or code does is known to `commands` and `python_code`.
 """
 
 import ast
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -36,6 +37,7 @@ _MAKING = frozenset(
     "Process Thread Popen fork mkdir makedirs touch write_text write_bytes mkstemp mkdtemp NamedTemporaryFile symlink "
     "create_task run_in_executor".split()
 )
+_KEEPS = frozenset("append extend add insert appendleft update setdefault".split())
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SIZED = frozenset(
     "bytearray bytes zeros ones empty full urandom randbytes token_bytes truncate list tuple set sorted".split()
@@ -86,7 +88,10 @@ def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Rais
             if (_goes_through_files(node) and _encrypts(names) and _writes(node)) or _goes_on(node):
                 yield by(kinds.DESTROYS, "for")
         elif type(node) in _COMPREHENSIONS:
-            if any(_turns(each.iter) > MOST_TURNS for each in getattr(node, "generators", ())) and _multiplies(node):
+            turns = math.prod(max(1, _turns(each.iter)) for each in getattr(node, "generators", ()))
+            if (turns > MOST_TURNS and _multiplies(node)) or (
+                not isinstance(node, ast.GeneratorExp) and turns * _kept(node) > LARGEST
+            ):
                 yield by(kinds.DESTROYS, "for")
         elif type(node) is ast.Call and _called(node) in _SIZED and _size(node) > LARGEST:
             yield by(kinds.DESTROYS, _called(node))
@@ -109,7 +114,9 @@ def _goes_on(loop: ast.For) -> bool:
     turns = _turns(loop.iter)
     if turns == float("inf"):
         return not _ends(loop)
-    return (turns > MOST_TURNS and _multiplies(loop)) or (turns > MOST_WRITES and _writes_on(loop))
+    if turns > MOST_TURNS and _multiplies(loop):
+        return True
+    return (turns > MOST_WRITES and _writes_on(loop)) or (turns > 1 and turns * _kept(loop) > LARGEST and _grows(loop))
 
 
 def _turns(counted: ast.expr) -> float:
@@ -141,6 +148,25 @@ def _multiplies(node: ast.AST) -> bool:
         if isinstance(each, ast.Call) and (_called(each) in _MAKING or _opens_to_write(each)):
             return True
     return False
+
+
+def _kept(loop: ast.AST) -> float:
+    """How large the largest text or list is that is made in it."""
+    sizes = [0.0]
+    for each in ast.walk(loop):
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult) and _is_repeated(each):
+            sizes.append(max(_number(each.left) or 0, _number(each.right) or 0))
+        elif isinstance(each, ast.Call) and _called(each) in _SIZED:
+            sizes.append(_size(each))
+    return max(sizes)
+
+
+def _grows(loop: ast.For) -> bool:
+    """Whether something in a loop is kept behind its turn."""
+    return any(
+        isinstance(each, ast.AugAssign) or (isinstance(each, ast.Call) and _called(each) in _KEEPS)
+        for each in ast.walk(loop)
+    )
 
 
 def _writes_on(loop: ast.For) -> bool:
@@ -177,13 +203,15 @@ def _ends(loop: ast.While | ast.For) -> bool:
 
 
 def _is_huge(node: ast.BinOp) -> bool:
-    sides = (node.left, node.right)
-    held = any(
+    return _is_repeated(node) and any((_number(side) or 0) > LARGEST for side in (node.left, node.right))
+
+
+def _is_repeated(node: ast.BinOp) -> bool:
+    return any(
         isinstance(side, (ast.List, ast.Tuple))
         or (isinstance(side, ast.Constant) and isinstance(side.value, (str, bytes)))
-        for side in sides
+        for side in (node.left, node.right)
     )
-    return held and any((_number(side) or 0) > LARGEST for side in sides)
 
 
 def _number(node: ast.expr) -> float | None:

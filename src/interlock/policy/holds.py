@@ -36,6 +36,8 @@ class Holds:
     """A word for what is to be done, or for a kind of thing as often."""
     ASIDE = 131072
     """Something beside what the tool is for: where to put the answer, whether to delete the source."""
+    SOUGHT = 262144
+    """What is looked for, as words or as a pattern."""
     RUN = 16384
     """A step of a recipe, which a shell would be given."""
 
@@ -80,6 +82,7 @@ _RUN = frozenset(
     "dockerfile".split()
 )
 _URL = frozenset("url urls uri uris link links href endpoint site website webpage baseurl src".split())
+_SOUGHT = frozenset("pattern patterns regex regexp q search needle term terms keyword keywords".split())
 _PATH = frozenset(
     "path paths file files filename filenames filepath filepaths folder directory dir dest destination "
     "source src attachments attachment output cwd workdir root archive location target input".split()
@@ -143,6 +146,8 @@ def of(key: str) -> int:
         out |= Holds.HOOK
     if last in _OTHER_LANGUAGES:
         out |= Holds.MAYBE_SQL
+    if last in _SOUGHT:
+        out |= Holds.SOUGHT
     if last in ("headers", "header"):
         out |= Holds.HEADERS
     if recipients.key_weight(key):

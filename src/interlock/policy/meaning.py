@@ -42,9 +42,6 @@ _SCHEME = re.compile(
 )
 _PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
-_SITES = frozenset(("website", "site"))
-_CALLED = re.compile(r"(?!localhost|intranet)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+)*")
-"""What a site is called, where its address is not given."""
 _RELATIVE = re.compile(r"[\w-]+(?:/[\w-]+)*/[\w.-]+\.\w{1,5}")
 """A file in a folder, where an address is expected."""
 _OPENINGS = frozenset('{[" \t\n\ufeff/~.\\')
@@ -259,7 +256,8 @@ class _Look:
             self.add(smuggled.in_question(text))
         if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
-        if not (what & _ORDERS or self.builtin) and " " in text and smuggled.may_run(text):
+        sought = self.reads and what & Holds.SOUGHT
+        if not (what & _ORDERS or sought or self.builtin) and " " in text and smuggled.may_run(text):
             self.add(smuggled.harm(text, states=not (self.reads or what & Holds.MAYBE_SQL)))
         if what & Holds.MAYBE_ACT and not (self.reads or self.builtin) and verbs.is_grave_act(text):
             self.add((kinds.ACTS,))
@@ -269,6 +267,8 @@ class _Look:
     def _value(self, text: str, what: int) -> None:
         """A text where neither prose nor commands are expected."""
         self.add(smuggled.in_value(text, reads=self.reads))
+        if self.reads and what & Holds.SOUGHT and smuggled.only_alternates(text):
+            return
         for script in smuggled.steps(text) if what & Holds.RUN else smuggled.scripts(text):
             self.values += 1
             self.add(smuggled.harm(script) if self.values <= MOST_VALUES else (kinds.UNREADABLE,))
@@ -350,7 +350,7 @@ class _Look:
     def _address(self, key: str, text: str, what: int) -> None:
         if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):
             return
-        if (self.reads and urls.is_of_its_own(text)) or (key.lower() in _SITES and _CALLED.fullmatch(text)):
+        if (self.reads and urls.is_of_its_own(text)) or urls.is_a_name(key, text):
             return
         self.add(urls.judge(text, ours=False))
         if not self.reads and text.strip().lower().startswith(("mailto:", "tel:", "sms:")):

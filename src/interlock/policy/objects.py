@@ -109,6 +109,7 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
             "passport passports subpoena warrant ban"
         ),
     ),
+    "force": ("runs something", "sync resync synchronization synchronisation refresh update restart rebuild rerun"),
     "generate": (
         "does harm",
         (
@@ -169,7 +170,7 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "empty": ("deletes", "cache trash bin cart folder bucket queue inbox"),
     "water": ("controls a device", "garden plant plants lawn flowers field"),
     "wake": ("sends", "engineer oncall whoever device computer server people user team"),
-    "evaluate": ("runs something", "python code javascript shell command commands script scripts"),
+    "evaluate": ("runs something", "python code javascript js shell command commands script scripts snippet"),
     "lift": ("changes access", "ban restriction restrictions block embargo quarantine"),
     "route": ("changes what is stored", "invoice invoices payment payments traffic mail mails call calls"),
     "improve": ("changes what is stored", "score scores rating ratings ranking rankings"),
@@ -200,6 +201,7 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
     "bring": ("runs something", "offline online"),
     "fail": ("runs something", "over"),
     "tear": ("deletes", "down"),
+    "select": ("controls a device", "dropdown combobox checkbox"),
     "knock": ("does harm", "offline out"),
 }
 """Verbs that act by a word behind their object: `takes rights away`."""

@@ -114,8 +114,7 @@ def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> 
 
 def searches(name: str, args: Sequence[str], script: "Script") -> None:
     """Judges a search for words: through what pages it, and where the system or people keep their own."""
-    if any(arg.startswith("--pager") for arg in args):
-        script.add(kinds.HIDDEN)
+    script.add(*[kinds.HIDDEN for arg in args if arg.startswith("--pager")])
     if not (name in _SEARCHES or any(_RECURSES.match(arg) for arg in args)):
         return
     for arg in args[1:]:

@@ -28,7 +28,6 @@ _LONGEST = 20_000
 _SENTENCE = re.compile(r"[.!?:]+(?=\s|$|[A-Z]|[^\x00-\x7f])|[;\n•|。；！]+|\s(?:[-–—*]+|->|→)\s|\s\d+[.)]\s")
 _ITEM = re.compile(r"\n\s*[-–*•]\s+(?=(?:\w+[ \t]+){1,3}\w+[ \t]*(?:\n|\Z))")
 """What opens a short line of a list, as of the things that a tool does."""
-_EXAMPLES = re.compile(r"<examples?>.{1,4000}?</examples?>", re.DOTALL | re.IGNORECASE)
 _SHORT = re.compile(r"\b(?:e\.g\.|i\.e\.|etc\.)", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<=[a-z(,] )\"[^\"]{1,80}\"|(?<=\()\"[^\"]{1,80}\"")
 _IDENTIFIER = re.compile(r"\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Za-z]\w*[a-z0-9][A-Z]\w*\b|`[^`]*`")
@@ -81,11 +80,9 @@ _LINKS = frozenset("to for that which capable used designed able intended allowi
 _USE = frozenset("use uses utilize utilizes utilise employ employs leverage".split())
 _READ_TOO = frozenset("read view write list execute edit create update".split())
 _PASSIVE = frozenset("sent paid overwritten sold bought withdrawn".split())
-_CHANCES = frozenset("may might could always sometimes".split())
-_ITSELF = frozenset("it this tool function process analysis procedure call calling server".split())
-_MILD = frozenset("disclose expose terminate expire settle register renew forget truncate remind".split())
-"""Verbs that a tool which reads says of what it shows, or of how it ends."""
-_ENDS_VERB = frozenset("if when by in on with due for from after before at and or , ( )".split())
+_CUT_SHORT = frozenset("truncated cut trimmed".split())
+_SHOWN = frozenset("value values output outputs result results response responses text content contents lines".split())
+"""What is shortened where a tool tells of it."""
 _SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
 _ENTITLED = frozenset("authorized authorised entitled".split())
 _INPUTS = frozenset(
@@ -123,7 +120,7 @@ def read_prose(text: str) -> Prose:
     advice: tuple[str, str] | None = None
     reading: bool | None = None
     negated = False
-    plain_text = _EXAMPLES.sub(" ", clauses.without_included(examples.without(text[:_LONGEST])))
+    plain_text = clauses.told(examples.without(text[:_LONGEST]))
     for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", plain_text, count=1), count=1))):
         negated, before = tokens[-1] in v.NEGATIONS or (bool(reading) and clauses.asks_when(tokens)), negated
         if before or tokens == ["description"]:
@@ -159,7 +156,7 @@ def _sentences(text: str) -> Iterator[list[str]]:
 
 def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[str, str] | None, bool]:
     """What a sentence says that acts, and whether it leads with reading; `reading` of what came before it."""
-    if (risk := _risks(tokens)) is not None:
+    if (risk := clauses.risks(tokens)) is not None:
         return risk, False
     lead = _lead(tokens)
     if lead is None or (not first and clauses.is_heading(tokens)):
@@ -294,8 +291,10 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
         return not clauses.is_relative(tokens, at, back)
     if before == "it" and earlier == "after" and word in THIRDS:
         return True
-    if word in ACTS and (
-        before in ("will", "would", "also") or (before == "can" and earlier in ("it", "tool", "this"))
+    if (
+        word in ACTS
+        and "how" not in tokens[max(0, back - 5) : back]
+        and (before in ("will", "would", "also") or (before == "can" and earlier in ("it", "tool", "this")))
     ):
         return True
     if before not in JOINS or (before in (",", "(", "/") and word in MAY_ACT):
@@ -355,30 +354,13 @@ def _is_passive(tokens: Sequence[str], at: int) -> bool:
         return False
     if word == "rejected" and not _INPUTS.isdisjoint(tokens[max(0, at - 4) : at]):
         return False
+    if word in _CUT_SHORT and not _SHOWN.isdisjoint(tokens[:at]):
+        return False
     if tokens[at + 1 :] in (["to"], ["from"], ["in"], ["by"], ["with"]) or not _MODALS.isdisjoint(
         tokens[max(0, at - 6) : at]
     ):
         return False
     return not any(token in v.SUBORDINATE or token in v.NEGATIONS for token in tokens[max(0, at - 9) : at])
-
-
-def _risks(tokens: Sequence[str]) -> tuple[str, str] | None:
-    """What a sentence says that the tool may do besides: `the analysis may overwrite data`, `it always deletes`."""
-    noted = next((at for at, word in enumerate(tokens[:12]) if word == "that" and tokens[at - 1] == "note"), -1)
-    tokens = tokens[noted + 1 :]
-    modal = next((at for at, token in enumerate(tokens) if token in _CHANCES), 0)
-    if not modal or _ITSELF.isdisjoint(tokens[:modal]) or not v.SUBORDINATE.isdisjoint(tokens[1:modal]):
-        return None
-    at = next((at for at in range(modal + 1, len(tokens)) if not tokens[at].endswith("ly")), len(tokens))
-    while at < len(tokens):
-        verb, follows = THIRDS.get(tokens[at], tokens[at]), tokens[at + 1 : at + 2]
-        what = ACTS.get(verb)
-        if what in v.GRAVE and verb not in _MILD and follows and follows[0] not in _ENDS_VERB:
-            return what, tokens[at]
-        if follows not in (["or"], ["and"]):
-            return None
-        at += 2
-    return None
 
 
 def _mention(tokens: Sequence[str]) -> tuple[str, str] | None:

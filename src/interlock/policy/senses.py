@@ -18,6 +18,7 @@ _NOUN_BEFORE = _PREPOSITIONS - {"in", "to", "on", "for", "with", "into", "at", "
     "are",
     "search",
 }
+_IS = frozenset("is are has exists exist".split())
 _CONFIRMED = frozenset("that whether if identity availability existence accuracy validity".split())
 INTO = frozenset(
     "incorporate incorporates load loads loading integrate integrates integrating embed embeds feed feeds".split()
@@ -48,7 +49,8 @@ _MADE_OF = {
     ),
     **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
     **dict.fromkeys(
-        "call calls complaint complaints claim claims dispute disputes lawsuit lawsuits announcement taxes "
+        "call calls complaint complaints claim claims dispute disputes lawsuit lawsuits case cases motion motions "
+        "grievance grievances patent patents announcement taxes "
         "petition appeal".split(),
         "sends",
     ),
@@ -132,7 +134,7 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb in o.GRADUAL and not o.COMPUTED.isdisjoint(tokens[at + 1 : at + 8]):
         return True
-    if verb == "confirm" and not _CONFIRMED.isdisjoint(follows):
+    if verb == "confirm" and not (_CONFIRMED.isdisjoint(follows) and _IS.isdisjoint(follows)):
         return True
     end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
     if verb == "give" and follows[:1] == ["the"] and follows[end : end + 1] == ["of"]:
@@ -157,7 +159,9 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb == "turn" and ("into" in tokens[at : at + 8] or follows[:1] == ["by"]):
         return True
-    if (verb == "call" and not _CALLED.isdisjoint(follows)) or (verb == "start" and not _SERVICE.isdisjoint(follows)):
+    if (verb == "call" and (not _CALLED.isdisjoint(follows) or follows[:1] == ["it"])) or (
+        verb == "start" and not _SERVICE.isdisjoint(follows)
+    ):
         return True
     return harmless(verb, follows[:end])
 

@@ -38,6 +38,7 @@ _INTO_SQL = re.compile(
     re.IGNORECASE,
 )
 """What breaks out of a text in a statement that somebody puts together."""
+_BREAKS_OUT = re.compile(r"[;`'\"\n]|\$\(|&&|\|\||<\(")
 _TIMED = re.compile(r"\s*(?:[\d*/,-]+\s+){5}(?P<rest>\S.{0,500})", re.DOTALL)
 _STEPS = re.compile(
     r"(?m)^[ \t]*(?:-[ \t]*)?(?:run|script|command|cmd|args|RUN|CMD|ENTRYPOINT)"
@@ -102,6 +103,11 @@ def may_be(text: str) -> bool:
         "--" in text or ";" in text or "`" in text or "$(" in text or "|" in text or "&&" in text or "__" in text
         or "\n" in text or "<!" in text or "'" in text
     )  # fmt: skip
+
+
+def only_alternates(text: str) -> bool:
+    """Whether a text that is looked for breaks out of no command that it is put into: `TODO|rm -rf`."""
+    return not _BREAKS_OUT.search(text)
 
 
 def may_run(text: str) -> bool:

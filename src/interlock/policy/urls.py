@@ -42,6 +42,12 @@ _COLLECTORS = (
     "typedwebhook.tools", "webhookinbox.com",
 )  # fmt: skip
 """Places whose use is to take in what is sent to them."""
+_SITES = frozenset(("website", "site"))
+_CALLED = re.compile(r"(?!localhost|intranet)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+)*")
+"""What a site is called, where its address is not given."""
+_TEXTS = frozenset(("src", "end_point"))
+"""Names for addresses that are names for a text to translate, or for a place to travel to, as often."""
+_ONE_WORD = re.compile(r"(?!localhost|intranet|metadata)[^\W\d_]{2,}")
 _FALSE_DOTS = str.maketrans({"。": ".", "．": ".", "｡": ".", "․": "."})
 _IPV4_PART = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
 _CODED = re.compile(r"[A-Za-z0-9+/_=-]{28,}|[0-9A-Fa-f]{64,}")
@@ -195,6 +201,14 @@ def is_public(address: Address) -> bool:
     if "." not in host or any(c in host for c in " %<>^|{}`\"'$*,;()") or ".." in host:
         return False
     return not any(host == name or host.endswith(f".{name}") for name in (*_PRIVATE_NAMES, *_PRIVATE_SERVICES))
+
+
+def is_a_name(key: str, text: str) -> bool:
+    """Whether an argument that may be an address holds a word: what a site is called, a text, a place to travel to."""
+    name = key.lower()
+    return (name in _SITES and _CALLED.fullmatch(text) is not None) or (
+        name in _TEXTS and _ONE_WORD.fullmatch(text) is not None
+    )
 
 
 def is_of_its_own(text: str) -> bool:

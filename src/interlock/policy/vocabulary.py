@@ -342,7 +342,7 @@ MASS = frozenset("money funds cash bitcoin crypto cryptocurrency ether".split())
 OPENERS = frozenset(
     "a ability able action admin agent agents allow allows also an and api are asynchronously atomically "
     "automatically batch be beta bulk by callers can capability capable car client clients command companies "
-    "dangerous deprecated designed directly easily efficiently endpoint experimental for function helper helps "
+    "dangerous deprecated designed directly easily efficiently either endpoint experimental for function helper helps "
     "immediately important individuals instantly intended interface internal irreversibly irrevocably is it just "
     "landlords let lets mass may mcp meant method must of operation optionally or owners permanently please plugin "
     "powerful programmatically quickly recursively rental safely securely server service should silently simple "

@@ -117,6 +117,9 @@ def test_descriptions_and_schemas_count_too(description: str, schema: object) ->
         "Gets mail and will permanently delete it",
         "Gibt die Datei zurück und löscht sie",
         "获取文件并删除",
+        "Helper for rows.\n\nUse cases:\n- Delete old rows\n",
+        "Lists rows.\n\nUse cases:\n- Find rows\n\nDeletes those that it lists.",
+        "Reads the attachments from an issue of the tracker and then it\ndeletes them",
     ],
 )
 def test_a_reading_name_never_hides_what_the_description_does(description: str) -> None:
@@ -136,6 +139,9 @@ def test_a_reading_name_never_hides_what_the_description_does(description: str) 
         'Searches mails, e.g. "delete my account" or "pay now"',
         "Gets an item. Call this first, before you update it. Do not send the result to anybody.",
         "Runs a read query. Supports filters such as delete markers",
+        "Lists channels.\n\n**Use cases:**\n- Find a channel to post to\n- Delete old ones later\n",
+        "Gets a page.\n\n**Tip:** The page opens in a window",
+        "Gets the files of an issue as blobs, since many of the readers only\nforward blobs",
     ],
 )
 def test_what_a_description_only_speaks_of_is_not_what_the_tool_does(description: str) -> None:

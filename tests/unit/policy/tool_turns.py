@@ -114,6 +114,12 @@ access_group | Request access to a group
 get_tally | Gets the tally. To delete it, use this tool.
 get_lift | Gets the state of a lift. Optionally reboot it.
 rename_guide | Requests that the server ship the crate
+file_case | File a new case at the harbour court
+open_or_make | This function either creates a new ledger or opens one
+page_script | Evaluate JavaScript expression on the page
+choose_berth | Select a berth in the dropdown
+renew_tides | Force a refresh of all gauges
+clipped | Gets the plan. The table behind it is truncated.
 """
 
 READS = """
@@ -211,4 +217,9 @@ closed_lots | Lists lots. Each is archived by definition.
 old_search | Finds notes. Replaces the deprecated one.
 get_paid_orders | Gets orders that can be refunded
 field_notes | Gets notes (title, body, comments, labels, links) so that they can be read
+plan_view | Explains the plan, showing how the engine will execute it
+get_vaults | Lists vaults. Call it once up front and keep the answer.
+check_chart | Checks a chart. Use this to confirm a chart is there before you update it.
+get_trace | Gets a trace. Any field value over a thousand characters is automatically truncated.
+make_a_point | Evaluates the results of the poll
 """
