@@ -1,6 +1,7 @@
 """Commands that answer, cancel, raise and fetch; each is one operation of the desk."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,8 @@ import typer
 from interlock.cli import opening
 from interlock.cli.options import Ident, Json
 from interlock.core.errors import InterlockError, UsageError
+
+Why = Annotated[str, typer.Option("--reason", metavar="T", help="Why; it is recorded.")]
 
 
 def arguments(text: str) -> dict[str, Any]:
@@ -54,6 +57,54 @@ def cancel(
         screen.note("nobody knows whether the uncertain effects happened: check before they are repeated")
 
 
+def retry(ident: Ident, reason: Why = "", as_json: Json = False) -> None:
+    """Let a blocked task go on from where it was."""
+    from interlock.desk import moving
+
+    _moved(opening.at_desk(lambda office, person: moving.retry(office, person, ident, reason=reason)), as_json)
+
+
+def reassign(
+    ident: Ident,
+    persona: Annotated[
+        str | None, typer.Argument(metavar="[PERSONA]", help="Who gets it; by default another agent of who has it.")
+    ] = None,
+    reason: Why = "",
+    as_json: Json = False,
+) -> None:
+    """Give a task to a new agent, of the same persona or another."""
+    from interlock.desk import moving
+
+    done = opening.at_desk(lambda office, person: moving.reassign(office, person, ident, persona, reason=reason))
+    _moved(done, as_json)
+
+
+def _moved(done: dict[str, Any], as_json: bool) -> None:
+    from interlock.cli import screen
+
+    if as_json:
+        return screen.data(done)
+    screen.line(f"task {done['id']} went from {done['from']} to {done['to']}")
+    screen.flight({**done, "runs": done["in_flight"]}, "stopped")
+    return None
+
+
+def comment(
+    ident: Ident,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say; `@NAME` tells a persona or a person.")],
+    as_json: Json = False,
+) -> None:
+    """Add a comment to the thread of a task or mission."""
+    from interlock.cli import screen
+    from interlock.desk import moving
+
+    said = opening.at_desk(lambda office, person: moving.comment(office, person, ident, text))
+    if as_json:
+        return screen.data(said)
+    screen.line(f"comment {said['id']} added to {said['task_id']}")
+    return None
+
+
 def deliverable(
     ident: Ident,
     output: Annotated[
@@ -91,3 +142,7 @@ def acknowledge(ident: Ident) -> None:
 
     seen = opening.at_desk(lambda office, person: controls.acknowledge(office, person, ident))
     screen.line(f"{seen['id']} {'acknowledged' if seen['changed'] else 'was acknowledged before'}")
+
+
+COMMANDS: tuple[Callable[..., Any], ...] = (retry, reassign, comment, cancel, deliverable)
+"""What people do with tasks and missions, in the order of help."""

@@ -85,7 +85,7 @@ def build() -> typer.Typer:
                 starting.doctor,
             ],
         ),
-        ("Missions", [running.run, looking.missions, looking.tasks, looking.task, acting.cancel, acting.deliverable]),
+        ("Missions", [running.run, looking.missions, looking.tasks, looking.task, *acting.COMMANDS]),
         ("Sign off", [signing.approvals, signing.approve, signing.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
         (

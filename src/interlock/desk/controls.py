@@ -63,23 +63,29 @@ def _cancel(tx: Tx, person: Person, ident: str, reason: str, now: datetime, pati
     kind, found = find_any(tx, ("task", "run"), ident)
     if kind == "run":
         return _cancel_run(tx, person, found, reason, now, patience)
-    row = task_store.task(tx, found)
-    assert row is not None
+    return end(tx, person, task_store.task(tx, found), reason, now)
+
+
+def end(tx: Tx, person: Person, row: Any, reason: str, now: datetime, *, key: str | None = None) -> View:
+    """Cancels a mission or a task (its row) in a transaction of the caller's; as `cancel`, without the proof.
+
+    `key` is the idempotency key of its transition, in place of one of its own.
+    """
     kind = "mission" if row.parent_id is None else "task"
     if row.status == TaskState.CANCELED:
-        return {"kind": kind, "id": found, "status": row.status, "runs": [], "in_flight": [], "changed": False}
+        return {"kind": kind, "id": row.id, "status": row.status, "runs": [], "in_flight": [], "changed": False}
     if row.status == TaskState.DONE:
-        raise Ended(kind, found, row.status)
-    stopped, in_flight = _stop_runs(tx, row, reason, now)
+        raise Ended(kind, row.id, row.status)
+    stopped, in_flight = stop_runs(tx, row, reason, now)
     if kind == "mission":
-        _end_mission(tx, person, found, reason, now)
+        _end_mission(tx, person, row.id, reason, now, key)
     else:
-        _end_task(tx, person, row, reason, now)
+        _end_task(tx, person, row, reason, now, key)
     status = str(TaskState.CANCELED)
-    return {"kind": kind, "id": found, "status": status, "runs": stopped, "in_flight": in_flight, "changed": True}
+    return {"kind": kind, "id": row.id, "status": status, "runs": stopped, "in_flight": in_flight, "changed": True}
 
 
-def _stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str], list[View]]:
+def stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str], list[View]]:
     """Stops the runs of a task or a mission, but for the coordinator's own, which has to take up what happened.
 
     Returns their ids, and those that were at work.
@@ -93,19 +99,20 @@ def _stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str],
     return [run.id for run in open_runs], in_flight
 
 
-def _end_mission(tx: Tx, person: Person, mission_id: str, reason: str, now: datetime) -> None:
+def _end_mission(tx: Tx, person: Person, mission_id: str, reason: str, now: datetime, key: str | None) -> None:
     mission_store.mark_canceled(tx, mission_id, now)
     rows = task_store.of_mission(tx, mission_id)
     for row in sorted(rows, key=lambda r: r.parent_id is not None):
         if row.status not in TERMINAL:
-            _end_task(tx, person, row, reason, now)
+            _end_task(tx, person, row, reason, now, key if row.id == mission_id else None)
 
 
-def _end_task(tx: Tx, person: Person, row: Any, reason: str, now: datetime) -> None:
+def _end_task(tx: Tx, person: Person, row: Any, reason: str, now: datetime, key: str | None) -> None:
     for approval_id in approvals.pending_of_task(tx, row.id):
         approvals.void(tx, approval_id, reason)
     move = task_store.Move(
-        task_id=row.id, to=TaskState.CANCELED, actor=person.actor, reason=reason, key=f"cancel:{row.id}"
+        task_id=row.id, to=TaskState.CANCELED, actor=person.actor, reason=reason,
+        key=key or f"cancel:{row.id}",
     )  # fmt: skip
     task_store.advance(tx, move, now)
 

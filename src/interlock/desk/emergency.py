@@ -4,7 +4,6 @@ How the workers heed them is the worker's job; what they are, `store.controls`' 
 """
 
 import asyncio
-import difflib
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec
@@ -14,6 +13,7 @@ from interlock.core.ids import new_id
 from interlock.desk import flight
 from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.personas import persona_named
 from interlock.desk.views import View
 from interlock.store import approvals, audit, controls, quarantines, squad
 from interlock.store.controls import Mode, Standing
@@ -95,7 +95,8 @@ async def quarantine(
     patience = now + timedelta(seconds=office.settings.times.blocked_escalation_s)
     newcomer = None
     if await office.store.read(_member, office.settings.project, agent) is None:
-        newcomer = await asyncio.to_thread(_persona, office, agent)
+        found = await asyncio.to_thread(persona_named, office, agent)
+        newcomer = found.name, found.trust
         await office.store.write(squad.ensure_project, office.settings.project, office.settings.timezone, now)
     args = (office.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
     view = await _tried(office, _quarantine, person, *args)
@@ -269,24 +270,6 @@ def _member(tx: Tx, project_id: str, agent: str) -> Any | None:
     except NotFound:
         return None
     return squad.member(tx, row.member_id) if row is not None else None
-
-
-def _persona(office: Office, agent: str) -> tuple[str, str]:
-    """Name and trust of a persona that has not worked here yet.
-
-    Raises UsageError if there is none of that name.
-    """
-    from interlock.agents.persona import load_personas
-    from interlock.tools.builtin import builtin_tools
-
-    known = frozenset(tool.name for tool in builtin_tools())
-    found = load_personas(True, office.settings.personas, known_tools=known)
-    name = as_id(agent)
-    if name in found.personas:
-        return name, found.personas[name].trust
-    near = difflib.get_close_matches(name, found.personas, n=1)
-    meant = f", did you mean `{near[0]}`" if near else ""
-    raise UsageError(f"no agent `{agent}`{meant}: give a persona or an id, as `interlock agents` lists them")
 
 
 def _words(reason: str | None) -> str | None:

@@ -127,16 +127,17 @@ def _is_ours(tx: Tx, member_id: str, task: Any) -> bool:
     last = tx.one(_LAST_BLOCK, {"task": task.id})
     if last is None or not last.idempotency_key.startswith(_key(member_id)):
         return False
-    return task.status == "BLOCKED" or bool(_escalations(tx, task.id))
+    return task.status == "BLOCKED" or bool(escalations(tx, task.id))
 
 
-def _escalations(tx: Tx, task_id: str) -> list[str]:
+def escalations(tx: Tx, task_id: str) -> list[str]:
+    """Ids of the open questions whether a task is to go on."""
     return [row.id for row in tx.rows(_PENDING, {"task": task_id}) if row.kind == "ESCALATION"]
 
 
 def _put_back(tx: Tx, task: Any, actor: Actor, reason: str, key: str, now: datetime) -> None:
     """Restores the state before the block; if questions of its own are still open, the task waits for these."""
-    for approval_id in _escalations(tx, task.id):
+    for approval_id in escalations(tx, task.id):
         approvals.void(tx, approval_id, reason)
     pending = approvals.pending_of_task(tx, task.id)
     goal = TaskState(task.held_from)

@@ -48,7 +48,7 @@ _RECORD = sa.select(table(Approval).c.request).where(
     table(Approval).c.task_id == b("task"),
     table(Approval).c.status == "approved",
 )
-_TRANSITION = sa.select(_tr.id, _tr.task_id, _tr.to_status).where(_tr.idempotency_key == b("key"))
+_TRANSITION = sa.select(TRANSITIONS).where(_tr.idempotency_key == b("key"))
 _MOVE_COLUMNS = (
     "status", "assignee_agent_id", "held_from", "block_kind", "block_reason", "wait_for", "escalate_at", "feedback",
     "deliverable_id", "approval_id", "review_cycles", "attempt", "generation",
@@ -326,6 +326,11 @@ def count_idle(tx: Tx, task_id: str, calls: int, amount_microusd: int) -> None:
 def thread(tx: Tx, task_id: str) -> list[Any]:
     """A task's thread in order."""
     return tx.rows(_THREAD, {"task": task_id})
+
+
+def transition(tx: Tx, key: str) -> Any | None:
+    """The transition that was made under an idempotency key."""
+    return tx.one(_TRANSITION, {"key": key})
 
 
 def transitions(tx: Tx, task_id: str) -> list[Any]:

@@ -11,11 +11,12 @@ from starlette.exceptions import HTTPException
 
 from interlock.core.errors import ConfigError, Conflict, InterlockError, NotFound, Refused, UsageError
 from interlock.desk.gate import NotKnown, TooMany
+from interlock.desk.moving import TransitionRefused
 from interlock.desk.office import is_outage, outage_told
 
 _STATUS: tuple[tuple[type[InterlockError], int], ...] = (
-    (TooMany, 429), (NotKnown, 401), (NotFound, 404), (Refused, 403), (Conflict, 409), (UsageError, 422),
-    (ConfigError, 500),
+    (TooMany, 429), (NotKnown, 401), (NotFound, 404), (TransitionRefused, 409), (Refused, 403), (Conflict, 409),
+    (UsageError, 422), (ConfigError, 500),
 )  # fmt: skip
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, Strict
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import controls, details, emergency, goals, listings, rooms, sessions, signing
+from interlock.desk import controls, details, emergency, goals, listings, moving, rooms, sessions, signing
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
@@ -47,6 +47,20 @@ class DenyBody(Body):
     reason: str
 
 
+class CommentBody(Body):
+    """What is said in a task's thread."""
+
+    text: str
+
+
+class TransitionBody(Body):
+    """Where a task is moved, and why."""
+
+    to: str
+    reason: str
+    idempotency_key: Key = None
+
+
 class ReasonBody(Body):
     """Why."""
 
@@ -62,6 +76,8 @@ def add_to(router: APIRouter) -> None:
         ("GET", "/api/tasks", tasks, 200),
         ("GET", "/api/tasks/{ident}", task, 200),
         ("GET", "/api/tasks/{ident}/messages", thread, 200),
+        ("POST", "/api/tasks/{ident}/messages", comment, 201),
+        ("POST", "/api/tasks/{ident}/transition", transition, 200),
         ("GET", "/api/tasks/{ident}/transitions", transitions, 200),
         ("GET", "/api/approvals", approvals, 200),
         ("POST", "/api/approvals/{ident}/approve", approve, 200),
@@ -111,6 +127,20 @@ async def task(ident: Ident, here: Here, who: Who) -> View:
 async def thread(ident: Ident, here: Here, who: Who) -> object:
     """What was said about a task, in order."""
     return (await task(ident, here, who))["thread"]
+
+
+async def comment(ident: Ident, body: CommentBody, here: Here, who: Who) -> View:
+    """Adds a comment to a task's thread; returns its `id`."""
+    await task(ident, here, who)
+    return await moving.comment(here.live.runtime, who.person, ident, body.text)
+
+
+async def transition(ident: Ident, body: TransitionBody, here: Here, who: Who) -> View:
+    """Moves a task along the table; 409 where the table or somebody else's move does not let it."""
+    await task(ident, here, who)
+    return await moving.transition(
+        here.live.runtime, who.person, ident, body.to, reason=body.reason, key=body.idempotency_key
+    )
 
 
 async def transitions(ident: Ident, here: Here, who: Who) -> object:

@@ -11,14 +11,17 @@ import httpx2
 import pytest
 
 from interlock.app.serving import served
+from interlock.core.errors import Refused
 from interlock.core.ids import new_id
 from interlock.desk import conversation, people, personal, tokens
 from interlock.desk import gate as gates
 from interlock.store import approvals, audit
 from interlock.store import tokens as stored
 from interlock.store.errors import StoreUnavailable
+from interlock.store.tasks import TransitionRefused
 from interlock.store.tx import Tx
 from interlock.web.http import MOST_BYTES
+from interlock.web.problems import status_of
 from tests.contract.web.house import House, Stream, house
 
 
@@ -337,3 +340,33 @@ async def test_nobody_is_told_where_the_database_is_while_it_is_out_of_reach(
                 said = "the database cannot be used just now: the log of this process says why"
                 assert (found.status_code, found.json()["detail"]) == (503, said)
     assert [why in each for each in caplog.messages if "failed: " in each or "not ready" in each] == [True, True]
+
+
+async def test_people_move_tasks_and_comment_on_them(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        mission = (await home.post("/api/missions", {"goal": "Compare A and B"}, 201))["id"]
+        said = await home.post(f"/api/tasks/{mission}/messages", {"text": "take care"}, 201)
+        (message,) = await home.get(f"/api/tasks/{mission}/messages")
+        assert (message["id"], message["text"], message["kind"]) == (said["id"], "take care", "COMMENT")
+        wish = {"to": "CANCELED", "reason": "not needed", "idempotency_key": "k"}
+        first = await home.post(f"/api/tasks/{mission}/transition", wish)
+        assert (first["from"], first["to"], first["changed"]) == ("INBOX", "CANCELED", True)
+        again = await home.post(f"/api/tasks/{mission}/transition", wish)
+        assert (again["transition_id"], again["changed"]) == (first["transition_id"], False)
+        (made,) = await home.get(f"/api/tasks/{mission}/transitions")
+        assert (made["actor_kind"], made["actor_id"]) == ("human", home.box.person.id)
+        path = f"/api/tasks/{mission}/transition"
+        told = await problem(home, 422, "POST", path, json={"to": "REVIEW", "reason": "x"})
+        assert "moved by its coordinator" in told
+        assert "`to`" in await problem(home, 422, "POST", path, json={"reason": "x"})
+        assert "no task" in await problem(home, 404, "POST", "/api/tasks/tsk_none/messages", json={"text": "x"})
+        await home.post("/api/missions", {"goal": "x", "project": "shop"}, 201)
+        other = bearer(await home.token_of(project="shop"))
+        await problem(home, 404, "POST", path, json=wish, headers=other)
+        viewer = bearer(await home.token_of("viewer"))
+        assert "viewer" in await problem(home, 403, "POST", path, json=wish, headers=viewer)
+
+
+def test_move_that_the_table_does_not_allow_is_a_conflict() -> None:
+    refusal = TransitionRefused("tsk_1", "DONE", "INBOX", "nothing leaves it")
+    assert (status_of(refusal), status_of(Refused("no"))) == (409, 403)

@@ -1,0 +1,29 @@
+"""The personas of this home for operations that open no runtime; how their files are read is `agents.persona`'s."""
+
+import difflib
+from typing import TYPE_CHECKING
+
+from interlock.core.errors import UsageError
+from interlock.desk.finding import as_id
+from interlock.desk.office import Office
+
+if TYPE_CHECKING:
+    from interlock.agents.persona import Persona
+
+
+def persona_named(office: Office, given: str) -> "Persona":
+    """A persona by its name, whether it has worked here or not. Reads files.
+
+    Raises UsageError if there is none of that name.
+    """
+    from interlock.agents.persona import load_personas
+    from interlock.tools.builtin import builtin_tools
+
+    known = frozenset(tool.name for tool in builtin_tools())
+    found = load_personas(True, office.settings.personas, known_tools=known)
+    name = as_id(given)
+    if name in found.personas:
+        return found.personas[name]
+    near = difflib.get_close_matches(name, found.personas, n=1)
+    meant = f", did you mean `{near[0]}`" if near else ""
+    raise UsageError(f"no agent `{given}`{meant}: give a persona or an id, as `interlock agents` lists them")

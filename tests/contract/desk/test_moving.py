@@ -1,0 +1,148 @@
+"""Tasks that people move by hand, and what they say in their threads."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock import Interlock
+from interlock.cli.main import run as command
+from interlock.core.errors import Refused, UsageError
+from interlock.desk import listings, moving, signing
+from interlock.desk.details import task, trace
+from interlock.desk.office import Person
+from interlock.desk.progress import Standing
+from interlock.store import audit
+from interlock.store.tasks import TransitionRefused
+from tests.contract.desk.test_emergency import finished
+
+HELD = "Compare A and B and e-mail the result to board@example.com"
+
+
+async def held(box: Interlock) -> dict[str, Any]:
+    """The question that a mission waits for; its task is in NEEDS_APPROVAL."""
+    result = await box.run(HELD)
+    return await signing.approval(box.runtime, result.approvals[0])
+
+
+async def test_blocked_task_keeps_nothing_open_and_goes_on_when_it_is_retried(box: Interlock) -> None:
+    card = await held(box)
+    done = await moving.transition(box.runtime, box.person, card["task_id"], "blocked", reason="wait for the board")
+    assert (done["from"], done["to"], done["runs"]) == ("NEEDS_APPROVAL", "BLOCKED", [card["run_id"]])
+    found = await task(box.runtime, card["task_id"])
+    assert (found["block_kind"], found["block_reason"]) == ("OPERATOR", "wait for the board")
+    assert found["escalate_at"] is not None
+    assert (await signing.approval(box.runtime, card["id"]))["status"] == "void"
+    assert (await trace(box.runtime, card["run_id"]))["status"] == "cancelled"
+    back = await moving.retry(box.runtime, box.person, card["task_id"])
+    assert (back["from"], back["to"]) == ("BLOCKED", "IN_PROGRESS")
+    assert box.person.name in back["reason"]
+    assert (await finished(box, card["mission_id"])).standing is Standing.DONE
+    with pytest.raises(UsageError, match="is DONE and not blocked"):
+        await moving.retry(box.runtime, box.person, card["task_id"])
+
+
+async def test_same_key_changes_nothing_and_gives_the_first_result(box: Interlock) -> None:
+    ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
+    first = await moving.transition(office, ada, ident, "BLOCKED", reason="a", key="k")
+    await moving.retry(office, ada, ident)
+    again = await moving.transition(office, ada, ident, "BLOCKED", reason="b", key="k")
+    assert (first["changed"], again["changed"]) == (True, False)
+    assert (again["transition_id"], again["reason"]) == (first["transition_id"], "a")
+    ended = await moving.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
+    once_more = await moving.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
+    assert (ended["to"], once_more["changed"]) == ("CANCELED", False)
+    assert once_more["transition_id"] == ended["transition_id"]
+    noted = await office.store.read(audit.activities, action="TASK_TRANSITION")
+    assert sum(row.task_id == ident and row.data["to"] == "BLOCKED" for row in noted) == 1
+
+
+async def test_of_two_who_move_a_task_at_once_one_is_refused(box: Interlock) -> None:
+    ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
+    await moving.transition(office, ada, ident, "BLOCKED", reason="a")
+    both = await asyncio.gather(
+        *(moving.transition(office, ada, ident, to, reason="b") for to in ("IN_PROGRESS", "ASSIGNED")),
+        return_exceptions=True,
+    )
+    assert sorted(isinstance(each, Exception) for each in both) in ([False, True], [False, False])
+    steps = (await task(office, ident))["transitions"]
+    assert [step["from_status"] for step in steps[1:]] == [step["to_status"] for step in steps[:-1]]
+
+
+async def test_table_holds_for_people_too(box: Interlock) -> None:
+    card = await held(box)
+    office, ada, ident = box.runtime, box.person, card["task_id"]
+    with pytest.raises(TransitionRefused, match=f"1 more answer; answer it with `interlock approve {card['id']}`"):
+        await moving.transition(office, ada, ident, "in-progress", reason="hurry")
+    with pytest.raises(TransitionRefused, match="it "):
+        await moving.transition(office, ada, ident, "DONE", reason="hurry")
+    with pytest.raises(UsageError, match="`later` is not a state"):
+        await moving.transition(office, ada, ident, "later", reason="hurry")
+    with pytest.raises(UsageError, match="the reason has 1 to"):
+        await moving.transition(office, ada, ident, "BLOCKED", reason=" ")
+    with pytest.raises(UsageError, match="is moved by its coordinator"):
+        await moving.transition(office, ada, card["mission_id"], "BLOCKED", reason="x")
+    assert (await signing.approval(office, card["id"]))["status"] == "pending"
+    assert (await task(office, ident))["status"] == "NEEDS_APPROVAL"
+
+
+async def test_reassigned_task_is_done_by_a_new_agent(box: Interlock) -> None:
+    card = await held(box)
+    office, ada, ident = box.runtime, box.person, card["task_id"]
+    before = await task(office, ident)
+    await moving.transition(office, ada, ident, "BLOCKED", reason="somebody else")
+    with pytest.raises(UsageError, match="no agent `nobody`"):
+        await moving.reassign(office, ada, ident, "nobody")
+    with pytest.raises(UsageError, match="`learner` takes no"):
+        await moving.reassign(office, ada, ident, "learner")
+    given = await moving.reassign(office, ada, ident)
+    after = await task(office, ident)
+    assert (given["to"], after["generation"]) == ("ASSIGNED", before["generation"] + 1)
+    assert after["assignee_agent_id"] not in (None, before["assignee_agent_id"])
+    assert (await finished(box, card["mission_id"])).standing is Standing.DONE
+
+
+async def test_comment_is_in_the_thread_and_tells_whom_it_names(box: Interlock) -> None:
+    card = await held(box)
+    said = await moving.comment(box.runtime, box.person, card["task_id"], "  @research which figures are these?  ")
+    (message,) = [each for each in (await task(box.runtime, card["task_id"]))["thread"] if each["id"] == said["id"]]
+    assert (message["kind"], message["author_kind"], message["author"]) == ("COMMENT", "human", box.person.id)
+    assert message["text"] == "@research which figures are these?"
+    told = [run for run in await listings.runs(box.runtime) if run["kind"] == "chat"]
+    assert [run["persona"] for run in told] == ["research"]
+    with pytest.raises(UsageError, match="the comment has 1 to 20,000"):
+        await moving.comment(box.runtime, box.person, card["task_id"], "x" * 20_001)
+
+
+async def test_viewer_moves_and_says_nothing(box: Interlock, viewer: Person) -> None:
+    for act in (
+        moving.comment(box.runtime, viewer, "tsk_any", "x"),
+        moving.transition(box.runtime, viewer, "tsk_any", "BLOCKED", reason="x"),
+        moving.retry(box.runtime, viewer, "tsk_any"),
+        moving.reassign(box.runtime, viewer, "tsk_any"),
+    ):
+        with pytest.raises(Refused, match="is a viewer and may not"):
+            await act
+
+
+def test_command_line_comments_retries_and_reassigns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INTERLOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("INTERLOCK_MODEL", "rehearsal/offline")
+    monkeypatch.delenv("INTERLOCK_DATABASE_URL", raising=False)
+    assert command(["run", HELD, "--json"]) == 3
+    mission = json.loads(capsys.readouterr().out)["mission_id"]
+    assert command(["approvals", "--json"]) == 0
+    (card,) = json.loads(capsys.readouterr().out)
+    assert command(["comment", card["task_id"], "which figures?", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["task_id"] == card["task_id"]
+    assert command(["comment", mission, "all well?"]) == 0
+    assert "added to" in capsys.readouterr().out
+    assert command(["retry", card["task_id"]]) == 2
+    assert "there is nothing to retry" in capsys.readouterr().err
+    assert command(["reassign", card["task_id"]]) == 1
+    assert "`interlock approve" in capsys.readouterr().err
