@@ -90,10 +90,18 @@ def agent_of(tx: Tx, office: Office, given: str) -> tuple[str | None, str | None
 
 def whose(tx: Tx, row: Any) -> str | None:
     """Who or what an account is for, in words: a persona, a goal, a title."""
-    if row.kind == "agent_day":
-        member = squad.member(tx, row.owner_id)
-        return member.persona if member is not None else None
-    if row.kind in ("mission", "learn", "task"):
-        task = task_store.task(tx, row.owner_id)
-        return task.title if task is not None else None
-    return row.project_id if row.kind == "project_day" else None
+    return owners(tx, [row])[0]
+
+
+def owners(tx: Tx, rows: Sequence[Any]) -> list[str | None]:
+    """The same for several, asked for together."""
+    days = [row for row in rows if row.kind == "agent_day"]
+    works = [row for row in rows if row.kind in ("mission", "learn", "task")]
+    members = squad.some_members(tx, [row.owner_id for row in days])
+    tasks = task_store.some(tx, [row.owner_id for row in works])
+    names = {
+        **{row.id: member.persona for row, member in zip(days, members, strict=True) if member is not None},
+        **{row.id: task.title for row, task in zip(works, tasks, strict=True) if task is not None},
+        **{row.id: row.project_id for row in rows if row.kind == "project_day"},
+    }
+    return [names.get(row.id) for row in rows]

@@ -71,7 +71,7 @@ def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
     ids = [row.id for row in rows]
     progress, waiting, spent = (
         counts.tasks_by_mission(tx, ids),
-        counts.questions_by_mission(tx),
+        counts.questions_by_mission(tx, ids),
         _spent(tx, "mission", ids),
     )
     out = []
@@ -139,7 +139,25 @@ async def agents(office: Office, *, project: str | None = None, reader: Person |
 
     A `reader` who does not answer for it is not told the errors of those that people talk with.
     """
-    rows = await office.store.read(squad.agents, project, MOST_AGENTS)
+    return _agents(await office.store.read(squad.agents, project, MOST_AGENTS), reader)
+
+
+async def agent(
+    office: Office, agent_id: str, *, project: str | None = None, reader: Person | None = None
+) -> View | None:
+    """One agent as `agents` has it, however many there are; None if there is none with that id."""
+    found = _agents(await office.store.read(squad.agents, project, 1, agent_id=agent_id), reader)
+    return found[0] if found else None
+
+
+async def is_of_project(office: Office, project: str, named: str) -> bool:
+    """Whether a name is that of an agent of a project, or of a persona that has worked there."""
+    if await office.store.read(squad.member_of, project, named) is not None:
+        return True
+    return await agent(office, named, project=project) is not None
+
+
+def _agents(rows: Sequence[Any], reader: Person | None) -> list[View]:
     reads_all = sight.reads_all(reader)
     return [
         view(

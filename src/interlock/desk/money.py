@@ -6,7 +6,7 @@ from typing import Any
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
 from interlock.desk import emergency
-from interlock.desk.accounts import account_of, open_today, require_open_day, whose
+from interlock.desk.accounts import account_of, open_today, owners, require_open_day, whose
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.oversight import waiting
@@ -28,15 +28,20 @@ async def budget(office: Office, *, every: bool = False, most: int = MOST) -> li
 
 
 def _accounts(tx: Tx, kinds: tuple[str, ...], most: int) -> list[View]:
-    return [_account(tx, row) for row in ledger.accounts(tx, kinds=kinds, most=most)]
+    rows = ledger.accounts(tx, kinds=kinds, most=most)
+    return [_view(row, name) for row, name in zip(rows, owners(tx, rows), strict=True)]
 
 
 def _account(tx: Tx, row: Any) -> View:
+    return _view(row, whose(tx, row))
+
+
+def _view(row: Any, owner: str | None) -> View:
     left = max(0, row.limit_microusd - row.settled_microusd - row.reserved_microusd)
     line = row.pause_at_microusd
     return view(
         row, "id", "kind", "owner_id", "project_id", "limit_microusd", "settled_microusd", "reserved_microusd",
-        "frozen", "created_at", left_usd=dollars(left), whose=whose(tx, row), paused=ledger.is_paused(row),
+        "frozen", "created_at", left_usd=dollars(left), whose=owner, paused=ledger.is_paused(row),
         asks_at_usd=dollars(line) if line is not None and line < row.limit_microusd else None,
     )  # fmt: skip
 

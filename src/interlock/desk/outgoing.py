@@ -1,5 +1,6 @@
 """What has not left yet, and what never will by itself: looking at the outbox, and having a message tried again."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,12 +56,18 @@ async def retry_all(office: Office, person: Person) -> list[View]:
     Raises Refused.
     """
     require_operator(person, "have messages tried again")
-    return await office.store.write(_retry_all, person, office.clock.now())
+    revived, after = list[View](), 0
+    while page := await office.store.read(outbox.dead, after, MOST):
+        after = page[-1].id
+        lost = [row.id for row in page if row.kind != "letter" and row.holder != dispatch.UNCERTAIN]
+        revived += await office.store.write(_retry_some, person, lost, office.clock.now()) if lost else []
+    return revived
 
 
-def _retry_all(tx: Tx, person: Person, now: datetime) -> list[View]:
-    found = [row for row in outbox.dead(tx) if row.kind != "letter" and row.holder != dispatch.UNCERTAIN]
-    return [_retry(tx, person, row.id, now) for row in found]
+def _retry_some(tx: Tx, person: Person, idents: Sequence[int], now: datetime) -> list[View]:
+    """Revives those that are still dead: somebody else may have had them tried again in the meantime."""
+    rows = [outbox.row(tx, each) for each in idents]
+    return [_retry(tx, person, row.id, now) for row in rows if row is not None and row.status == "dead"]
 
 
 def _retry(tx: Tx, person: Person, ident: int, now: datetime) -> View:

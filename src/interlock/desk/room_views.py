@@ -1,6 +1,6 @@
 """How channels and messages look to people, and who may see them; what is done with them is `rooms`' matter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from interlock.core.errors import UsageError
@@ -32,9 +32,13 @@ def readable(tx: Tx, person: Person, channel_id: str) -> Any:
     return row
 
 
-def view_of(tx: Tx, row: Any, person: Person, inside: Sequence[Who]) -> View:
+def names_of(tx: Tx, inside: Iterable[Who]) -> dict[str, str]:
+    """What those of them are called who are people."""
+    return people.names(tx, [who.name for who in inside if who.kind == PERSON])
+
+
+def view_of(row: Any, person: Person, inside: Sequence[Who], names: Mapping[str, str]) -> View:
     """A channel with its members."""
-    names = people.names(tx, [who.name for who in inside if who.kind == PERSON])
     members = [{"kind": who.kind, "who": who.name, "name": names.get(who.name, who.name)} for who in inside]
     return view(
         row, "id", "name", "kind", "topic", "project_id", "created_at", "archived_at",
@@ -45,7 +49,8 @@ def view_of(tx: Tx, row: Any, person: Person, inside: Sequence[Who]) -> View:
 def one(tx: Tx, person: Person, channel_id: str) -> View:
     """One channel as this person may see it. Raises Unknown."""
     row = readable(tx, person, channel_id)
-    return view_of(tx, row, person, rooms.members(tx, row.id))
+    inside = rooms.members(tx, row.id)
+    return view_of(row, person, inside, names_of(tx, inside))
 
 
 def messages(tx: Tx, rows: Sequence[Any]) -> list[View]:

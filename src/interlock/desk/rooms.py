@@ -14,7 +14,18 @@ from interlock.desk import room_names, sight
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.room_keeping import archive, create, dm, join, leave
-from interlock.desk.room_views import as_who, may_see, message, messages, of_channel, one, readable, root_of, view_of
+from interlock.desk.room_views import (
+    as_who,
+    may_see,
+    message,
+    messages,
+    names_of,
+    of_channel,
+    one,
+    readable,
+    root_of,
+    view_of,
+)
 from interlock.desk.views import View, view
 from interlock.policy.audience import AGENT, DM, Who
 from interlock.policy.secrets import scrub
@@ -48,7 +59,8 @@ def _channels(tx: Tx, person: Person, project: str, archived: bool) -> list[View
     rows = [row for row in rooms.channels(tx, project) if archived or row.archived_at is None]
     inside = rooms.members_by_channel(tx, [row.id for row in rows])
     seen = [row for row in rows if row.kind == OPEN or as_who(person) in inside[row.id]]
-    shown = [view_of(tx, row, person, inside[row.id]) for row in seen]
+    names = names_of(tx, [who for row in seen for who in inside[row.id]])
+    shown = [view_of(row, person, inside[row.id], names) for row in seen]
     return sorted(shown, key=lambda each: (each["kind"] == DM, each["name"]))
 
 

@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from interlock.core.ids import new_id
 from interlock.core.text import visible
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
-from interlock.store import approvals, audit, controls, coordination, firings, schedules, squad, tasks, traces
+from interlock.store import audit, controls, coordination, firings, people, schedules, squad, traces
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _add(tx: Tx, person: Person, values: dict[str, Any], times: Times, zone: str
         )
     row = schedules.schedule(tx, values["id"])
     _note(tx, "SCHEDULE_ADDED", person, row, now, kind=values["kind"], cron=values["cron"], every_s=values["every_s"])
-    return _view(tx, row, lambda _: times, now)
+    return _views(tx, [row], lambda _: times, now)[0]
 
 
 async def listing(office: Office, read: Read, *, project: str | None = None) -> list[View]:
@@ -119,7 +119,7 @@ async def listing(office: Office, read: Read, *, project: str | None = None) -> 
 
 
 def _listing(tx: Tx, read: Read, project: str | None, now: datetime) -> list[View]:
-    return [_view(tx, row, read, now) for row in schedules.listing(tx, project)]
+    return _views(tx, schedules.listing(tx, project), read, now)
 
 
 async def squad_mode(office: Office) -> str:
@@ -189,17 +189,26 @@ def _find(tx: Tx, name: str, project: str) -> Any:
     )
 
 
-def _view(tx: Tx, row: Any, read: Read, now: datetime) -> View:
-    shown = view(
-        row, "id", "name", "project_id", "kind", "persona", "text", "cron", "every_s", "timezone", "state",
-        "state_reason", "next_at", "created_at",
-    )  # fmt: skip
+def _views(tx: Tx, rows: Sequence[Any], read: Read, now: datetime) -> list[View]:
+    """Schedules as people see them; asked for together, since there may be very many."""
+    names, lasts = people.names(tx, [row.created_by for row in rows]), _lasts(tx, rows)
+    return [
+        {
+            **view(
+                row, "id", "name", "project_id", "kind", "persona", "text", "cron", "every_s", "timezone", "state",
+                "state_reason", "next_at", "created_at",
+            ),
+            "model": row.options.get("model"), "budget_usd": _budget(row),
+            "created_by": names.get(row.created_by, row.created_by), "next_times": _upcoming(row, read, now),
+            "last": lasts.get(row.id),
+        }
+        for row in rows
+    ]  # fmt: skip
+
+
+def _budget(row: Any) -> float | None:
     budget = row.options.get("budget_microusd")
-    return {
-        **shown, "model": row.options.get("model"), "budget_usd": None if budget is None else dollars(budget),
-        "created_by": approvals.name_of(tx, row.created_by), "next_times": _upcoming(row, read, now),
-        "last": _last(tx, row),
-    }  # fmt: skip
+    return None if budget is None else dollars(budget)
 
 
 def _upcoming(row: Any, read: Read, now: datetime) -> list[str]:
@@ -218,22 +227,22 @@ def _local(at: datetime, row: Any) -> str:
         return at.isoformat()
 
 
-def _last(tx: Tx, row: Any) -> View | None:
-    """Its last firing, and how what it has started stands now."""
-    found = None if row.last_at is None else firings.firing(tx, schedules.job(row.id), row.last_at)
-    if found is None:
-        return None
-    key = schedules.start_key(row.id, found.fire_at)
-    mission_id = coordination.root_by_key(tx, f"goal:{row.project_id}:{key}")
-    run_id = traces.run_by_key(tx, key)
-    standing = None
-    if mission_id is not None:
-        standing = getattr(tasks.task(tx, mission_id), "status", None)
-    elif run_id is not None:
-        standing = getattr(traces.run(tx, run_id), "status", None)
+def _lasts(tx: Tx, rows: Sequence[Any]) -> dict[str, View]:
+    """The last firing of each that has fired, and how what it has started stands now."""
+    by_job = {schedules.job(row.id): row for row in rows if row.last_at is not None}
+    found = [(by_job[each.job], each) for each in firings.some(tx, [(job, row.last_at) for job, row in by_job.items()])]
+    keys = [schedules.start_key(row.id, fired.fire_at) for row, fired in found]
+    roots = coordination.roots_by_key(
+        tx, [f"goal:{row.project_id}:{key}" for (row, _), key in zip(found, keys, strict=True)]
+    )
+    runs = traces.runs_by_key(tx, keys)
     return {
-        "fire_at": _local(found.fire_at, row), "fired_at": found.created_at, "status": found.status,
-        "outcome": found.outcome, "mission_id": mission_id, "run_id": run_id, "standing": standing,
+        row.id: {
+            "fire_at": _local(fired.fire_at, row), "fired_at": fired.created_at, "status": fired.status,
+            "outcome": fired.outcome, "mission_id": getattr(root, "id", None), "run_id": getattr(run, "id", None),
+            "standing": getattr(root or run, "status", None),
+        }
+        for (row, fired), root, run in zip(found, roots, runs, strict=True)
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 Nothing waits forever. Source: row A18.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,8 @@ async def sweep(runtime: "Runtime") -> None:
         await store.write(expire, approval_id, escalate_at, now)
     for task_id in await store.read(tasks.to_escalate, now):
         await store.write(escalate, task_id, expires_at, now)
-    for member in await store.read(squad.paused_for_budget):
-        await store.write(resume_member, member.id, now)
+    for member_id in await store.read(_all_solvent, now):
+        await store.write(resume_member, member_id, now)
     for agent_id in await store.read(subagents.overdue, now):
         await store.write(subagents.expire, agent_id, now)
     for run_id in await store.read(shortfalls.strays):
@@ -99,19 +100,34 @@ def escalate(tx: Tx, task_id: str, expires_at: datetime, now: datetime) -> None:
 def resume_member(tx: Tx, member_id: str, now: datetime) -> None:
     """Resumes a member that was paused at its daily budget, once a new day has begun or its limit was raised."""
     member = squad.member(tx, member_id)
-    pause = squad.budget_pause(member) if member is not None else None
-    if member is None or pause is None or not _is_over(tx, member, *pause, now):
+    if member is None or not _solvent(tx, [member], now):
         return
     if squad.set_state(tx, member.id, "ACTIVE", None, seen="PAUSED"):
         for mission_id in missions.without_agent(tx, member.project_id):
             missions.notify(tx, mission_id, "tick", {}, now)
 
 
-def _is_over(tx: Tx, member: Any, account_id: str, need_microusd: int, now: datetime) -> bool:
-    project = squad.project(tx, member.project_id)
-    if account_id.rpartition(":")[2] != day_key(now, project.timezone if project else "UTC"):
-        return True
-    account = ledger.account(tx, account_id)
+def _all_solvent(tx: Tx, now: datetime) -> list[str]:
+    return _solvent(tx, squad.paused_for_budget(tx), now)
+
+
+def _solvent(tx: Tx, members: Sequence[Any], now: datetime) -> list[str]:
+    """Ids of those members that were paused at their daily budget and may resume; few statements however many."""
+    pauses = [(member, *pause) for member in members if (pause := squad.budget_pause(member)) is not None]
+    accounts = {row.id: row for row in ledger.some(tx, [account_id for _, account_id, _ in pauses])}
+    zones = {member.project_id: "UTC" for member, _, _ in pauses}
+    for project_id in zones:
+        project = squad.project(tx, project_id)
+        zones[project_id] = project.timezone if project else "UTC"
+    return [
+        member.id
+        for member, account_id, need in pauses
+        if account_id.rpartition(":")[2] != day_key(now, zones[member.project_id])
+        or _covers(accounts.get(account_id), need)
+    ]
+
+
+def _covers(account: Any | None, need_microusd: int) -> bool:
     return (
         account is not None
         and not account.frozen

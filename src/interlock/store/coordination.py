@@ -3,6 +3,7 @@
 Its other writes go through the doors in other modules; its decisions are made in `graph`.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +34,7 @@ _de, _ag, _d, _tr = DELIVERABLES.c, AGENTS.c, DEPENDENCIES.c, TRANSITIONS.c
 _TIME = UTCDateTime()
 EXECUTED = ("started", "done", "failed", "unknown")
 """States of tool calls that had, or may have had, an effect."""
-_ROOT_BY_KEY = sa.select(_t.id).where(_t.idempotency_key == b("key"))
+_ROOT_BY_KEY = sa.select(_t.id, _t.status).where(_t.idempotency_key == b("key"))
 _TASK_RUNS = (
     sa.select(_r.id, _r.kind, _r.task_id, _r.status, _r.stop_reason, _r.error, _r.idempotency_key, _r.labels)
     .where(_r.mission_id == b("mission"), _r.kind.in_(("task", RUN_KIND)))
@@ -87,6 +88,11 @@ def root_by_key(tx: Tx, key: str) -> str | None:
     """The task with an idempotency key."""
     row = tx.one(_ROOT_BY_KEY, {"key": key})
     return None if row is None else str(row.id)
+
+
+def roots_by_key(tx: Tx, keys: Sequence[str]) -> list[Any | None]:
+    """The tasks with idempotency keys: id and status, or None, for each."""
+    return tx.ones(_ROOT_BY_KEY, [{"key": key} for key in keys])
 
 
 def task_runs(tx: Tx, mission_id: str) -> list[Any]:

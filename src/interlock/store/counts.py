@@ -1,7 +1,6 @@
 """Row counts by state, for display."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
@@ -21,7 +20,6 @@ _RUNS_IN = {state: _RUNS.where(_r.status == sa.text(f"'{state}'")) for state in 
 _QUESTIONS = sa.select(_N).select_from(table(Approval)).where(_a.status == sa.text("'pending'"))
 _ALERTS = sa.select(_N).select_from(table(Alert)).where(table(Alert).c.acked_at.is_(None))
 _DEAD = sa.select(_N).select_from(table(Run)).where(IS_DEAD)
-_WAITING = sa.select(_a.mission_id).where(_a.status == sa.text("'pending'"))
 _OF_MISSION = (
     sa.select(_N).join_from(table(Run), table(Lane), _r.agent_id == _lane.agent_id).where(_r.mission_id == b("mission"))
 )
@@ -88,9 +86,11 @@ def tasks_by_mission(tx: Tx, mission_ids: Sequence[str]) -> dict[str, dict[str, 
     return found
 
 
-def questions_by_mission(tx: Tx) -> Mapping[str, int]:
-    """Pending approvals by mission."""
-    return Counter(row.mission_id for row in tx.rows(_WAITING) if row.mission_id is not None)
+def questions_by_mission(tx: Tx, mission_ids: Sequence[str]) -> dict[str, int]:
+    """Pending approvals of missions, by mission."""
+    query = sa.select(_a.mission_id, _N).where(_a.mission_id.in_(mission_ids), _a.status == "pending")
+    rows = tx.rows(query.group_by(_a.mission_id)) if mission_ids else []
+    return {row.mission_id: row.n for row in rows}
 
 
 def moving(tx: Tx, mission_id: str) -> int:

@@ -3,6 +3,7 @@
 The jobs, and when they are due, are in `scheduler`.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -81,6 +82,12 @@ def is_known(tx: Tx, job: str, fire_at: datetime) -> bool:
 def firing(tx: Tx, job: str, fire_at: datetime) -> Any | None:
     """A job's firing for a given time."""
     return tx.one(_AT, {"name": job, "at": fire_at})
+
+
+def some(tx: Tx, wanted: Sequence[tuple[str, datetime]]) -> list[Any]:
+    """The firings of jobs for given times, as far as they are known."""
+    found = tx.ones(_AT, [{"name": job, "at": at} for job, at in wanted])
+    return [row for row in found if row is not None]
 
 
 def last(tx: Tx, job: str) -> Any | None:

@@ -116,6 +116,7 @@ _CATCH_UP_APPROVALS = (
     .on_conflict_do_nothing()
 )
 _ROW = sa.select(OUTBOX).where(_o.id == b("outgoing"))
+_DEAD = sa.select(OUTBOX).where(_o.id > b("after"), _o.status == "dead").order_by(_o.id).limit(b("most"))
 _BY_KEY = sa.select(OUTBOX).where(_o.key == b("named"))
 _REVIVE = (
     sa.update(OUTBOX)
@@ -212,9 +213,9 @@ def listing(tx: Tx, *, dead_only: bool = False, most: int = 200) -> list[Any]:
     return tx.rows(query)
 
 
-def dead(tx: Tx) -> list[Any]:
-    """Dead letters, oldest first."""
-    return listing(tx, dead_only=True)
+def dead(tx: Tx, after: int = 0, most: int = 200) -> list[Any]:
+    """A page of the dead letters with ids above `after`, oldest first."""
+    return tx.rows(_DEAD, {"after": after, "most": most})
 
 
 def revive(tx: Tx, ident: int) -> bool:

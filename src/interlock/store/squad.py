@@ -65,7 +65,7 @@ _STATE = sa.update(MEMBERS).where(_m.id == b("member")).values(state=b("to"), st
 _STATE_FROM = _STATE.where(_m.state == b("seen"))
 _OF_MEMBER = sa.select(_ag.id).where(_ag.member_id == b("member")).order_by(_ag.id)
 _SHARED = _MEMBER.with_for_update(read=True)
-_OUT_OF_MONEY = sa.select(_m.id).where(_m.state == "PAUSED", _m.state_reason.like("budget:%")).order_by(_m.id)
+_OUT_OF_MONEY = sa.select(MEMBERS).where(_m.state == "PAUSED", _m.state_reason.like("budget:%")).order_by(_m.id)
 _SET_APART = sa.select(_m.persona).where(_m.state == "QUARANTINED")
 _GATE = (
     sa.update(LANES)
@@ -195,6 +195,11 @@ def member(tx: Tx, member_id: str) -> Any | None:
     return tx.one(_MEMBER_BY_ID, {"member": member_id})
 
 
+def some_members(tx: Tx, member_ids: Sequence[str]) -> list[Any | None]:
+    """Each of several members."""
+    return tx.ones(_MEMBER_BY_ID, [{"member": each} for each in member_ids])
+
+
 def lock_member(tx: Tx, member_id: str) -> None:
     """Locks a member against changes, and against spawning agents of it, until the end of this transaction."""
     tx.one(_MEMBER_LOCKED, {"member": member_id})
@@ -210,8 +215,8 @@ def members(tx: Tx, project_id: str) -> list[Any]:
     return tx.rows(_MEMBERS_OF, {"project": project_id})
 
 
-def agents(tx: Tx, project_id: str | None = None, most: int = 500) -> list[Any]:
-    """Agents, most recently active first, with the holders of their lanes and the trust of their members."""
+def agents(tx: Tx, project_id: str | None = None, most: int = 500, *, agent_id: str | None = None) -> list[Any]:
+    """Agents, most recently active first, with the holders of their lanes and the trust of their members; or one."""
     query = (
         sa.select(
             _ag.id, _ag.persona, _ag.project_id, _ag.descriptor, _DOING.label("runtime_status"), _ag.last_error,
@@ -223,6 +228,8 @@ def agents(tx: Tx, project_id: str | None = None, most: int = 500) -> list[Any]:
         .order_by(sa.func.coalesce(_ACTIVE_AT, _ag.created_at).desc(), _ag.id)
         .limit(most)
     )  # fmt: skip
+    if agent_id is not None:
+        query = query.where(_ag.id == agent_id)
     return tx.rows(query if project_id is None else query.where(_ag.project_id == project_id))
 
 
@@ -291,7 +298,7 @@ def quarantined(tx: Tx) -> list[str]:
 
 
 def paused_for_budget(tx: Tx) -> list[Any]:
-    """Ids of members that wait for a new day or a higher limit."""
+    """Members that wait for a new day or a higher limit."""
     return tx.rows(_OUT_OF_MONEY)
 
 

@@ -3,6 +3,7 @@
 Which changes are allowed is the state machine's job.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -271,6 +272,11 @@ def depend(tx: Tx, task_id: str, on: str) -> None:
 def task(tx: Tx, task_id: str) -> Any | None:
     """One task."""
     return tx.one(TASK, {"task": task_id})
+
+
+def some(tx: Tx, task_ids: Sequence[str]) -> list[Any | None]:
+    """Each of several tasks."""
+    return tx.ones(TASK, [{"task": each} for each in task_ids])
 
 
 def of_mission(tx: Tx, mission_id: str) -> list[Any]:

@@ -21,7 +21,7 @@ _r, _s, _m, _c = RUNS.c, STEPS.c, MESSAGES.c, CALLS.c
 _TIME = UTCDateTime()
 
 _RUN = sa.select(RUNS).where(_r.id == b("run_"))
-_BY_KEY = sa.select(_r.id).where(_r.idempotency_key == b("key"))
+_BY_KEY = sa.select(_r.id, _r.status).where(_r.idempotency_key == b("key"))
 STEPS_OF = sa.select(STEPS).where(_s.run_id == b("run_")).order_by(_s.step_number)
 MESSAGES_OF = sa.select(MESSAGES).where(_m.run_id == b("run_")).order_by(_m.position, _m.id)
 CALLS_OF = sa.select(CALLS).where(_c.run_id == b("run_")).order_by(_c.step_number, _c.position)
@@ -109,6 +109,11 @@ def run_by_key(tx: Tx, key: str) -> str | None:
     """The run that was posted under an idempotency key."""
     found = tx.one(_BY_KEY, {"key": key})
     return None if found is None else str(found.id)
+
+
+def runs_by_key(tx: Tx, keys: Sequence[str]) -> list[Any | None]:
+    """The runs that were posted under idempotency keys: id and status, or None, for each."""
+    return tx.ones(_BY_KEY, [{"key": key} for key in keys])
 
 
 def steps(tx: Tx, run_id: str) -> list[Any]:

@@ -183,10 +183,10 @@ async def agents(here: Here, who: Who, project: str | None = None) -> list[View]
 
 async def agent(ident: Ident, here: Here, who: Who) -> View:
     """One agent."""
-    for each in await listings.agents(here.live.runtime, project=who.project, reader=who.person):
-        if each["id"] == ident:
-            return each
-    raise Unknown("agent", ident, (), "agents")
+    found = await listings.agent(here.live.runtime, ident, project=who.project, reader=who.person)
+    if found is None:
+        raise Unknown("agent", ident, (), "agents")
+    return found
 
 
 async def quarantine(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
@@ -203,10 +203,8 @@ async def release(ident: Ident, here: Here, who: Who) -> View:
 
 async def reset(ident: Ident, here: Here, who: Who) -> View:
     """Begins a conversation anew: an agent's by its id, or the person's own with a persona."""
-    if who.project is not None:
-        own = await listings.agents(here.live.runtime, project=who.project)
-        if ident not in {name for each in own for name in (each["id"], each["persona"])}:
-            raise Refused(f"`{ident}` is not an agent of project `{who.project}`, to which the token is limited")
+    if who.project is not None and not await listings.is_of_project(here.live.runtime, who.project, ident):
+        raise Refused(f"`{ident}` is not an agent of project `{who.project}`, to which the token is limited")
     return await sessions.reset(here.live.runtime, who.person, ident, project=who.project)
 
 

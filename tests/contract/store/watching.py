@@ -6,14 +6,14 @@ from typing import Any, cast
 from interlock.store.engine import Store
 from interlock.store.schema import table
 
-ONE = frozenset({"run", "must", "must_see", "stir", "count", "rows", "one"})
-"""What asks one statement, which comes first."""
+ONE = frozenset({"run", "must", "must_see", "stir", "count", "rows", "one", "ones"})
+"""What asks one statement, which comes first; `ones` is one round trip to a server."""
 NEW = frozenset({"add", "add_new", "add_many"})
 
 
 class _Tx:
-    def __init__(self, tx: Any, asked: list[Any]) -> None:
-        vars(self).update(_tx=tx, _asked=asked)
+    def __init__(self, tx: Any, asked: list[Any], fetched: Callable[[int], None]) -> None:
+        vars(self).update(_tx=tx, _asked=asked, _fetched=fetched)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._tx, name, value)
@@ -28,13 +28,12 @@ class _Tx:
             return self._noted(found, lambda asked: [each[0] for each in asked if each is not None])
         return found
 
-    def ones(self, core: Any, many: Any) -> Any:
-        return [self.one(core, params) for params in many]
-
     def _noted(self, call: Callable[..., Any], asks: Callable[[Any], list[Any]]) -> Callable[..., Any]:
         def noted(first: Any, *args: Any, **kwargs: Any) -> Any:
             self._asked.extend(asks(first))
-            return call(first, *args, **kwargs)
+            found = call(first, *args, **kwargs)
+            self._fetched(len(found) if isinstance(found, list) else 0)
+            return found
 
         return noted
 
@@ -48,16 +47,21 @@ class Watched:
         self.writes: list[Any] = []
         self.units = 0
         """Transactions that wrote, or might have."""
+        self.fetched = 0
+        """Rows that came back in lists."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
+    def _count(self, rows: int) -> None:
+        self.fetched += rows
+
     async def read(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return await self._store.read(lambda tx: fn(_Tx(tx, self.reads), *args, **kwargs))
+        return await self._store.read(lambda tx: fn(_Tx(tx, self.reads, self._count), *args, **kwargs))
 
     async def write(self, unit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         self.units += 1
-        return await self._store.write(lambda tx: unit(_Tx(tx, self.writes), *args, **kwargs))
+        return await self._store.write(lambda tx: unit(_Tx(tx, self.writes, self._count), *args, **kwargs))
 
 
 def watched(store: Store) -> tuple[Any, Watched]:
