@@ -35,7 +35,7 @@ async def learn(office: Office, person: Person) -> View:
     require_operator(person, "have the Learner look back")
     persona = _learner(office)
     limits = lesson_book.thresholds(office.settings.lessons)
-    found = await office.store.write(learner.catch_up, persona, limits, office.clock.now(), f"person:{person.id}")
+    found = await learner.catch_up(office.store, persona, limits, office.clock.now(), f"person:{person.id}")
     return {"posted": found.posted, "judged": found.judged}
 
 

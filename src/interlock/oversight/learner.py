@@ -4,6 +4,7 @@ The coordinator starts the review of a task that ends; `agents.prompt` brings le
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,11 +20,14 @@ from interlock.oversight import lesson_json
 from interlock.oversight.retention import BatchSizer
 from interlock.policy import lesson_rules
 from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, Thresholds
-from interlock.store import audit, facts, lesson_uses, lessons, looks, traces
+from interlock.store import audit, facts, lesson_uses, lessons, looks, tasks, traces
+from interlock.store.engine import Store
 from interlock.store.tx import Tx
 
 PAGE = 500
 """Lessons that are read at a time."""
+AT_ONCE = 20
+"""Tasks by which lessons are scored in one transaction."""
 MOST_POSTED = 20
 """Most reviews that one sweep posts."""
 MOST_TRIES = 3
@@ -86,37 +90,47 @@ async def sweep(runtime: Runtime) -> Swept:
     """
     learner = runtime.personas.personas.get(LEARNER)
     limits, now = lesson_book.thresholds(runtime.settings.lessons), runtime.clock.now()
-    if not await runtime.store.read(_is_behind, learner, now):
-        return Swept()
-    return await runtime.store.write(catch_up, learner, limits, now)
+    return await catch_up(runtime.store, learner, limits, now)
 
 
-def _is_behind(tx: Tx, learner: Persona | None, now: datetime) -> bool:
-    """Whether `catch_up` has anything to do: a long query, so it is a read that does not occupy the writer."""
-    return bool(_to_judge(tx, now)) or (learner is not None and bool(_unseen(tx, now) or _projects(tx, now)))
+async def catch_up(
+    store: Store, learner: Persona | None, limits: Thresholds, now: datetime, cause: str = "schedule"
+) -> Swept:
+    """A sweep at any time; without a Learner persona, lessons are still scored.
+
+    To find out what there is to do takes long queries: those are a read, which does not occupy the writer.
+    """
+    ended, wanted = await store.read(_todo, learner, now)
+    judged = posted = 0
+    for at in range(0, len(ended), AT_ONCE):
+        judged += await store.write(_judge, ended[at : at + AT_ONCE], limits, now)
+    if learner is not None and wanted:
+        posted = await store.write(_post, learner, wanted, now, cause)
+    return Swept(posted, judged)
 
 
-def _to_judge(tx: Tx, now: datetime) -> list[Any]:
-    """Ended tasks by which lessons have still to be scored."""
-    return [
-        row
-        for row in lesson_uses.ended_undecided(tx, now - WINDOW)
-        if lesson_rules.due(row.id, "", row.status, row.block_kind, row.attempt, row.review_cycles) is not None
-    ]
+def _todo(tx: Tx, learner: Persona | None, now: datetime) -> tuple[list[str], list[LookBack]]:
+    """Ended tasks by which lessons have still to be scored, and the reviews to post."""
+    ended = [row.id for row in lesson_uses.ended_undecided(tx, now - WINDOW) if _is_telling(row)]
+    return ended, [] if learner is None else [*_unseen(tx, now), *_projects(tx, now)][:MOST_POSTED]
 
 
-def catch_up(tx: Tx, learner: Persona | None, limits: Thresholds, now: datetime, cause: str = "schedule") -> Swept:
-    """A sweep, as a unit of work; without a Learner persona, lessons are still scored."""
-    judged = 0
-    for row in _to_judge(tx, now):
+def _is_telling(task: Any) -> bool:
+    found = lesson_rules.due(task.id, "", task.status, task.block_kind, task.attempt, task.review_cycles)
+    return found is not None
+
+
+def _judge(tx: Tx, task_ids: Sequence[str], limits: Thresholds, now: datetime) -> int:
+    """Scores lessons by tasks, unless their states have changed meanwhile; returns by how many."""
+    rows = [row for row in tasks.some(tx, task_ids) if row is not None and _is_telling(row)]
+    for row in rows:
         outcome = lesson_rules.outcome(row.status, row.block_kind, row.attempt, row.review_cycles)
         lesson_book.conclude(tx, row.id, outcome, limits, now)
-        judged += 1
-    if learner is None:
-        return Swept(judged=judged)
-    wanted = [*_unseen(tx, now), *_projects(tx, now)][:MOST_POSTED]
-    posted = sum(learning.post(tx, learner, each, now, cause=cause) for each in wanted)
-    return Swept(posted, judged)
+    return len(rows)
+
+
+def _post(tx: Tx, learner: Persona, wanted: Sequence[LookBack], now: datetime, cause: str) -> int:
+    return sum(learning.post(tx, learner, each, now, cause=cause) for each in wanted)
 
 
 def _unseen(tx: Tx, now: datetime) -> list[LookBack]:

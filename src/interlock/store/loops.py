@@ -278,7 +278,7 @@ _OVER_MENTIONS = (
     .where(_OPEN, _tm.author_kind == "agent", _tm.created_at > _SINCE, _tm.text.contains("@"))
     .distinct()
 )
-_OF_AGENT = sa.select(_t.id).where(_OPEN, _t.assignee_agent_id == b("agent"))
+_OF_AGENTS = sa.select(_t.id, _t.assignee_agent_id).where(_OPEN, _t.assignee_agent_id.is_not(None))
 
 
 def suspects(tx: Tx, limits: Limits, now: datetime) -> list[str]:
@@ -297,6 +297,6 @@ def suspects(tx: Tx, limits: Limits, now: datetime) -> list[str]:
     found |= ids(_OVER_MENTIONS, since=since(limits.messages_s))
     posted = tx.rows(_POSTED.add_columns(_r.task_id), {"since": since(limits.messages_s)})
     found |= {row.task_id for row in posted if row.task_id}
-    for agent in sorted({ident for row in posted for ident in (row.agent_id, row.cause_id) if ident}):
-        found |= ids(_OF_AGENT, agent=agent)
+    if talking := {ident for row in posted for ident in (row.agent_id, row.cause_id) if ident}:
+        found |= {row.id for row in tx.rows(_OF_AGENTS) if row.assignee_agent_id in talking}
     return sorted(found)

@@ -50,7 +50,7 @@ _BUSY = (
     sa.select(_ag.id)
     .where(
         _ag.member_id == b("member"),
-        sa.or_(*(sa.exists(sa.select(_run.id).where(_run.agent_id == _ag.id, _is(status))) for status in OPEN_RUNS)),
+        _ag.id.in_(sa.union(*(sa.select(_run.agent_id).where(_is(status)) for status in OPEN_RUNS))),
     )
     .order_by(_ag.id)
     .limit(b("most"))

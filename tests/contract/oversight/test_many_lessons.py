@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.oversight import learner
-from interlock.store import lessons
+from interlock.store import lessons, looks, squad
 from interlock.store.engine import Store
 from interlock.store.schema import Lesson
 from tests.contract.oversight.test_retention import runtime_of
@@ -38,3 +38,14 @@ async def test_worst_lessons_go_however_many_are_better_and_others_write_meanwhi
     assert seen.units > 1
     assert len(await store.read(lessons.page, "", GOOD + BAD)) == GOOD
     assert await learner.retain(runtime) == {}
+
+
+async def test_what_there_is_to_learn_from_is_looked_up_beside_the_writer(store: Store, tmp_path: Path) -> None:
+    await store.write(squad.ensure_project, "demo", "UTC", T0)
+    await store.write(lambda tx: tx.add_many(Lesson, [lesson(f"new{n}", 0.5) for n in range(learner.ENOUGH_LESSONS)]))
+    seen_as, seen = watched(store)
+    runtime = replace(runtime_of(store, tmp_path, after(DAY_S)), store=seen_as)
+    assert (await learner.sweep(runtime)).posted == 1, "a look at the whole project"
+    for each in (looks._PASSED, looks._NEW_LESSONS, looks._ENDED, looks._PROJECTS):
+        assert each in seen.reads
+        assert each not in seen.writes

@@ -58,14 +58,18 @@ class Noting(Statements):
         return made
 
 
+def plan(connection: sqlite3.Connection, sql: str) -> list[str]:
+    """The steps of a plan."""
+    told = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (None,) * sql.count("?")).fetchall()
+    return [step for *_, step in told]
+
+
 def walks(connection: sqlite3.Connection, sql: str, *, newest: bool = False) -> list[str]:
     """The steps of a plan that look through a growing table, or build an index over one.
 
     With `newest` one may go back in time until it has found so many as are wanted.
     """
-    told = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (None,) * sql.count("?")).fetchall()
-    names = dict(_aliases(sql))
-    steps = [step for *_, step in told]
+    names, steps = dict(_aliases(sql)), plan(connection, sql)
     by_state = [step for step in steps if step.endswith(f" {BY_STATE} (status=?)") and "ended_at IS NULL" not in sql]
     return [*by_state, *(step for step in steps if _is_walk(step, names, newest=newest and "LIMIT" in sql))]
 

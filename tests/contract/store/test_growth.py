@@ -3,6 +3,7 @@
 So a squad with a year behind it pays for a heartbeat, a sweep, a run, a command or a page what it paid at first.
 """
 
+import contextlib
 import importlib
 import pkgutil
 import sqlite3
@@ -11,14 +12,15 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from interlock import store as package
+from interlock.core.values import OPEN_RUNS
 from interlock.desk import listings, signing
 from interlock.scheduler.jobs import HOUR_S, standard_jobs
-from interlock.store import leases, pruning
+from interlock.store import leases, pruning, queues
 from interlock.store.engine import Store
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import WORKER, Stage, staged
-from tests.contract.store.plans import Noting, statements, walks
+from tests.contract.store.plans import SMALL_INDEXES, Noting, plan, statements, walks
 
 RARE = ("epochs", "personal", "personal_echoes", "personal_memories", "personal_notices", "personal_verdicts")
 """Modules for a restore from a backup, and for a person who asks what is kept of them, or to be forgotten: through all
@@ -127,6 +129,25 @@ async def test_duties_runs_and_listings_look_through_no_table_that_grows(
         }
         connection.close()
     assert {sql: steps for sql, steps in found.items() if LAST_ACTIVE not in sql} == {}
+
+
+async def test_runs_that_have_not_ended_are_not_looked_for_among_all_that_have(
+    migrated_sqlite_url: str, tmp_path: Path
+) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        noting = store.driver.statements = Noting(store.driver.statements.dialect)
+        stage = await staged(store, tmp_path, ScriptedModel(otherwise="done"))
+        for state in OPEN_RUNS:
+            await listings.runs(stage.runtime, status=state)
+        await store.read(queues.busy, "a member", 9)
+    with contextlib.closing(sqlite3.connect(migrated_sqlite_url.removeprefix("sqlite:///"))) as connection:
+        found = {sql: plan(connection, sql) for sql in noting.noted if "FROM runs" in sql and "runs.status = '" in sql}
+    assert found
+    for sql, steps in found.items():
+        of_runs = [step for step in steps if " runs " in step]
+        assert of_runs, sql
+        assert not any("CORRELATED" in step for step in steps), "asked of every agent that there ever was"
+        assert all(step.split()[-1] in SMALL_INDEXES or step.split()[4] in SMALL_INDEXES for step in of_runs), of_runs
 
 
 LAST_ACTIVE = "ORDER BY coalesce((SELECT coalesce(runs.completed_at"
