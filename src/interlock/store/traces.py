@@ -238,7 +238,7 @@ def _in_state(status: str) -> sa.ColumnElement[bool]:
     return _r.status == (sa.text(f"'{status}'") if status in INDEXED else status)
 
 
-_MANY = {
+_MANY: dict[str, sa.Select[Any]] = {
     status: sa.select(sa.literal_column("1")).select_from(RUNS).where(_in_state(status)).offset(FEW).limit(1)
     for status in OPEN_RUNS
 }
