@@ -6,6 +6,7 @@ The door to effects is `tools.execute`; when transactions happen is the runner's
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -74,9 +75,8 @@ def context(session: Session, call_id: str, token: str) -> ToolContext:
     )
 
 
-def row_of(session: Session, proposal: Proposal, step_number: int) -> dict[str, Any]:
+def row_of(session: Session, proposal: Proposal, step_number: int, now: datetime) -> dict[str, Any]:
     """A proposal as a row of `tool_calls`: the intent, which is stored before the effect."""
-    now = session.now()
     decision = proposal.decision
     ended = proposal.status in (CallStatus.DENIED, CallStatus.REFUSED)
     return {

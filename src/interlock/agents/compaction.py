@@ -139,7 +139,7 @@ async def _take_up(session: Session, found: Cut, outcome: Turn | Failed | None, 
     told = system_words("system", _SUMMED_UP, beside=said) if said else system_words("system", _LEFT_OUT)
     place = _place(session, markers.COMPACTION, found, told.text)
     if isinstance(outcome, Turn):
-        step = step_of(session, outcome)._replace(stop_reason=COMPACTION, lines=())
+        step = step_of(session, outcome, (), session.now())._replace(stop_reason=COMPACTION, lines=())
         await session.write(_sum_up, session.claim, session.spender, step, place, session.now())
         session.after_summary(step)
     else:

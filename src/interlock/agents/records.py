@@ -1,6 +1,7 @@
 """A finished model call as the record that its transaction writes; what the call leads to is the runner's job."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from interlock.agents import calls
 from interlock.agents.conversation import lines_of
@@ -11,7 +12,7 @@ from interlock.core.ids import new_id
 from interlock.tools.execute import CallStatus, Proposal
 
 
-def step_of(session: Session, turn: Turn, proposals: Sequence[Proposal] = ()) -> StepRecord:
+def step_of(session: Session, turn: Turn, proposals: Sequence[Proposal], now: datetime) -> StepRecord:
     """The step of a reply that the run goes on from, with its calls."""
     number, reply = session.claim.steps + 1, turn.reply
     return StepRecord(
@@ -27,7 +28,7 @@ def step_of(session: Session, turn: Turn, proposals: Sequence[Proposal] = ()) ->
         request_id=reply.request_id,
         lines=lines_of(reply.message),
         position=session.position,
-        calls=[calls.row_of(session, p, number) for p in proposals],
+        calls=[calls.row_of(session, p, number, now) for p in proposals],
         holds=[calls.hold_of(session, p) for p in proposals if p.status is CallStatus.HELD],
         begun=turn.begun,
     )

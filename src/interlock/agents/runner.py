@@ -22,6 +22,7 @@ from interlock.agents.turn import Turn, attempt
 from interlock.agents.wallet import secure
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.telemetry import Span
+from interlock.core.time_limit import TimeLimit
 from interlock.core.values import Actor, ActorKind
 from interlock.llm.messages import Message, Reply, StopReason, Text
 from interlock.llm.providers import NoKey
@@ -101,10 +102,10 @@ class _PastDeadline(Exception):
 
 async def _until_deadline(session: Session) -> None:
     try:
-        async with asyncio.timeout(session.seconds_left) as limit:
+        with TimeLimit(session.seconds_left) as limit:
             await _loop(session)
     except TimeoutError as error:
-        if limit.expired():
+        if limit.has_passed:
             raise _PastDeadline from error
         raise
 
@@ -182,7 +183,7 @@ async def _follow(session: Session, turn: Turn) -> bool:
         return await _finish_step(session)
     ending = _ending_of(session, reply)
     if ending is not None:
-        await _end(session, ending, step_of(session, turn))
+        await _end(session, ending, step_of(session, turn, (), session.now()))
         return False
     await _record(session, turn, ())
     if (stuck := session.stuck()) is not None:
@@ -225,10 +226,11 @@ def _ending_of(session: Session, reply: Reply) -> Ending | None:
 
 async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> None:
     """Transaction A."""
-    step = step_of(session, turn, proposals)
+    now = session.now()
+    step = step_of(session, turn, proposals, now)
     looks = bool(proposals) and all(proposal.only_looks for proposal in proposals)
     commit = steps.commit_look if looks else steps.commit_step
-    await session.write(commit, session.claim, session.spender, step, session.now())
+    await session.write(commit, session.claim, session.spender, step, now)
     session.after_step(turn.reply.message, step)
 
 

@@ -3,7 +3,6 @@
 What the reply leads to is the runner's job; when to try again, `llm.retries`'.
 """
 
-import asyncio
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from interlock.agents.session import Session
 from interlock.agents.steps import Settlement
 from interlock.agents.underway import InFlight
 from interlock.core.text import storable, storable_value
+from interlock.core.time_limit import TimeLimit
 from interlock.llm.messages import (
     Block,
     Delta,
@@ -124,10 +124,10 @@ async def _in_time(session: Session, aside: ModelRequest | None) -> Reply:
     """The reply, or a fault at the call's deadline whatever its adapter does. Source: row F7."""
     request = aside or session.request(session.max_tokens)
     try:
-        async with asyncio.timeout(request.timeout_s + LATE_S) as limit:
+        with TimeLimit(request.timeout_s + LATE_S) as limit:
             return await _stream(session, request, live.Words(session) if aside is None else None)
     except TimeoutError as error:
-        if not limit.expired():
+        if not limit.has_passed:
             raise
         said = f"no answer within {request.timeout_s:g} s"
         raise ModelError(ModelFault.TIMEOUT, said, provider=session.ref.provider) from error

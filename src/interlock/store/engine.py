@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from interlock.core.telemetry import SILENT, Telemetry
+from interlock.core.time_limit import TimeLimit
 from interlock.store.errors import StoreClosed, StoreUnavailable
 from interlock.store.postgres import PostgresDriver
 from interlock.store.silence import guard
@@ -58,7 +59,7 @@ class Listener:
     async def wait(self, timeout_s: float) -> None:
         """Returns when something may have changed since the last wait, or after `timeout_s`."""
         try:
-            async with asyncio.timeout(timeout_s):
+            with TimeLimit(timeout_s):
                 await self._heard.wait()
         except TimeoutError:
             return

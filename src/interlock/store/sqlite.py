@@ -220,8 +220,10 @@ class SqliteDriver:
     ) -> Committed | None:
         """Tries without savepoints first, since units hardly ever fail; they bear to be run twice."""
         tx = SqliteTx(writer, self.statements)
-        if self._careful or len(batch) == 1:
-            self._careful = max(0, self._careful - 1)
+        if len(batch) == 1:
+            return self._alone(writer, tx, batch[0], then)
+        if self._careful:
+            self._careful -= 1
             return self._each(writer, tx, batch, then)
         outcomes: list[Outcome] = []
         try:
@@ -240,8 +242,6 @@ class SqliteDriver:
         return outcomes, tx.wake
 
     def _each(self, writer: sqlite3.Connection, tx: SqliteTx, batch: Sequence[Work], then: Then | None) -> Committed:
-        if len(batch) == 1:
-            return self._alone(writer, tx, batch[0], then)
         outcomes: list[Outcome] = []
         wake = False
         for unit, args, kwargs in batch:

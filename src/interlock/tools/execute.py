@@ -13,6 +13,7 @@ from typing import Any
 
 from interlock.core.errors import Conflict, InterlockError
 from interlock.core.text import storable
+from interlock.core.time_limit import TimeLimit
 from interlock.core.values import Actor, ActorKind, canonical_json
 from interlock.policy.binding import subject_hash
 from interlock.policy.calls import ApprovedBinding, Decision
@@ -218,7 +219,7 @@ async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Out
 async def _tried(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
     fault: type[InterlockError] = ToolError if tool.idempotent else OutcomeUnknown
     try:
-        async with asyncio.timeout(tool.timeout_s):
+        with TimeLimit(tool.timeout_s):
             return await tool.call(context, args)
     except (ToolError, OutcomeUnknown):
         raise
