@@ -58,6 +58,7 @@ async def add(office: Office, person: Person, name: str, *, role: str = "operato
 
 
 def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, now: datetime) -> View:
+    store.lock_admins(tx)
     for other in store.people(tx):
         if alike(other.name) == alike(name):
             raise UsageError(f"somebody is called `{other.name}` already ({other.id}): give another name")

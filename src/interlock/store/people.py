@@ -88,7 +88,7 @@ def set_role(tx: Tx, person_id: str, role: str) -> None:
 
 
 def lock_admins(tx: Tx) -> None:
-    """Prevents others from changing who is admin before the commit."""
+    """Prevents other admins from changing roles, identities and names before the commit."""
     tx.rows(_LOCK)
 
 

@@ -1,6 +1,7 @@
 """Who is who: people, the ids by which surfaces know them, and their roles."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from interlock.desk.office import Person
 from interlock.desk.people import LastAdmin, Stranger
 from interlock.desk.views import View
 from interlock.store import audit
+from interlock.store.engine import Store
 
 Attempt = Callable[[], Awaitable[View]]
 
@@ -94,6 +96,19 @@ async def test_of_two_admins_who_demote_each_other_at_once_one_stays(box: Interl
     )  # fmt: skip
     assert sorted(isinstance(each, LastAdmin) for each in done) == [False, True]
     assert sorted(p["role"] for p in await people.people(runtime)) == ["admin", "viewer"]
+
+
+async def test_of_two_who_are_entered_at_once_under_one_name_one_is_refused(box: Interlock) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        store = box.runtime.store
+        other = store if store.dialect == "sqlite" else await stack.enter_async_context(Store(store.url))
+        elsewhere = replace(box.runtime, store=other)
+        for number in range(20):
+            done = await asyncio.gather(
+                people.add(box.runtime, box.person, f"Zoe {number}"), people.add(elsewhere, box.person, f"ZOE {number}"),
+                return_exceptions=True,
+            )  # fmt: skip
+            assert sorted(isinstance(each, UsageError) for each in done) == [False, True]
 
 
 @pytest.mark.parametrize(
