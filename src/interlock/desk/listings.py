@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from interlock.core.errors import UsageError
 from interlock.core.values import ENDED_RUNS, OPEN_RUNS
-from interlock.desk import emergency, sight
+from interlock.desk import emergency, projects, sight
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
@@ -61,12 +60,12 @@ async def missions(office: Office, *, project: str | None = None, most: int = MO
 
     Raises UsageError for a project that is not there.
     """
+    if project is not None:
+        await projects.require(office, project)
     return await office.store.read(_missions, project, most)
 
 
 def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
-    if project is not None and squad.project(tx, project) is None:
-        raise UsageError(f"no project `{project}`: there are {', '.join(f'`{each}`' for each in squad.projects(tx))}")
     rows = mission_store.missions(tx, project, most)
     ids = [row.id for row in rows]
     progress, waiting, spent = (

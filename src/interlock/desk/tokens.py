@@ -12,11 +12,12 @@ from typing import Any
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
+from interlock.desk import projects
 from interlock.desk.finding import one_of
 from interlock.desk.office import ROLES, Office, Person
 from interlock.desk.people import alike, find_person
 from interlock.desk.views import View, view
-from interlock.store import audit, squad
+from interlock.store import audit
 from interlock.store import tokens as store
 from interlock.store.tx import Tx
 
@@ -43,12 +44,14 @@ async def create(
 
     Without a role it has the person's own. With a project it is good for that one only.
 
-    Raises UsageError for what cannot be, Refused for more than the person may, NotFound for a project there is not.
+    Raises UsageError for what cannot be, also a project that there is not; Refused for more than the person may.
     """
     if person.role == "viewer" and role not in (None, "viewer"):
         raise Refused(f"{person.name} is a viewer, and so is each token of theirs: leave out `--role`")
     if expires_s is not None and not 0 < expires_s <= LONGEST_S:
         raise UsageError("a token is good for up to 10 years: give less, such as `--expires 30d`")
+    if project is not None:
+        await projects.require(office, project)
     secret, now = PREFIX + secrets.token_urlsafe(BYTES), office.clock.now()
     made = await office.store.write(
         _create, person, _name(name), _role(role), project, who, digest_of(secret), now,
@@ -72,8 +75,6 @@ def _create(
             raise UsageError(
                 f"{row.name} has a token `{other.name}` already (`{other.id}`): give another name, or revoke that one"
             )
-    if project is not None and squad.project(tx, project) is None:
-        raise UsageError(f"no project `{project}`: there are {', '.join(f'`{each}`' for each in squad.projects(tx))}")
     store.add(tx, row.id, name, digest, wanted, project, now, expires_at, ident=ident)
     _note(tx, actor, "TOKEN_CREATED", ident, project or at_home, now, name=name, role=wanted, person=row.id)
     return _shown(store.one(tx, ident), now)

@@ -50,7 +50,7 @@ async def events(
     after: str | None = None,
 ) -> Response:
     """What happens, from now on or from the event after an id on (`Last-Event-ID`, or `after`); filters narrow it."""
-    interest = Interest(project=project_of(who, project), run=run, mission=mission, channel=channel)
+    interest = Interest(project=await project_of(here, who, project), run=run, mission=mission, channel=channel)
     begin = _begin(request.headers.get("last-event-id") or after)
     frames = _frames(here, who, token_of(request) or "", interest, begin)
     first = await anext(frames)

@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 
 from interlock.core.errors import Refused, UsageError
 from interlock.core.text import visible
+from interlock.desk import projects
 from interlock.desk.answering import Answers
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller, Gate
@@ -85,10 +86,10 @@ def _hint(name: str, known: Sequence[str]) -> str:
     return f": did you mean `{near[0]}`?" if near else f": it has {', '.join(f'`{each}`' for each in known)}"
 
 
-def project_of(who: Caller, wanted: str | None) -> str | None:
+async def project_of(here: Premises, who: Caller, wanted: str | None) -> str | None:
     """The project that is meant: the token's where it has one. None: the usual one, or all.
 
-    Raises Refused for another than the token's.
+    Raises Refused for another than the token's, UsageError for one that is not there.
     """
     if who.project is not None and wanted not in (None, who.project):
         raise Refused(f"the token is good for the project `{who.project}` only: leave out `project`")
@@ -96,6 +97,8 @@ def project_of(who: Caller, wanted: str | None) -> str | None:
         raise UsageError("`project` is empty: leave it out, or name one")
     if wanted is not None and (len(wanted) > LONGEST_PROJECT or visible(wanted, one_line=True) != wanted):
         raise UsageError(f"`project` has up to {LONGEST_PROJECT} characters, all of them visible")
+    if wanted is not None and who.project is None:
+        await projects.require(here.live.runtime, wanted)
     return who.project or wanted
 
 

@@ -35,7 +35,7 @@ async def remembered(
     here: Here, who: Who, query: str = "", persona: str | None = None, project: str | None = None, most: Most = 50
 ) -> list[View]:
     """Memories and blocks, those with the words of `query` first."""
-    wanted = project_of(who, project)
+    wanted = await project_of(here, who, project)
     return await memories.search(here.live.runtime, who.person, query, persona=persona, project=wanted, most=most)
 
 

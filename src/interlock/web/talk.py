@@ -89,7 +89,7 @@ async def chat(persona: Ident, body: ChatBody, here: Here, who: Who) -> Response
 
     Each person has one conversation with each persona. A client that leaves does not end the run.
     """
-    runtime, project = here.live.runtime, project_of(who, body.project)
+    runtime, project = here.live.runtime, await project_of(here, who, body.project)
     where = project or runtime.settings.project
     key = f"http:{who.person.id}:{where}:{persona}:{body.idempotency_key}" if body.idempotency_key else None
 
@@ -135,7 +135,7 @@ async def unreact(message_id: Ident, emoji: Ident, here: Here, who: Who) -> View
 
 async def channels(here: Here, who: Who, project: str | None = None, archived: bool = False) -> list[View]:
     """The channels that the person may read."""
-    wanted = project_of(who, project)
+    wanted = await project_of(here, who, project)
     return await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived)
 
 
@@ -146,7 +146,7 @@ async def channel(channel_id: Ident, here: Here, who: Who) -> View:
 
 async def create(body: ChannelBody, here: Here, who: Who) -> View:
     """Makes a channel, or a direct conversation with `persona`."""
-    runtime, project = here.live.runtime, project_of(who, body.project)
+    runtime, project = here.live.runtime, await project_of(here, who, body.project)
     if body.persona is not None:
         return await rooms.dm(runtime, who.person, body.persona, project=project)
     return await rooms.create(

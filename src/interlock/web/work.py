@@ -98,8 +98,9 @@ def add_to(router: APIRouter) -> None:
 async def start(body: MissionBody, here: Here, who: Who) -> View:
     """Starts a mission; returns its `id`."""
     key = f"http:{who.person.id}:{body.idempotency_key}" if body.idempotency_key else None
+    project = await project_of(here, who, body.project)
     mission_id = await goals.submit(
-        here.live.runtime, who.person, body.goal, budget_usd=body.budget_usd, project=project_of(who, body.project),
+        here.live.runtime, who.person, body.goal, budget_usd=body.budget_usd, project=project,
         model=body.model, deadline=body.deadline, idempotency_key=key, workflow=body.workflow, inputs=body.inputs,
     )  # fmt: skip
     return {"id": mission_id}
@@ -107,7 +108,7 @@ async def start(body: MissionBody, here: Here, who: Who) -> View:
 
 async def missions(here: Here, who: Who, project: str | None = None, most: Most = 100) -> list[View]:
     """Missions, newest first."""
-    return await listings.missions(here.live.runtime, project=project_of(who, project), most=most)
+    return await listings.missions(here.live.runtime, project=await project_of(here, who, project), most=most)
 
 
 async def tasks(
@@ -178,7 +179,7 @@ async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
 
 async def agents(here: Here, who: Who, project: str | None = None) -> list[View]:
     """Agents, most recently active first."""
-    return await listings.agents(here.live.runtime, project=project_of(who, project), reader=who.person)
+    return await listings.agents(here.live.runtime, project=await project_of(here, who, project), reader=who.person)
 
 
 async def agent(ident: Ident, here: Here, who: Who) -> View:

@@ -105,9 +105,10 @@ async def test_of_two_who_are_entered_at_once_under_one_name_one_is_refused(box:
         elsewhere = replace(box.runtime, store=other)
         for number in range(20):
             done = await asyncio.gather(
-                people.add(box.runtime, box.person, f"Zoe {number}"), people.add(elsewhere, box.person, f"ZOE {number}"),
+                people.add(box.runtime, box.person, f"Zoe {number}"),
+                people.add(elsewhere, box.person, f"ZOE {number}"),
                 return_exceptions=True,
-            )  # fmt: skip
+            )
             assert sorted(isinstance(each, UsageError) for each in done) == [False, True]
 
 

@@ -24,6 +24,9 @@ from interlock.web.http import MOST_BYTES
 from interlock.web.problems import status_of
 from tests.contract.web.house import House, Stream, house
 
+SHOP: dict[str, Any] = {"shop": {}}
+"""A project beside the usual one, as the settings name it."""
+
 
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
@@ -80,7 +83,7 @@ async def test_token_is_never_more_than_its_person_is_now(tmp_path: Path, migrat
 
 
 async def test_token_of_a_project_sees_nothing_of_another(tmp_path: Path, migrated_sqlite_url: str) -> None:
-    async with house(tmp_path, "Hello.", "Hello.", database_url=migrated_sqlite_url) as home:
+    async with house(tmp_path, "Hello.", "Hello.", database_url=migrated_sqlite_url, projects=SHOP) as home:
         runtime, person = home.box.runtime, home.box.person
         here = await home.post("/api/agents/research/chat", {"message": "Hi"})
         there = await home.post("/api/agents/research/chat", {"message": "Hi", "project": "shop"})
@@ -199,6 +202,26 @@ async def test_parameter_that_a_path_has_not_is_refused_with_the_nearest_that_it
         assert (await home.client.get("/healthz?by=the+balancer")).status_code == 200
 
 
+async def test_project_that_there_is_not_is_refused_and_does_not_begin_with_a_days_money(
+    tmp_path: Path, database_url: str
+) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url, projects=SHOP) as home:
+        before = [each["id"] for each in await home.get("/api/budget?every=true")]
+        near, far = "no project `shpo`: did you mean `shop`?", "no project `garden`: there are `default`, `shop`"
+        for wanted, told in (("shpo", near), ("garden", far)):
+            for path, body in (
+                ("/api/missions", {"goal": "x"}), ("/api/agents/research/chat", {"message": "x"}),
+                ("/api/channels", {"name": "x"}), ("/api/channels", {"persona": "research"}),
+            ):  # fmt: skip
+                said = await problem(home, 422, "POST", path, json={**body, "project": wanted})
+                assert said.startswith(told)
+            assert told in await problem(home, 422, "GET", f"/api/missions?project={wanted}")
+        assert [each["id"] for each in await home.get("/api/budget?every=true")] == before
+        assert await home.get("/api/missions?project=shop") == []
+        await home.post("/api/missions", {"goal": "x", "project": "shop"}, status=201)
+        assert [each["project_id"] for each in await home.get("/api/missions")] == ["shop"]
+
+
 async def test_who_shows_bad_tokens_is_slowed_down_and_who_has_a_good_one_is_not(
     tmp_path: Path, migrated_sqlite_url: str
 ) -> None:
@@ -279,7 +302,7 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
 
 
 async def test_one_chat_call_returns_what_the_stream_ends_with(tmp_path: Path, migrated_url: str) -> None:
-    async with house(tmp_path, "Yes.", "No.", "Well.", database_url=migrated_url) as home:
+    async with house(tmp_path, "Yes.", "No.", "Well.", database_url=migrated_url, projects=SHOP) as home:
         body = {"message": "Really?", "idempotency_key": "once"}
         first, again = await asyncio.gather(*(home.post("/api/agents/research/chat", body) for _ in range(2)))
         elsewhere = await home.post("/api/agents/research/chat", {**body, "project": "shop"})
