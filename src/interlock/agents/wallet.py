@@ -88,7 +88,8 @@ async def _without(session: Session, found: NoRoom) -> None:
         need = found.need_microusd
         await session.write(_pause_member, session.claim, session.brief.member, short, need, resumes, session.now())
         return
-    hold = _ask_for_more(session, short, found.need_microusd)
+    lost = await session.runtime.store.read(ledger.charged_whole, session.claim.run.id) if short.kind == "run" else 0
+    hold = _ask_for_more(session, short, found.need_microusd, lost)
     if short.kind not in shortfalls.SHARED:
         await session.write(_ask_and_park, session.claim, hold, session.now())
     elif (denied := await session.write(_ask_once_and_park, session.claim, hold, short, session.now())) is not None:
@@ -119,9 +120,9 @@ def _pause_member(
     )  # fmt: skip
 
 
-def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold:
+def _ask_for_more(session: Session, short: Shortage, need_microusd: int, lost_microusd: int) -> Hold:
     """One question for a shared account at its limit, whichever run asks; else one of this run's own."""
-    raise_by, summary = _wanted(session, short, need_microusd)
+    raise_by, summary = _wanted(session, short, need_microusd, lost_microusd)
     about = {"account": short.account_id, "limit": short.limit_microusd, "line": short.line_microusd}
     mine = {} if short.kind in shortfalls.SHARED else {"run": session.claim.run.id}
     return Hold(
@@ -150,8 +151,11 @@ def _ask_for_more(session: Session, short: Shortage, need_microusd: int) -> Hold
     )
 
 
-def _wanted(session: Session, short: Shortage, need_microusd: int) -> tuple[int, str]:
-    """How much more to ask for, and the question in words."""
+def _wanted(session: Session, short: Shortage, need_microusd: int, lost_microusd: int) -> tuple[int, str]:
+    """How much more to ask for, and the question in words.
+
+    `lost_microusd` was charged to the run for calls whose process died: people should know that it may not be spent.
+    """
     what, spent = {"project_day": "project's day"}.get(short.kind, short.kind), usd(short.settled_microusd)
     if short.line_microusd is not None:
         factor = session.runtime.settings.breakers.estimate_factor
@@ -169,8 +173,11 @@ def _wanted(session: Session, short: Shortage, need_microusd: int) -> tuple[int,
             f"{usd(short.limit_microusd)} are spent; approving raises the limit by {usd(more)} and lets it go on"
             f"{_by_then(short)}"
         )
+    lost = ""
+    if lost_microusd:
+        lost = f" ({usd(lost_microusd)} of it for a call that was cut off, at the most it can cost)"
     return more, (
-        f"{what} budget used up: {spent} of {usd(short.limit_microusd)} spent, the next model call needs "
+        f"{what} budget used up: {spent} of {usd(short.limit_microusd)} spent{lost}, the next model call needs "
         f"{usd(need_microusd)}; approving raises the limit by {usd(more)}{_by_then(short)}"
     )
 

@@ -260,6 +260,16 @@ def charge_open(tx: Tx, run_id: str, now: datetime, actual_microusd: int | None 
     return total
 
 
+def charged_whole(tx: Tx, run_id: str) -> int:
+    """What a run was charged, in micro-dollars, for calls whose process died: the worst case, as nobody knows more."""
+    reserved = {line.reservation_id: line.amount_microusd for line in lines(tx, run_id) if line.kind == "reserve"}
+    return sum(
+        line.amount_microusd
+        for line in lines(tx, run_id)
+        if line.kind == "settle" and line.estimated and line.amount_microusd == reserved.get(line.reservation_id)
+    )
+
+
 def open_reservations(tx: Tx, run_id: str) -> list[Any]:
     """The reservations of a run that have not been settled."""
     return tx.rows(_OPEN, {"run_": run_id})

@@ -9,16 +9,17 @@ import pytest
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
+from interlock.core.values import usd
 from interlock.llm.messages import ModelRef, ModelRequest, Usage
 from interlock.llm.providers import ProviderSettings, open_model
 from interlock.oversight import waiting
-from interlock.store import audit, ledger, limits, squad
+from interlock.store import audit, leases, ledger, limits, squad
 from interlock.store.ledger import Spender
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Answer, text
-from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
+from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import tool
-from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
+from tests.contract.runner.stage import WORKER, CountingStore, Stage, hand_in, staged, until
 
 OUTPUT_MICROUSD = 10
 """A token of the answer, at $10 a million."""
@@ -128,6 +129,28 @@ async def test_money_that_runs_out_on_the_way_parks_the_run_where_it_is(store: C
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")
     assert len(stage.model.requests) == 2
+
+
+async def test_person_is_told_that_money_went_for_a_call_whose_process_died(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    worst = await prompt_cost(store, tmp_path) + 4096 * OUTPUT_MICROUSD
+    stage = await staged(store, tmp_path, ScriptedModel(Stream(asyncio.Event()), "done"))
+    run = await stage.think(**budget(worst + 500))
+    dying = asyncio.create_task(runner.handle(stage.runtime, await stage.take(run), Interrupt()))
+    await until(lambda: len(stage.model.requests) == 1)
+    await store.write(leases.take_back, WORKER, stage.clock.now())
+    dying.cancel()
+    await asyncio.gather(dying, return_exceptions=True)
+    stage.restart()
+    await stage.work()
+    question = await stage.the_question()
+    assert question.request["account"] == f"run:{run}"
+    assert f"({usd(worst)} of it for a call that was cut off, at the most it can cost)" in question.request["summary"]
+    assert (await stage.account(f"run:{run}")).settled_microusd == worst, "no less is booked than may have been spent"
+    await stage.approve(question.id)
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
 
 
 @pytest.mark.parametrize("by", ["midnight", "a raise"])
