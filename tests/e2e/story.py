@@ -27,7 +27,7 @@ PURPOSES = {
 }
 _RESULT = re.compile(r"^### (\w+) \(\S+\)\n(.+)$", re.MULTILINE)
 _INTO_CACHE, _FROM_CACHE = 300, 500
-_LONGEST_WAIT_S = 20
+_LONGEST_WAIT_S = 60
 
 
 def _task(key: str, persona: str, kind: str, *depends_on: str) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from tests.e2e.conftest import World
 from tests.e2e.home import Home, Started, until
 from tests.e2e.story import GOAL, Asked, answer
 
-STOPS_WITHIN_S = 5.0
+STOPS_WITHIN_S = 30.0
+"""Much longer than it takes, much shorter than what hangs: a busy machine is not what is looked at."""
 ADDRESSES = ("ana@example.com", "ben@example.com")
 
 
@@ -36,12 +37,12 @@ async def test_up_ends_cleanly_while_a_model_call_streams(world: World) -> None:
 
 
 async def test_up_whose_terminal_is_closed_hands_back_what_it_has_in_hand(world: World) -> None:
-    hanging = hang(world, "facts:0")
+    hanging = [hang(world, name) for name in ("facts:0", "code:0")]
     mission = await begin(world.home)
     terminal, its = os.openpty()
     with up_of_its_own(world.home, "fcntl.ioctl(0, termios.TIOCSCTTY, 0)", its) as up:
         os.close(its)
-        await hanging()
+        await asyncio.gather(*(each() for each in hanging))
         os.close(terminal)
         assert await asyncio.to_thread(up.wait, STOPS_WITHIN_S) == 0
     async with world.home.desk() as (office, _):
@@ -176,7 +177,7 @@ async def test_parked_run_goes_on_soon_after_its_last_answer_from_another_proces
     await world.home.up()
     async with world.home.desk() as (office, person):
         await answer_letters(office, person)
-        await until(lambda: len(world.post.letters) == 2, "the letters to leave", within_s=5)
+        await until(lambda: len(world.post.letters) == 2, "the letters to leave", within_s=20)
 
 
 def hang(world: World, name: str) -> Callable[[], Awaitable[None]]:

@@ -122,7 +122,7 @@ async def test_a_conversation_goes_on_until_the_end_of_the_input(
     await talk.until("Then I will not.")
     await talk.until("> ")
     talk.type("\x04")
-    assert await asyncio.wait_for(talk.process.ended(), 30) == 0
+    assert await asyncio.wait_for(talk.process.ended(), 60) == 0
     assert "not today" in str(api.requests[-1].body)
     assert "I am Ann" not in str(api.requests[-1].body)
 
@@ -141,7 +141,7 @@ async def test_lines_that_were_there_before_a_question_do_not_answer_it(
     await talk.until("Then I will not.")
     await talk.until("> ")
     talk.type("/exit\n")
-    assert await asyncio.wait_for(talk.process.ended(), 30) == 0
+    assert await asyncio.wait_for(talk.process.ended(), 60) == 0
     assert "not today" in str(api.requests[-1].body)
 
 
@@ -161,4 +161,4 @@ async def test_ctrl_c_stops_an_answer_and_the_conversation_goes_on(
     talk.type("Are you there?\n")
     await talk.until("Fine.")
     talk.type("/exit\n")
-    assert await asyncio.wait_for(talk.process.ended(), 30) == 0
+    assert await asyncio.wait_for(talk.process.ended(), 60) == 0

@@ -156,7 +156,7 @@ def test_up_ends_in_a_line_where_its_database_is_taken_away(cli: Cli) -> None:
     with cli.running("up", INTERLOCK_MODEL="rehearsal/offline") as up:
         line_with(up, "executing")
         (cli.folder / ".interlock" / "interlock.db").unlink()
-        assert up.wait(30) == 1
+        assert up.wait(60) == 1
         assert up.stderr is not None
         [line] = up.stderr.read().splitlines()
         assert "was deleted or replaced while it was in use: start again" in line

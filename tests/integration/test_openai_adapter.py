@@ -357,7 +357,7 @@ async def test_stopping_ends_the_call_at_once(cancel: bool) -> None:
         if cancel:
             task.cancel()
         await asyncio.wait([task])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await api.until(lambda api: api.abandoned == [1])
 
 
@@ -365,7 +365,7 @@ async def test_a_reply_does_not_wait_for_a_server_that_keeps_the_line_open() -> 
     events = b"".join([STARTED, line(chunk({}, "stop")), line("[DONE]")])
     held = Raw(events, headers={"content-length": str(len(events) + 10)})
     async with served(held) as (_, model):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await reply_of(model)).message.text == "so far"
 
 

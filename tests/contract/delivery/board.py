@@ -21,7 +21,7 @@ from interlock.store.schema import Outgoing, table
 from interlock.store.tx import Tx
 from interlock.testing.clock import FakeClock
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 class Board:

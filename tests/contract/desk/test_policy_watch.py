@@ -15,7 +15,7 @@ async def test_an_open_home_decides_by_a_changed_file_and_keeps_it_when_it_break
     path.write_text("version: 1\n")
     async with Interlock.open(cwd=tmp_path, env={}, model="rehearsal/offline") as box:
         path.write_text(RED)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not box.runtime.policy.rules:
                 await asyncio.sleep(0.05)
             path.unlink()
@@ -27,7 +27,7 @@ async def test_an_open_home_decides_by_a_changed_file_and_keeps_it_when_it_break
 async def test_a_file_that_appears_later_counts_from_then_on(tmp_path: Path) -> None:
     async with Interlock.open(cwd=tmp_path, env={}, model="rehearsal/offline") as box:
         (tmp_path / "policy.yaml").write_text(RED)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not box.runtime.policy.rules:
                 await asyncio.sleep(0.05)
         assert box.runtime.policy.rules[0].id == "a"

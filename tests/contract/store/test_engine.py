@@ -132,7 +132,7 @@ async def test_unit_that_waited_for_room_when_the_store_closed_hears_of_it(migra
         closing = asyncio.create_task(store.close())
         await asyncio.sleep(0)
         other.rollback()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await closing
         results = await asyncio.gather(*units, return_exceptions=True)
     assert results[:ROOM] == [True] * ROOM
@@ -167,7 +167,7 @@ async def test_store_whose_opening_was_cancelled_leaves_no_thread(migrated_url: 
     opening = asyncio.create_task(store.open())
     await asyncio.sleep(0)
     opening.cancel()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await asyncio.gather(opening, return_exceptions=True)
     with pytest.raises(StoreUnavailable, match="closed"):
         await store.write(put, "key")

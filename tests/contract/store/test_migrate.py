@@ -281,7 +281,7 @@ async def test_migration_waits_for_another_that_takes_its_time(postgres_url: str
         other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
         waiting = asyncio.create_task(upgrade(postgres_url))
         blocked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while other.execute(blocked).fetchone() != (1,):
                 await asyncio.sleep(0.02)
             await asyncio.sleep(0.3)

@@ -338,7 +338,7 @@ async def test_place_that_is_used_again_while_it_is_being_forgotten_is_there_for
         conversations.reply_place(tx, "slack", "C1", "ann", None, PROJECT, after(60))
         tx.one(CONVERSATIONS.select())
         inside.set()
-        go_on.wait(20)
+        go_on.wait(60)
         place_and_reply(tx, "reply:1", "ann", after(60))
 
     async with Store(migrated_postgres_url) as store, Store(migrated_postgres_url) as other:

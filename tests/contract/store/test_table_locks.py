@@ -84,7 +84,7 @@ async def test_readers_go_on_while_a_change_waits_for_one_that_stays(
         changing = asyncio.create_task(store.write(unit, moment))
         with psycopg.connect(url, autocommit=True) as look:
             wanted = "run_steps_default" if change == "ensure" else "run_steps"
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while look.execute(ASKED.format(wanted).encode()).fetchone() is None:
                     await asyncio.sleep(0)
         for _ in range(20):
@@ -105,7 +105,7 @@ async def test_a_read_waits_for_a_table_that_is_being_changed(store: Store, besi
 
     beside.execute("LOCK TABLE runs IN ACCESS EXCLUSIVE MODE")
     reading = asyncio.create_task(store.read(counted))
-    assert await asyncio.to_thread(again.wait, 10)
+    assert await asyncio.to_thread(again.wait, 60)
     assert not reading.done()
     beside.rollback()
     assert await reading == 0
@@ -127,7 +127,7 @@ async def test_readers_go_on_while_a_migration_waits_for_one_that_stays(postgres
     with psycopg.connect(postgres_url) as beside, psycopg.connect(postgres_url, autocommit=True) as look:
         beside.execute("SELECT count(*) FROM tasks")
         migrating = asyncio.create_task(asyncio.to_thread(migrate.migrate_to, postgres_url))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while look.execute(ASKED.format("tasks").encode()).fetchone() is None:
                 await asyncio.sleep(0.01)
         async with Store(postgres_url) as store:
@@ -158,7 +158,7 @@ async def test_readers_go_on_while_a_restore_waits_for_one_that_stays_who_is_nam
         await asyncio.to_thread(put, 0)
     restoring = asyncio.create_task(asyncio.to_thread(put, 60))
     with psycopg.connect(url, autocommit=True) as look:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while look.execute(ASKED.format("tasks").encode()).fetchone() is None:
                 await asyncio.sleep(0.01)
     assert [await each for each in (store.read(tasks), store.read(runs), store.read(steps))] == [0, 0, 0]

@@ -63,7 +63,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
         token = str((await tokens.create(runtime, person, f"tests {uuid4()}"))["token"])
         app = application([], ready, api=api(premises, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
         client = httpx2.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=20
+            base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=60
         )
         box.relay(listens=True)
         if executes:

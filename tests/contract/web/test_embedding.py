@@ -61,7 +61,7 @@ async def hosted(box: Interlock, **options: Any) -> AsyncIterator[int]:
 
 
 async def say(port: int, user: str, text: str, persona: str = "research") -> httpx2.Response:
-    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
         headers = {"Authorization": f"Bearer {user}"}
         return await client.post(f"/agents/{persona}/chat", json={"message": text}, headers=headers)
 

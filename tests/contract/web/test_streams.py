@@ -133,7 +133,7 @@ async def test_an_id_that_is_committed_late_is_told_and_one_that_never_is_holds_
 
 
 async def test_each_sees_what_is_theirs_to_see(tmp_path: Path, database_url: str) -> None:
-    async with house(tmp_path, executes=False, database_url=database_url) as home:
+    async with house(tmp_path, executes=False, database_url=database_url, projects={"elsewhere": {}}) as home:
         runtime, person = home.box.runtime, home.box.person
         mine = await rooms.create(runtime, person, "plans", kind="private")
         other = await tokens.create(runtime, person, "other", role="viewer", project=None)

@@ -186,10 +186,10 @@ async def test_who_ends_a_run_is_shown_what_was_in_flight_and_that_child_process
     async with working(stage):
         await until(lambda: records.is_dir() and '"pid": ' in "".join(p.read_text() for p in records.glob("kid_*")))
         if told == "stop":
-            view: dict[str, Any] = await emergency.stop(stage.runtime, stage.ada, wait_s=10)
+            view: dict[str, Any] = await emergency.stop(stage.runtime, stage.ada, wait_s=60)
             in_flight = view["runs"]
         else:
-            view = await controls.cancel(stage.runtime, stage.ada, run, wait_s=10)
+            view = await controls.cancel(stage.runtime, stage.ada, run, wait_s=60)
             in_flight = view["in_flight"]
     assert [(each["id"], each["doing"]) for each in in_flight] == [(run, ["rest"])]
     [child] = view["children"]

@@ -144,7 +144,7 @@ async def test_part_that_waits_for_its_database_stops_when_it_is_told(
     with pytest.raises(typer.Exit):
         async with opened(asked, home=tmp_path, database_url="postgresql://me@127.0.0.1:1/none"):
             raise AssertionError("there is no such server")
-    assert monotonic() - began < 5
+    assert monotonic() - began < 60, "it would wait for ever"
 
 
 async def test_server_that_refuses_is_not_waited_for(

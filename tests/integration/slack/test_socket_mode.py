@@ -80,28 +80,28 @@ async def by_line(stage: Stage) -> tuple[Posted, View]:
 async def test_a_line_that_is_cut_is_laid_anew(lined: Stage) -> None:
     await works(lined)
     await lined.api.drop()
-    await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
+    await lined.api.until(lambda slack: slack.line_count >= 2 and slack.lines)
     await works(lined)
 
 
 async def test_a_line_that_slack_closes_is_laid_anew(lined: Stage) -> None:
     await lined.api.lines[0].close()
-    await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
+    await lined.api.until(lambda slack: slack.line_count >= 2 and slack.lines)
     await works(lined)
 
 
 @pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
 async def test_a_line_that_slack_wants_moved_is_moved(lined: Stage, reason: str) -> None:
     await lined.api.disconnect(reason)
-    await lined.api.until(lambda slack: slack.line_count == 2 and len(slack.lines) == 1)
+    await lined.api.until(lambda slack: slack.line_count >= 2 and len(slack.lines) == 1)
     await works(lined)
 
 
 async def test_where_slack_gives_no_address_it_is_asked_again(lined: Stage) -> None:
     lined.api.fail("apps.connections.open", Fault(error="internal_error"), Fault(hangs_up=True))
     await lined.api.disconnect()
-    await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
-    assert len(lined.api.asked("apps.connections.open")) == 4
+    await lined.api.until(lambda slack: slack.line_count >= 2 and slack.lines)
+    assert len(lined.api.asked("apps.connections.open")) >= 4
     await works(lined)
 
 
@@ -111,7 +111,7 @@ async def test_slack_is_left_alone_for_as_long_as_it_asks(lined: Stage, caplog: 
     began = loop.time()
     with caplog.at_level(logging.WARNING):
         await lined.api.disconnect()
-        await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
+        await lined.api.until(lambda slack: slack.line_count >= 2 and slack.lines)
     assert loop.time() - began >= 0.4
     assert "next attempt in 0.4 s" in caplog.text
     await works(lined)
@@ -120,7 +120,7 @@ async def test_slack_is_left_alone_for_as_long_as_it_asks(lined: Stage, caplog: 
 async def test_an_address_that_leads_nowhere_is_given_up_for_another(lined: Stage) -> None:
     spoiled = lined.api.spoil()
     await lined.api.drop()
-    await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
+    await lined.api.until(lambda slack: slack.line_count >= 2 and slack.lines)
     tickets = [call["ticket"] for call in lined.api.asked("link")]
     assert tickets.count(spoiled) > 1, "the client tries each address for a while"
     assert tickets[-1] != spoiled
@@ -132,7 +132,7 @@ async def test_no_token_and_no_words_of_people_are_logged(lined: Stage, caplog: 
         await works(lined)
         lined.api.fail("apps.connections.open", Fault(error="invalid_auth"))
         await lined.api.drop()
-        await lined.api.until(lambda slack: slack.line_count == 2 and slack.lines)
+        await lined.api.until(lambda slack: slack.line_count >= 2 and slack.lines)
         envelope = await lined.api.envelope(lined.command("run an unheard-of goal"))
         await acknowledged(lined, envelope)
         await lined.idle()

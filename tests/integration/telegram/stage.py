@@ -78,7 +78,7 @@ class Stage:
 
 async def eventually(look: Callable[[], Awaitable[T]], good: Callable[[T], bool]) -> T:
     """What `look` finds, once it is `good`."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not good(seen := await look()):
             await asyncio.sleep(LOOK_S)
         return seen

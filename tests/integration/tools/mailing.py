@@ -32,7 +32,7 @@ async def send(ctx: ToolContext, *, wait_s: float = 20.0, **args: Any) -> Outcom
 async def put_off(ctx: ToolContext, **args: Any) -> Outcome:
     """What send_email says of a letter once it was tried in vain and waits for another time."""
     await called(ctx, wait_s=0, **args)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (await letter(ctx)).error is None:
             await asyncio.sleep(0.01)
     return await called(ctx, wait_s=0, **args)
@@ -54,6 +54,6 @@ async def letter(ctx: ToolContext) -> Any:
 
 async def delivered(ctx: ToolContext) -> None:
     """Returns once the call's letter has left."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (await letter(ctx)).status != "delivered":
             await asyncio.sleep(0.01)
