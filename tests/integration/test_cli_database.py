@@ -9,12 +9,19 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
+import pytest
+
+from interlock.app import keeping
 from interlock.app.box import Interlock
+from interlock.core.errors import Conflict
 from interlock.core.values import SYSTEM
+from interlock.settings import load_settings
 from interlock.store import archive, controls, migrate, restore
 from interlock.store.controls import Mode
 from interlock.store.engine import Store
 from interlock.store.epochs import Beginning
+from interlock.store.errors import StoreUnavailable
 from interlock.store.restore import SCRATCH
 from interlock.worker.home import HomeLock
 from tests.integration.cli_process import Cli
@@ -110,6 +117,46 @@ def test_disk_that_is_full_leaves_no_half_backup(tmp_path: Path) -> None:
     assert "nothing was left there" in done.stdout
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+LOST_AT_THE_COMMIT = """
+CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); RETURN NULL; END';
+CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON meta DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION leave()
+"""
+
+
+async def test_restore_whose_end_is_not_known_says_so_and_keeps_what_was_there(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    settings = load_settings(tmp_path, {}, {"home": tmp_path / "home", "database_url": postgres_url})
+    await keeping.upgrade(settings)
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(LOST_AT_THE_COMMIT)
+    with pytest.raises(StoreUnavailable, match=r"look whether it is there .* what was there before is in ") as told:
+        await keeping.begin_anew(settings, FOLDER / "0002.rows", force=False, paused=False, keep=True)
+    (kept,) = settings.home.glob("replaced-*.backup")
+    assert str(kept) in str(told.value)
+    assert "nothing was changed" not in str(told.value)
+
+
+async def test_what_cannot_be_backed_up_is_not_replaced_unless_that_is_asked_for(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    settings = load_settings(tmp_path, {}, {"home": tmp_path / "home", "database_url": postgres_url})
+    await keeping.upgrade(settings)
+    role = f"keeper_{os.urandom(4).hex()}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN")
+        try:
+            admin.execute(f"GRANT SELECT ON alembic_version, meta, people, identities, workers TO {role}")
+            theirs = settings.model_copy(update={"database_url": postgres_url.replace("postgres@", f"{role}@")})
+            with pytest.raises(Conflict, match=r"cannot be backed up: .* permission denied .* give `--no-keep`"):
+                await keeping.begin_anew(theirs, FOLDER / "0002.rows", force=False, paused=False, keep=True)
+        finally:
+            admin.execute(f"DROP OWNED BY {role}")
+            admin.execute(f"DROP ROLE {role}")
 
 
 async def test_mission_of_a_running_home_goes_on_on_postgresql(tmp_path: Path, postgres_url: str) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli_process import Cli
+from interlock.worker.home import HomeLock
+from tests import processes
+from tests.integration.cli_process import Cli, until
 
 OFFLINE = ("--model", "rehearsal/offline")
 
@@ -161,3 +163,18 @@ def test_characters_that_the_terminal_lacks_are_told_by_number(cli: Cli) -> None
     done = replace(cli, anew=True)("doctor", INTERLOCK_HOME="日本", PYTHONIOENCODING="latin-1")
     assert "something unexpected" not in done.err
     assert "\\u65e5\\u672c" in done.out
+
+
+def test_a_process_goes_on_where_there_is_no_room_for_what_it_says(cli: Cli) -> None:
+    environment = cli.environment({"INTERLOCK_MODEL": "rehearsal/offline"})
+    with open("/dev/full", "wb") as full:
+        up = processes.start(
+            ("-m", "interlock.cli", "up"), folder=cli.folder, environment=environment, stdout=full, stderr=full
+        )
+    try:
+        lock = HomeLock(cli.folder / ".interlock")
+        until(lambda: up.poll() is not None or lock.holder())
+        done = cli("run", "Write a haiku about queues", "--model", "rehearsal/offline")
+        assert (done.code, up.poll()) == (0, None), done.err
+    finally:
+        processes.close(up)

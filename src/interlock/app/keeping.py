@@ -19,10 +19,11 @@ from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
 from interlock.core.values import Actor, ActorKind
 from interlock.oversight import audit_keys
 from interlock.settings import Settings
-from interlock.store import archive, migrate, restore, snapshots
+from interlock.store import archive, exchange, migrate, restore, snapshots
 from interlock.store.archive import Archive, BadArchive, Manifest
 from interlock.store.epochs import Beginning, Uncertain
-from interlock.store.errors import StoreError, StoreTooNew
+from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable
+from interlock.store.postgres import CommitUnknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,9 @@ async def begin_anew(
         put = partial(restore.restore, silent_s=None if force else settings.times.reassign_s, pooled=pooled)
         try:
             manifest, uncertain = await asyncio.to_thread(put, url, path, folder, start)
+        except CommitUnknown as error:
+            was = f"; what was there before is in `{kept}`" if kept is not None else ""
+            raise StoreUnavailable(f"{error}{was}") from error
         except InterlockError:
             if kept is not None:
                 await asyncio.to_thread(kept.unlink, missing_ok=True)
@@ -119,14 +123,19 @@ def _backed_up(settings: Settings, path: Path, now: datetime) -> Manifest:
 def _kept(settings: Settings, now: datetime) -> Path | None:
     """A backup of what is there now; None if nothing is, or it is damaged and kept as a file.
 
-    Raises Conflict if it is of a newer version, which has to make that backup itself.
+    Raises Conflict if there is something that cannot be backed up, such as a database of a newer version, which has to
+    do so itself.
     """
+    url, pooled = directly(settings)
     kept = settings.home / f"replaced-{now:%Y%m%dT%H%M%S}.backup"
     try:
         _backed_up(settings, kept, now)
     except StoreTooNew as error:
         raise Conflict(f"{error}; to replace it without keeping it, give `--no-keep`") from error
-    except StoreError:
+    except StoreError as error:
+        if exchange.holds_something(url, pooled=pooled):
+            told = f"what is there now cannot be backed up: {error}"
+            raise Conflict(f"{told}; to replace it without keeping it, give `--no-keep`") from error
         return None
     return kept
 

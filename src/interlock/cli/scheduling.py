@@ -1,7 +1,6 @@
 """`scheduler`: the process that fires the jobs where they are not fired beside a worker, and the list of them."""
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,10 +63,9 @@ async def _tell(office: "Office", changes: "asyncio.Queue[bool]") -> None:
         leads = await changes.get()
         database = office.settings.database_name
         if leads:
-            screen.line(f"fires the jobs of {database}; stop with Ctrl-C")
+            screen.news(f"fires the jobs of {database}; stop with Ctrl-C")
         else:
-            screen.line(f"stands by for {database}: {_who(await duty.leader(office))}")
-        sys.stdout.flush()
+            screen.news(f"stands by for {database}: {_who(await duty.leader(office))}")
 
 
 def _who(leader: "Mapping[str, Any] | None") -> str:

@@ -3,6 +3,7 @@
 INVARIANT: text that an agent or a file wrote reaches the terminal through `plain`, so that it cannot steer it.
 """
 
+import errno
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -164,6 +165,15 @@ def heading(text: str) -> None:
 def line(text: object = "", *, style: str = "") -> None:
     """Prints one line (or several, as they are)."""
     console().print(Text(plain(text), style=style))
+
+
+def news(text: str) -> None:
+    """Prints a line of a process that goes on, whether or not there is room for it where its output is kept."""
+    try:
+        line(text)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
 
 
 def quoted(text: object) -> None:

@@ -99,7 +99,7 @@ async def opened(asked: asyncio.Event, **overrides: Any) -> AsyncIterator["Inter
 
     async with contextlib.AsyncExitStack() as stack:
         try:
-            box = await stack.enter_async_context(fleet.opened(asked, screen.line, surface="cli", **overrides))
+            box = await stack.enter_async_context(fleet.opened(asked, screen.news, surface="cli", **overrides))
         except fleet.ToldToStop as error:
             raise typer.Exit(0) from error
         yield box
@@ -140,14 +140,14 @@ async def _execute(box: "Interlock") -> None:
         raise InterlockError(
             f"another process executes {what_is_executed(settings)} already: use that one, or stop it first"
         )
-    screen.line(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
+    screen.news(f"executing {settings.home} ({settings.database_name}); stop with Ctrl-C")
 
 
 def _tell(door: "Served") -> None:
     from interlock.cli import screen
 
     for line in door.told:
-        screen.line(line)
+        screen.news(line)
 
 
 def _address(box: "Interlock", host: str | None, port: int | None) -> tuple[str, int]:
@@ -197,5 +197,5 @@ async def _tell_alerts(box: "Interlock") -> None:
             for alert in reversed(await listings.alerts(box.runtime)):
                 if alert["id"] not in told:
                     told.add(alert["id"])
-                    screen.line(f"{alert['severity']}: {screen.plain(alert['text'], one_line=True)}")
+                    screen.news(f"{alert['severity']}: {screen.plain(alert['text'], one_line=True)}")
         await asyncio.sleep(ALERTS_S)

@@ -6,12 +6,14 @@ What the jobs do is in `oversight`; the timing is in `timer`.
 import asyncio
 import contextlib
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from interlock.agents.context import Runtime
+from interlock.core.complaint import Complaint
 from interlock.scheduler.fencing import FencedStore
 from interlock.scheduler.jobs import Job, slot_at, standard_jobs
 from interlock.scheduler.leadership import RENEW_S, Leadership
@@ -42,6 +44,8 @@ class Scheduler:
         self._timer: Timer | None = None
         self._firing: set[asyncio.Task[object]] = set()
         self._waits_since: dict[str, float] = {}
+        self._complaints: dict[str, Complaint] = defaultdict(lambda: Complaint(_log))
+        """Of the duty, by its name, and of each job that cannot be recorded."""
 
     async def run(self, on_change: Callable[[bool], object] | None = None) -> None:
         """Competes for leadership until cancelled; then releases it at once.
@@ -69,8 +73,9 @@ class Scheduler:
         """
         try:
             leads = await self.leadership.hold()
+            self._complaints[DUTY].over()
         except Exception as error:  # noqa: BLE001 (who stands by must go on to do so)
-            _log.warning("the scheduler cannot show its duty: %s", error)
+            self._complaints[DUTY].say("the scheduler cannot show its duty: %s", error)
             leads = self.leadership.leads
         if leads and self._timer is None:
             self._begin()
@@ -89,11 +94,13 @@ class Scheduler:
         assert current is not None
         self._firing.add(current)
         try:
-            return await self._fire(job, self.leadership.fence)
+            is_fired = await self._fire(job, self.leadership.fence)
+            self._complaints[job.name].over()
+            return is_fired
         except (LeadershipLost, StoreGone) as error:
             _log.info("%s", error)
         except StoreError as error:
-            _log.warning("job %s could not be recorded: %s", job.name, error)
+            self._complaints[job.name].say("job %s could not be recorded: %s", job.name, error)
         finally:
             self._firing.discard(current)
         return False

@@ -6,9 +6,11 @@ personas, policy) are not included.
 
 import base64
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
+import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +26,8 @@ from interlock.store.snapshots import Columns, Snapshot
 FORMAT = 1
 LEVEL = 3
 MANIFEST = "manifest.json"
+UNFINISHED = ".unfinished-backup"
+"""How the names of files end that are not backups yet."""
 LARGEST_MANIFEST = 4 * 1024 * 1024
 LONGEST_LINE = 1024 * 1024 * 1024
 _DAMAGE = (
@@ -112,30 +116,44 @@ def back_up(url: str, path: Path, version: str, now: datetime, *, pooled: bool =
     """
     if path.is_dir():
         raise UsageError(f"`{path}` is a folder: name the file that the backup is to be")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        with _made(unfinished) as file, snapshots.of(url, pooled=pooled) as snapshot:
-            manifest = _written(file, snapshot, version, now)
+        _clear_away(path.parent)
+        with _made(path) as (file, unfinished):
+            with snapshots.of(url, pooled=pooled) as snapshot:
+                manifest = _written(file, snapshot, version, now)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(path)
+            unfinished.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
         problem = (error.strerror or str(error)).lower()
         raise InterlockError(
             f"cannot write the backup `{path}`: {problem}: nothing was left there, choose another place"
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
     return manifest
 
 
 @contextlib.contextmanager
-def _made(path: Path) -> Iterator[IO[bytes]]:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def _made(path: Path) -> Iterator[tuple[IO[bytes], Path]]:
+    """A file beside the backup for what is not finished, locked by who writes it, and gone in the end."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        yield file
+        try:
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield file, unfinished
+        finally:
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+
+
+def _clear_away(folder: Path) -> None:
+    """Removes what backups into a folder have left whose processes were killed."""
+    for left in folder.glob(f".*{UNFINISHED}"):
+        with contextlib.suppress(OSError), left.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

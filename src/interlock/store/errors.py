@@ -61,7 +61,7 @@ def of_sqlite(error: sqlite3.Error, path: str) -> StoreError | None:
     text = str(error).lower()
     if "locked" in text or "busy" in text:
         return StoreUnavailable(locked(path))
-    if "full" in text:
+    if "full" in text or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
         return StoreUnavailable(f"no space left for the database `{path}`: free some and start again, nothing is lost")
     if "readonly" in text or "read-only" in text:
         return StoreUnavailable(f"the database `{path}` is read-only: make it writable for this user, and its folder")

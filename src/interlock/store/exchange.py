@@ -13,9 +13,10 @@ from sqlmodel import SQLModel
 
 import interlock.store.schema  # noqa: F401 (defines the tables)
 from interlock.store import epochs, holders, migrate
+from interlock.store.engine import driver_for
 from interlock.store.epochs import Uncertain
-from interlock.store.errors import StoreTooNew, StoreUnavailable
-from interlock.store.postgres import WAKE_CHANNEL, PostgresDriver
+from interlock.store.errors import StoreTooNew, StoreUnavailable, of_sqlite
+from interlock.store.postgres import WAKE_CHANNEL, CommitUnknown, PostgresDriver, first_line
 from interlock.store.snapshots import SqliteSnapshot, sqlite_columns
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 from interlock.store.tx import PostgresTx
@@ -28,7 +29,7 @@ def into_sqlite(driver: SqliteDriver, prepared: sqlite3.Connection, begin: Begin
     """Copies the pages of a prepared database into the file, in one transaction; a damaged or missing file is replaced
     by a rename, and the damaged one is kept beside it.
     """
-    is_sound = _is_sound(driver.path)
+    is_sound = is_sound_file(driver.path)
     found = begin(_standing(driver.path) if is_sound else (0, 0))
     if not is_sound:
         _put(driver.path, prepared)
@@ -57,7 +58,21 @@ def _patience(path: Path) -> Iterator[Callable[[int, int, int], None]]:
     yield progress
 
 
-def _is_sound(path: Path) -> bool:
+def holds_something(url: str, *, pooled: bool = False) -> bool:
+    """Whether there is a database of ours that is intact, as far as can be told at once.
+
+    Raises StoreError for one of something else, or if it cannot be reached.
+    """
+    driver = driver_for(url, pooled=pooled)
+    if isinstance(driver, PostgresDriver):
+        return migrate.revision(url, pooled=pooled, only_looks=True) is not None
+    try:
+        return is_sound_file(driver.path)
+    except sqlite3.OperationalError as error:
+        raise of_sqlite(error, str(driver.path)) or error from error
+
+
+def is_sound_file(path: Path) -> bool:
     """Whether the file is an intact Interlock database; False if it is damaged, empty or missing.
 
     Raises StoreError for another application's database, and sqlite3.OperationalError if it cannot be read now.
@@ -120,7 +135,8 @@ def into_postgres(
 
     It gives way to users of its tables and retries, so that nobody waits behind it for long.
 
-    Raises StoreUnavailable if a table is still in use after `patience_s`.
+    Raises StoreUnavailable if a table is still in use after `patience_s`, and CommitUnknown if it is not known whether
+    the rows were replaced.
     """
     there = migrate.revision(driver.url, pooled=driver.pooled)
     if there is not None and there not in migrate.KNOWN:
@@ -138,9 +154,23 @@ def into_postgres(
         for table in SQLModel.metadata.sorted_tables:
             if table.autoincrement_column is not None and table.autoincrement_column.name == "id":
                 _count_on(connection, table.name)
-        connection.execute("COMMIT")
-        connection.execute(f"NOTIFY {WAKE_CHANNEL}")
+        _commit(connection)
     return found
+
+
+def _commit(connection: Any) -> None:
+    """Raises CommitUnknown if the connection is lost meanwhile."""
+    from psycopg import OperationalError
+
+    try:
+        connection.execute("COMMIT")
+    except OperationalError as error:
+        raise CommitUnknown(
+            f"PostgreSQL went away while the backup was put in place: {first_line(error)}: look whether it is there "
+            "with `interlock missions`, and restore it again if not"
+        ) from error
+    with contextlib.suppress(OperationalError):
+        connection.execute(f"NOTIFY {WAKE_CHANNEL}")
 
 
 def _take(connection: Any, tables: list[str], patience_s: float) -> None:

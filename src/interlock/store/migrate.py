@@ -14,7 +14,7 @@ from typing import Any
 from interlock.store import holders
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
-from interlock.store.postgres import RIGHTS, PostgresDriver, check_new, first_line
+from interlock.store.postgres import RIGHTS, PostgresDriver, check_encoding, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
 HEAD = "0008"
@@ -29,6 +29,7 @@ CHANGE_S, PAUSE_S = 1, 1
 """How long a schema change waits for a table lock, since others queue up behind it; and the pause before a retry."""
 LONG_WORK = (
     f"SET LOCAL lock_timeout = '{PATIENCE_S}s'",
+    "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
     "SET LOCAL statement_timeout = 0",
     "SET LOCAL application_name = 'interlock db'",
@@ -52,13 +53,18 @@ async def upgrade(url: str, *, pooled: bool = False) -> str | None:
     return found
 
 
-def revision(url: str, *, pooled: bool = False) -> str | None:
+def revision(url: str, *, pooled: bool = False, only_looks: bool = False) -> str | None:
     """The revision of a database; None if it is empty or does not exist yet.
+
+    Who `only_looks` may do so in any encoding.
 
     Raises StoreTooNew, StoreUnavailable.
     """
     driver = driver_for(url, pooled=pooled)
-    found, reader = _sqlite_revision(driver) if isinstance(driver, SqliteDriver) else _postgres_revision(driver)
+    if isinstance(driver, SqliteDriver):
+        found, reader = _sqlite_revision(driver)
+    else:
+        found, reader = _postgres_revision(driver, only_looks=only_looks)
     if found is not None and found not in KNOWN and reader not in KNOWN:
         raise StoreTooNew(found, HEAD)
     return found
@@ -89,11 +95,13 @@ def _sqlite_revision(driver: SqliteDriver) -> Found:
         raise of_sqlite(error, str(driver.path)) or error from error
 
 
-def _postgres_revision(driver: PostgresDriver) -> Found:
+def _postgres_revision(driver: PostgresDriver, *, only_looks: bool) -> Found:
     with driver.connect() as connection:
         if connection.execute("SELECT to_regclass('alembic_version')").fetchone()[0] is None:
-            check_new(connection)
+            check_encoding(connection, is_new=True)
             return None, None
+        if not only_looks:
+            check_encoding(connection, is_new=False)
         row = connection.execute(_REVISION).fetchone()
         return (str(row[0]), _value(connection.execute(_READER).fetchone())) if row else (None, None)
 

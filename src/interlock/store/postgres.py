@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy.dialects.postgresql import psycopg as dialect
 
 from interlock.core.text import storable_json
+from interlock.store import server_settings
 from interlock.store.errors import StoreUnavailable
 from interlock.store.silence import CLOSING_S, SILENT_S
 from interlock.store.sqlite import Outcome, Unit, Work
@@ -36,8 +37,6 @@ REPLAYS = 8
 """How often a unit is tried if its connection is lost, or if it conflicts with another process."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 1.0
 """The pauses between tries if the connection is lost repeatedly."""
-LOCK_TIMEOUT_MS = 100
-"""Shorter than `deadlock_timeout`, so that two groups that block each other are resolved at once."""
 PATIENCE_S = 5.0
 """How long a unit waits for rows, and a read for tables, that another process has locked."""
 CONNECT_S = 10
@@ -51,10 +50,16 @@ NO_DEAD_PEERS: Mapping[str, Any] = {
 """TCP settings, in s and ms: a server that disappears silently is noticed within 20 s."""
 REFUSED = ("password authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
 """Error codes of a server that was reached and rejects the connection."""
+CROWDED = ("too many clients", "too many connections", "connection slots are reserved")
+"""What it says where all its connections are taken."""
+USUAL_ADVICE, MORE_ROOM = "check INTERLOCK_DATABASE_URL", "raise its limit of connections, or put a pooler before it"
 RIGHTS = "use a role that owns the tables, or may create them in the schema"
 """What to do if the role lacks a privilege."""
 ENCODING = "UTF8"
 """The encoding of the connection, and of a database that must hold all characters."""
+UNCONVERTED = "SQL_ASCII"
+"""Of a database that keeps what it is given byte by byte."""
+MOVE = "take what it holds along with `interlock db backup FILE`"
 APPLICATION = "interlock"
 _BREAK_OFF = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -118,11 +123,14 @@ class PostgresDriver:
         except psycopg.Error as error:
             if POOLER in str(error) and not self.pooled:
                 raise Unreachable(NO_POOLER_KNOWN, is_final=True) from error
-            told = f"cannot reach PostgreSQL: {first_line(error)}: check INTERLOCK_DATABASE_URL"
+            advice = MORE_ROOM if any(each in str(error) for each in CROWDED) else USUAL_ADVICE
+            told = f"cannot reach PostgreSQL: {first_line(error)}: {advice}"
             raise Unreachable(told, is_final=any(each in str(error) for each in REFUSED)) from error
         set_json_dumps(storable_json, connection)
         if self.pooled:
             connection.prepare_threshold = None
+        elif newer := server_settings.of_server(connection):
+            connection.pgconn.exec_(server_settings.in_session(newer))
         return connection
 
     def _options(self) -> str | None:
@@ -139,20 +147,13 @@ class PostgresDriver:
     @property
     def _session(self) -> dict[str, str]:
         """Session settings that override those of the database or the role."""
-        return {
-            "timezone": "UTC",
-            "datestyle": "ISO",
-            "statement_timeout": "0",
-            "lock_timeout": str(LOCK_TIMEOUT_MS),
-            "idle_in_transaction_session_timeout": str(self.standstill_ms),
-        }
+        return server_settings.of_session(self.standstill_ms)
 
-    @property
-    def _in_transaction(self) -> str | None:
+    def _in_transaction(self, connection: Any) -> str | None:
         """Settings for each transaction, if a pooler shares the sessions."""
         if not self.pooled:
             return None
-        return "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in self._session.items())
+        return server_settings.in_transaction({**self._session, **server_settings.of_server(connection)})
 
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
@@ -187,7 +188,7 @@ class PostgresDriver:
                 if monotonic() >= give_up_at:
                     raise StoreUnavailable(f"PostgreSQL did not answer: {first_line(error)}: try again") from error
             except psycopg.errors.InsufficientPrivilege as error:
-                raise _not_allowed(error) from error
+                raise not_allowed(error) from error
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if is_anew:
@@ -203,7 +204,7 @@ class PostgresDriver:
         try:
             wire.enter()
             wire.send(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            if (settings := self._in_transaction) is not None:
+            if (settings := self._in_transaction(tx.connection)) is not None:
                 wire.send(settings.encode())
             found = fn(tx, *args, **kwargs)
             wire.send(b"COMMIT")
@@ -289,7 +290,7 @@ class PostgresDriver:
                     sleep(min(FIRST_PAUSE_S * 2.0**tries, LONGEST_PAUSE_S))
             except psycopg.errors.InsufficientPrivilege as error:
                 self._rollback()
-                return (None, _not_allowed(error)), False
+                return (None, not_allowed(error)), False
             except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
                 self._rollback()
                 return (None, error), False
@@ -341,7 +342,7 @@ class PostgresDriver:
 
     def _execute(self, tx: PipelinedTx, batch: Sequence[Work], results: list[Any]) -> None:
         tx.wire.send(b"BEGIN ISOLATION LEVEL READ COMMITTED")
-        if (settings := self._in_transaction) is not None:
+        if (settings := self._in_transaction(tx.connection)) is not None:
             tx.wire.send(settings.encode())
         if all(is_relaxed(unit) for unit, _, _ in batch):
             tx.wire.send(b"SET LOCAL synchronous_commit = off")
@@ -356,15 +357,17 @@ class PostgresDriver:
             self.close_writer()
 
 
-def check_new(connection: Any) -> None:
-    """Raises Unreachable for an empty database whose encoding cannot hold all characters."""
+def check_encoding(connection: Any, *, is_new: bool) -> None:
+    """Raises Unreachable for a database whose encoding cannot hold all characters."""
     encoding = connection.info.parameter_status("server_encoding")
-    if encoding != ENCODING:
-        raise Unreachable(
-            f"the database `{connection.info.dbname}` has the encoding {encoding}, in which not every character can be "
-            f"written: make another with `CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0`",
-            is_final=True,
-        )
+    if encoding == ENCODING or (encoding == UNCONVERTED and not is_new):
+        return
+    other = f"make another with `CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0`"
+    raise Unreachable(
+        f"the database `{connection.info.dbname}` has the encoding {encoding}, in which not every character can be "
+        f"written: {other if is_new else f'{MOVE}, {other}, and restore it there with `interlock db restore FILE`'}",
+        is_final=True,
+    )
 
 
 class Unreachable(StoreUnavailable):
@@ -378,7 +381,8 @@ class Unreachable(StoreUnavailable):
         super().__init__(told)
 
 
-def _not_allowed(error: BaseException) -> Unreachable:
+def not_allowed(error: BaseException) -> Unreachable:
+    """What is said where the role may not do something."""
     return Unreachable(f"PostgreSQL refuses it: {first_line(error)}: {RIGHTS}", is_final=True)
 
 

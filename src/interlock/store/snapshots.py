@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreUnavailable, of_sqlite
 from interlock.store.migrate import LONG_WORK, driver_path, revision
-from interlock.store.postgres import PostgresDriver, first_line
+from interlock.store.postgres import PostgresDriver, first_line, not_allowed
 from interlock.store.sqlite import SqliteDriver
 
 Columns = Mapping[str, str]
@@ -58,7 +58,7 @@ def of(url: str, *, pooled: bool = False) -> Iterator[Snapshot]:
     Raises StoreError if it does not exist, or cannot be reached or read.
     """
     driver = driver_for(url, pooled=pooled)
-    found = revision(url, pooled=pooled)
+    found = revision(url, pooled=pooled, only_looks=True)
     if found is None:
         raise StoreError(f"there is nothing in `{driver_path(url)}` yet: there is nothing to back up")
     if isinstance(driver, SqliteDriver):
@@ -90,6 +90,8 @@ def _of_postgres(driver: PostgresDriver) -> Iterator["PostgresSnapshot"]:
                 connection.execute(setting)
             yield PostgresSnapshot(connection)
             connection.execute("COMMIT")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise not_allowed(error) from error
     except psycopg.OperationalError as error:
         raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}: try again") from error
 
@@ -182,7 +184,7 @@ def role_of(url: str, identity: str, *, pooled: bool = False) -> str | None:
     Raises StoreError.
     """
     driver = driver_for(url, pooled=pooled)
-    if revision(url, pooled=pooled) is None:
+    if revision(url, pooled=pooled, only_looks=True) is None:
         return None
     question = "SELECT p.role FROM people p JOIN identities i ON i.person_id = p.id WHERE i.key = "
     if isinstance(driver, PostgresDriver):

@@ -163,6 +163,26 @@ async def test_job_that_fails_is_on_record_with_one_alert_and_is_fired_again(
     assert "the disk is on fire" in alert.text
 
 
+async def test_database_that_is_away_is_complained_of_once_and_once_more_the_next_time(
+    migrated_url: str, tmp_path: Path, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(migrated_url)
+    scheduler = Scheduler(runtime_of(store, tmp_path, clock), ())
+    for _ in range(2):
+        async with store:
+            assert await scheduler.look()
+            assert await scheduler.fire(job(nothing))
+        for _ in range(3):
+            clock.advance(10)
+            await scheduler.look()
+            assert not await scheduler.fire(job(nothing))
+    away = [
+        "the scheduler cannot show its duty: the store is closed",
+        "job job could not be recorded: the store is closed",
+    ]
+    assert caplog.messages == away * 2
+
+
 @pytest.mark.parametrize("hours", [-24 * 400, -1, 1, 24 * 400])
 async def test_wall_clock_that_jumps_delays_no_job_and_doubles_none(
     leading: Scheduler, clock: FakeClock, hours: int

@@ -4,10 +4,14 @@ The rows are those of a database in the middle of its work, as the release befor
 """
 
 import asyncio
+import fcntl
 import hashlib
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -380,6 +384,34 @@ def test_backup_that_cannot_be_written_leaves_nothing(full: Path, sqlite_url: st
             archive.back_up(sqlite_url, path, "1", LATER)
         assert "\n" not in str(told.value)
     assert list(folder.iterdir()) == []
+
+
+KILLED = """
+import resource, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from interlock.store import archive
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+archive.back_up(sys.argv[1], Path(sys.argv[2]), "1", datetime.now(UTC))
+"""
+
+
+def test_what_a_killed_backup_has_left_is_cleared_away_and_what_another_one_writes_is_not(tmp_path: Path) -> None:
+    url, folder = f"sqlite:///{tmp_path / 'interlock.db'}", tmp_path / "backups"
+    build(url, "0002")
+    folder.mkdir()
+    killed = subprocess.run([sys.executable, "-c", KILLED, url, str(folder / "monday")], check=False)
+    assert killed.returncode == -signal.SIGXFSZ
+    (left,) = folder.iterdir()
+    busy = folder / f".sunday.{archive.UNFINISHED}"
+    with busy.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        archive.back_up(url, folder / "tuesday", "1", LATER)
+        assert set(folder.iterdir()) == {busy, folder / "tuesday"}
+    archive.back_up(url, folder / "tuesday", "1", LATER)
+    assert set(folder.iterdir()) == {folder / "tuesday"}
+    assert not left.exists()
 
 
 def test_database_without_anything_in_it_has_no_backup(database_url: str, tmp_path: Path, postgres_url: str) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import psycopg
@@ -67,6 +69,31 @@ async def test_full_disk_is_one_clear_error_and_loses_nothing(migrated_sqlite_ur
         await store.write(lambda tx: tx.run(sa.text("PRAGMA max_page_count = 1073741823")))
         await store.write(put, "after")
         assert await store.read(keys) == sorted(["before", *kept, "after"])
+
+
+NO_ROOM = """
+import asyncio, resource, sys
+from interlock.store.engine import Store
+from interlock.store.errors import StoreUnavailable
+resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+async def main():
+    async with Store(sys.argv[1]):
+        pass
+try:
+    asyncio.run(main())
+except StoreUnavailable as error:
+    print(error)
+"""
+
+
+async def test_disk_that_is_full_before_the_database_is_opened_is_the_same_clear_error(
+    migrated_sqlite_url: str, tmp_path: Path
+) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        await store.write(put, "before")
+    command = [sys.executable, "-c", NO_ROOM, migrated_sqlite_url]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"no space left for the database `{tmp_path / 'interlock.db'}`: free some")
 
 
 async def test_file_that_another_process_has_locked_is_one_clear_error(

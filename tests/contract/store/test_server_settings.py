@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import psycopg
 import pytest
 import sqlalchemy as sa
 from psycopg import sql
 
-from interlock.store import migrate, squad
+from interlock.core.values import SYSTEM
+from interlock.store import archive, migrate, restore, squad
 from interlock.store.engine import Store
+from interlock.store.epochs import Beginning
 from interlock.store.errors import StoreUnavailable
 from interlock.store.schema import Project, table
 from interlock.store.tx import Tx
@@ -77,6 +80,29 @@ async def test_new_database_that_cannot_hold_every_character_is_refused_with_the
         assert eye.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
 
+async def test_database_of_before_that_cannot_hold_every_character_is_refused_and_can_be_taken_along(
+    narrow_url: str, postgres_url: str, tmp_path: Path
+) -> None:
+    """An earlier version made its tables in a database of any encoding."""
+    migrate.migrate_to(narrow_url)
+    with psycopg.connect(narrow_url) as eye:
+        encoding = eye.info.parameter_status("server_encoding")
+    if encoding == "LATIN1":
+        with pytest.raises(
+            StoreUnavailable, match=r"encoding LATIN1.*: take .* `interlock db backup FILE`.* there with"
+        ):
+            await migrate.upgrade(narrow_url)
+    else:
+        await migrate.upgrade(narrow_url)
+    archive.back_up(narrow_url, tmp_path / "a.backup", "1", MOMENT)
+
+    def begin(_: archive.Manifest) -> Beginning:
+        return Beginning(MOMENT, MOMENT, SYSTEM, "default", False)
+
+    restore.restore(postgres_url, tmp_path / "a.backup", tmp_path, begin, silent_s=None)
+    assert await migrate.upgrade(postgres_url) == migrate.HEAD
+
+
 def of_database(url: str, statement: str) -> None:
     """Changes the database of a URL, and breaks off who is connected."""
     with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as admin:
@@ -87,13 +113,33 @@ def of_database(url: str, statement: str) -> None:
         )
 
 
+@pytest.mark.parametrize("limit", ["statement_timeout", "transaction_timeout"])
 @pytest.mark.parametrize("pooled", [False, True])
-async def test_statement_that_takes_long_is_not_broken_off(migrated_postgres_url: str, pooled: bool) -> None:
-    of_database(migrated_postgres_url, "SET statement_timeout = '50ms'")
-    slow = sa.text("SELECT CAST(pg_sleep(0.2) AS text) AS slept").columns(slept=sa.String())
+async def test_statement_that_takes_long_is_not_broken_off(
+    migrated_postgres_url: str, pooled: bool, limit: str
+) -> None:
+    of_database(migrated_postgres_url, f"SET {limit} = '500ms'")
+    slow = sa.text("SELECT CAST(pg_sleep(0.7) AS text) AS slept").columns(slept=sa.String())
     async with Store(migrated_postgres_url, pooled=pooled) as store:
         assert await store.read(lambda tx: len(tx.rows(slow))) == 1
         assert await store.write(lambda tx: len(tx.rows(slow))) == 1
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_backup_that_takes_longer_than_a_transaction_should_is_whole(
+    migrated_postgres_url: str, tmp_path: Path, pooled: bool
+) -> None:
+    of_database(migrated_postgres_url, "SET transaction_timeout = '500ms'")
+    with psycopg.connect(migrated_postgres_url, options="-c transaction_timeout=0") as other:
+        other.execute("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE")
+        path = tmp_path / "a.backup"
+        backup = asyncio.create_task(
+            asyncio.to_thread(archive.back_up, migrated_postgres_url, path, "1", MOMENT, pooled=pooled)
+        )
+        await asyncio.sleep(0.7)
+    made = await backup
+    with archive.Archive(path) as kept:
+        assert kept.manifest == made
 
 
 @pytest.mark.parametrize("where", ["url", "environment", "database"])
@@ -144,6 +190,17 @@ def reader_url(postgres_url: str) -> Iterator[str]:
         yield postgres_url.replace("postgres@", f"{name}@")
         admin.execute(sql.SQL("DROP OWNED BY {}").format(role))
         admin.execute(sql.SQL("DROP ROLE {}").format(role))
+
+
+async def test_server_whose_connections_are_all_taken_is_waited_for_with_other_advice(
+    postgres_url: str, reader_url: str
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        role = sql.Identifier(reader_url.partition("//")[2].partition("@")[0])
+        admin.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT 0").format(role))
+    with pytest.raises(StoreUnavailable, match=r"too many connections .*: raise its limit of connections") as refused:
+        await migrate.upgrade(reader_url)
+    assert not getattr(refused.value, "is_final", True)
 
 
 async def test_role_without_rights_is_refused_with_the_way_out(postgres_url: str, reader_url: str) -> None:
