@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from interlock.oversight import reminders
-from interlock.store import audit
+from interlock.store import approvals, audit
+from interlock.store import reminders as store_reminders
+from interlock.store.schema import Approval, table
+from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, Stage, staged
 
 PERIOD_S = 1800
+MANY = store_reminders.MOST_EACH + 5
 
 
 @tool(risk="RED")
@@ -84,3 +88,30 @@ async def test_wall_clock_that_jumps_brings_no_flood(store: CountingStore, tmp_p
         stage.clock.advance(60)
     every = await store.read(lambda tx: audit.alerts(tx, open_only=False))
     assert len(every) <= 1
+
+
+async def test_of_very_many_one_reminder_a_period_tells_of_all(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise="fine"), [danger])
+    project, began = stage.runtime.settings.project, stage.clock.now()
+
+    def ask(tx: Tx) -> None:
+        for n in range(MANY):
+            approvals.ask(
+                tx, id=f"apr_{n:02}", kind="QUESTION", project_id=project, subject="x", request={"summary": "x"},
+                risk="GREEN", asked_by="system:test", created_at=began + timedelta(minutes=n),
+            )  # fmt: skip
+
+    await store.write(ask)
+    stage.clock.advance(PERIOD_S + 60 * MANY)
+    (first,) = await reminded(stage)
+    assert f"{MANY} approvals wait for an answer, the oldest for {30 + MANY} min" in first.text
+    stage.clock.advance(PERIOD_S - 60)
+    assert [row.id for row in await reminded(stage)] == [first.id]
+    stage.clock.advance(60)
+    (second,) = await reminded(stage)
+    assert second.id != first.id
+    answered = table(Approval).update().where(table(Approval).c.id >= "apr_20").values(status="approved")
+    await store.write(lambda tx: tx.run(answered))
+    assert await reminded(stage) == [], "few enough are left for each to be told of by itself"
+    stage.clock.advance(PERIOD_S)
+    assert len(await reminded(stage)) == 20
