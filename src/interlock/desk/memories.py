@@ -8,7 +8,7 @@ from interlock.desk.finding import find_any
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.memory import archive, blocks, recall
-from interlock.memory.words import words_of
+from interlock.memory.words import asked_for, words_of
 from interlock.store import audit, memories, memory_versions, people, squad
 from interlock.store import blocks as block_rows
 from interlock.store.approvals import ROLES_THAT_ANSWER, name_of
@@ -49,19 +49,28 @@ def _search(
     words = words_of(query)
     found = [] if kind not in (None, "block") else _blocks(tx, project, persona, frozenset(words))
     kinds = () if kind is None else (kind,)
-    for scope in [] if kind == "block" else memories.scopes(tx, project):
-        whose, _, talks_to = scope.partition(":")
-        if (persona is None or whose.removeprefix("~") == persona) and _may_see(person, talks_to):
+    scopes = [] if kind == "block" else memories.scopes(tx, project)
+    seen = [each for each in scopes if _is_shown(person, each, persona)]
+    if asked_for(query):
+        for scope in seen:
             rows = recall.search(tx, project, scope, query, now, most=most, kinds=kinds)
-            found += [_recalled(row, whose) for row in rows]
+            found += [_recalled(row, scope) for row in rows]
+    else:
+        found += [_recalled(row, scope) for scope, row in recall.weightiest(tx, project, seen, now, most, kinds=kinds)]
     return sorted(found, key=lambda each: (each["score"], each["id"]), reverse=True)[:most]
+
+
+def _is_shown(person: Person, scope: str, persona: str | None) -> bool:
+    whose, _, talks_to = scope.partition(":")
+    return (persona is None or whose.removeprefix("~") == persona) and _may_see(person, talks_to)
 
 
 def _may_see(person: Person, talks_to: str) -> bool:
     return not talks_to or person.role in ROLES_THAT_ANSWER or talks_to == person.id
 
 
-def _recalled(found: recall.Recalled, whose: str) -> View:
+def _recalled(found: recall.Recalled, scope: str) -> View:
+    whose = scope.partition(":")[0]
     return {
         "what": "memory", "id": found.id, "persona": whose.removeprefix("~"), "rehearsal": whose.startswith("~"),
         "type": found.type, "text": found.text, "importance": found.importance, "decay": found.decay,
@@ -71,8 +80,9 @@ def _recalled(found: recall.Recalled, whose: str) -> View:
 
 def _blocks(tx: Tx, project: str, persona: str | None, words: frozenset[str]) -> list[View]:
     found = []
+    by_block = block_rows.all_holders(tx, project)
     for row in block_rows.of_project(tx, project):
-        holders = [each.persona for each in block_rows.holders(tx, row.id)]
+        holders = by_block.get(row.id, [])
         shared = len(words & words_of(f"{row.label}\n{row.content}").keys()) / len(words) if words else 1.0
         if shared and (persona is None or persona in holders):
             found.append(

@@ -109,6 +109,14 @@ def search(
     return _ranked([row for row in rows if not kinds or row.type in kinds], now, most)
 
 
+def weightiest(
+    tx: Tx, project_id: str, scopes: Sequence[str], now: datetime, most: int, *, kinds: Sequence[str] = ()
+) -> list[tuple[str, Recalled]]:
+    """The memories of several scopes that matter most, each with its scope: one statement, however many there are."""
+    rows = {row.id: row for row in memories.weightiest_of(tx, project_id, scopes, kinds, MOST)}
+    return [(rows[each.id].scope, each) for each in _ranked(rows.values(), now, most)]
+
+
 def used(tx: Tx, ids: Sequence[str], now: datetime) -> None:
     """Counts that memories were shown: each is as fresh as on its first day."""
     memory_writes.used(tx, ids, now)

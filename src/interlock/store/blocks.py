@@ -25,6 +25,7 @@ _ONE = sa.select(BLOCKS).where(_bl.id == b("block"))
 _TO_CHANGE = _ONE.with_for_update()
 _OF_PROJECT = sa.select(BLOCKS).where(_bl.project_id == b("project")).order_by(_bl.label, _bl.created_at, _bl.id)
 _HOLDERS_OF = sa.select(_h.persona, _h.can_write).where(_h.block_id == b("block")).order_by(_h.persona)
+_ALL_HOLDERS = sa.select(_h.block_id, _h.persona).where(_h.project_id == b("project")).order_by(_h.persona)
 _SEAT = (
     sa.select(MEMBERS.c.id)
     .where(MEMBERS.c.project_id == b("project"), MEMBERS.c.persona == b("name"))
@@ -70,6 +71,14 @@ def of_project(tx: Tx, project_id: str) -> list[Any]:
 def holders(tx: Tx, block_id: str) -> list[Any]:
     """The personas that hold a block, with `can_write`."""
     return tx.rows(_HOLDERS_OF, {"block": block_id})
+
+
+def all_holders(tx: Tx, project_id: str) -> dict[str, list[str]]:
+    """The personas that hold blocks of a project, by block."""
+    found: dict[str, list[str]] = {}
+    for row in tx.rows(_ALL_HOLDERS, {"project": project_id}):
+        found.setdefault(row.block_id, []).append(row.persona)
+    return found
 
 
 def lock(tx: Tx, project_id: str, persona: str) -> None:

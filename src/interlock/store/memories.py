@@ -204,6 +204,15 @@ def weightiest(
     return tx.rows(_ALL, {**params, "most": most})
 
 
+def weightiest_of(tx: Tx, project_id: str, scopes: Sequence[str], types: Sequence[str], most: int) -> list[Any]:
+    """The most important memories of several scopes, each with its scope; with `types`, only those."""
+    query = sa.select(*_SHOWN, _m.scope, sa.literal_column("0").label("weight")).where(
+        _m.project_id == project_id, _m.scope.in_(scopes), _LIVE
+    )
+    query = query.where(_m.type.in_(types)) if types else query
+    return tx.rows(query.order_by(_m.importance.desc(), _m.id.desc()).limit(most)) if scopes else []
+
+
 def memory(tx: Tx, memory_id: str) -> Any | None:
     """One memory, archived or not."""
     return tx.one(_ONE, {"memory": memory_id})

@@ -42,7 +42,9 @@ MOST_EACH = 20
 """Where more questions of a project wait, one reminder tells of all of them."""
 _OF_ALL = sa.and_(_al.kind == KIND, _al.acked_at.is_(None), _al.dedup_key == sa.literal(KIND + ":") + _al.project_id)
 _WAITING = _a.status == sa.text("'pending'")
-_BEYOND = sa.select(sa.literal_column("1")).select_from(APPROVALS).where(_WAITING).offset(MOST_EACH).limit(1)
+_BEYOND: sa.Select[Any] = (
+    sa.select(sa.literal_column("1")).select_from(APPROVALS).where(_WAITING).offset(MOST_EACH).limit(1)
+)
 _MANY = _BEYOND.where(_a.project_id == b("project"))
 _COUNTED = sa.select(sa.func.count().label("n"), sa.func.min(_a.created_at).label("since")).where(
     _WAITING, _a.project_id == b("project")

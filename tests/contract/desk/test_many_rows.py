@@ -7,13 +7,25 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.desk import grants, listings, money, outgoing, rooms, schedules
+from interlock.desk import grants, listings, memories, money, outgoing, rooms, schedules
 from interlock.oversight import waiting
 from interlock.scheduler.timetable import stored
 from interlock.store import dispatch, ledger, squad
 from interlock.store import schedules as schedule_store
 from interlock.store.ledger import Opening
-from interlock.store.schema import Channel, ChannelMember, Conversation, Firing, Grant, Outgoing, Person, Schedule
+from interlock.store.schema import (
+    BlockHolder,
+    Channel,
+    ChannelMember,
+    Conversation,
+    Firing,
+    Grant,
+    Memory,
+    MemoryBlock,
+    Outgoing,
+    Person,
+    Schedule,
+)
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0, after, agents, ask
 from tests.contract.store.watching import watched
@@ -61,10 +73,22 @@ def spend(tx: Tx, first: int, count: int) -> None:
         ledger.open_accounts(tx, opening, T0)
 
 
+def remember(tx: Tx, first: int, count: int) -> None:
+    for n in range(first, first + count):
+        times = {"created_at": T0, "updated_at": T0}
+        tx.add(MemoryBlock, id=f"blk_{n}", project_id=PROJECT, label=f"notes {n}", content="words", **times)
+        tx.add(BlockHolder, block_id=f"blk_{n}", persona=f"persona{n}", project_id=PROJECT, label=f"notes {n}")
+        tx.add(
+            Memory, id=f"mem_{n}", project_id=PROJECT, persona=f"persona{n}", scope=f"persona{n}", type="fact",
+            text=f"words {n}", length=2, importance=0.5, digest=f"{n}", created_at=T0, used_at=T0, decayed_at=T0,
+        )  # fmt: skip
+
+
 LISTS: dict[str, tuple[Callable[[Tx, int, int], None], Callable[[Office, Any], Awaitable[list[Any]]]]] = {
     "grants": (give, lambda office, _: grants.grants(office, every=True)),
     "channels": (settle_rooms, lambda office, person: rooms.channels(office, person, project=PROJECT)),
     "schedules": (schedule, lambda office, _: schedules.listing(office, stored, project=PROJECT)),
+    "memories": (remember, lambda office, person: memories.search(office, person, project=PROJECT, most=100)),
     "budget": (spend, lambda office, _: money.budget(office)),
 }
 
