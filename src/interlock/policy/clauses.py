@@ -66,7 +66,9 @@ def _kept(item: re.Match[str]) -> str:
 
 def is_heading(tokens: Sequence[str]) -> bool:
     """Whether a sentence is one word that is a noun as often: `Flags:`, `order -`."""
-    return len(tokens) == 1 and (tokens[0] in MAY_ACT or THIRDS.get(tokens[0]) in MAY_ACT)
+    return len(tokens) == 1 and (
+        tokens[0] in MAY_ACT or THIRDS.get(tokens[0]) in MAY_ACT or tokens[0] in ("replaces", "supersedes")
+    )
 
 
 def is_about_a_thing(tokens: Sequence[str], lead: int) -> bool:
@@ -96,6 +98,13 @@ def is_relative(tokens: Sequence[str], at: int, back: int) -> bool:
         and tokens[back - 2] in _EACH
         and (at + 1 == len(tokens) or tokens[at + 1] in (",", ")"))
     )
+
+
+def is_of_the_tool(tokens: Sequence[str], at: int) -> bool:
+    """Whether what is told in the passive happens to the tool itself: `this tool will be removed in version 2`."""
+    return "this" in tokens[: min(at, 3)] and tokens[at - 3 : at] in (
+        ["tool", "will", "be"], ["function", "will", "be"], ["endpoint", "will", "be"], ["api", "will", "be"],
+    )  # fmt: skip
 
 
 def points_elsewhere(tokens: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ PAIRS: Mapping[str, str] = {
         "api+fuzzer http+intruder"
     ),
     "controls a device": (
+        "skip+song skip+track next+song next+track previous+track seek+song loop+song shuffle+queue "
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
         "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
         "tow+car tow+vehicle vent+gas seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
@@ -72,6 +73,7 @@ PAIRS: Mapping[str, str] = {
     ),
     "books": "check+in make+reservation make+booking make+appointment",
     "changes what is stored": (
+        "mark+read mark+as "
         "set+up find+replace search+replace handle+request handle+dialog generate+deepfake raise+ticket raise+case "
         "raise+dispute "
         "raise+claim cherry+pick duplicate+page duplicate+database duplicate+task duplicate+document duplicate+record "
@@ -233,7 +235,7 @@ COMPOUNDS = frozenset(
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
         "login+details end+point end+points end+user end+users end+date end+time auto+complete show+ticket "
-        "show+tickets show+seat show+seats"
+        "show+tickets show+seat show+seats follow+ups cp+code cp+codes"
     ).split()
 )
 """Two words that name one thing, whatever the first of them does as a verb."""
@@ -278,6 +280,10 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     "apply": frozenset(
         "regression algorithm formula theorem rate rates brackets filter filters smoothing equation heuristics "
         "interpolation".split()
+    ),
+    "truncate": frozenset(
+        "output outputs text texts message messages content contents response responses result results line lines "
+        "string strings value values body comment comments description descriptions summary snippet number".split()
     ),
     "give": frozenset(
         "combination information info details list overview summary advice recommendation recommendations suggestion "

@@ -165,7 +165,13 @@ def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[
     found = None if noun else sense(tokens, lead, leading=True)
     if found is not None:
         return found, False
-    reads = tokens[lead] in READS or tokens[lead] in _LOOKS or _makes(tokens, lead)
+    told = noun and first and lead + 1 < len(tokens) and tokens[lead + 1] in ("return", "show")
+    reads = (
+        told
+        or (tokens[lead] in READS and not (lead and tokens[lead] == "has"))
+        or tokens[lead] in _LOOKS
+        or _makes(tokens, lead)
+    )
     later = _later(tokens, lead, reads=reads)
     return (later if first or later is None or later[0] in v.GRAVE else None), reads
 
@@ -353,6 +359,8 @@ def _is_passive(tokens: Sequence[str], at: int) -> bool:
     if word in _ENTITLED and tokens[at + 1 : at + 2] == ["to"]:
         return False
     if word == "rejected" and not _INPUTS.isdisjoint(tokens[max(0, at - 4) : at]):
+        return False
+    if clauses.is_of_the_tool(tokens, at):
         return False
     if word in _CUT_SHORT and not _SHOWN.isdisjoint(tokens[:at]):
         return False

@@ -38,7 +38,7 @@ _LOOKS = (
     frozenset(
         """
     ls dir tree pwd cd pushd popd dirs cat tac head tail less more nl wc cut paste join comm column fold expand
-    unexpand tr rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat file du df free
+    unexpand tr rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat du df free
     uptime uname hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which
     whereis return exit shift let bc last lspci lsusb sleep
     diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum
@@ -78,14 +78,14 @@ _DECLARES = frozenset("local declare typeset".split())
 _SETS = re.compile(r"[-+][efhnuvxBCEHPT]*o?|pipefail|errexit|nounset|noglob|globstar|nullglob")
 _SHELLS = frozenset("sh bash zsh dash".split())
 _TAKES = re.compile(r"-[nPLIsEad]$")
-_WRITES = re.compile(r"-[a-zA-Z]*[oOC]|--output|--log-file|--LOG-FILE")
+_WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
 _SHARED = re.compile(r"\\\\[\w.]|%logonserver%", re.IGNORECASE)
 """A place of another machine."""
 _OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w+%\\|(?<!\S)\.{1,2}\\\w")
 """Paths that a POSIX shell would read as others."""
 _STORES = re.compile(r"(?<![\w/\\])(?:Env|Cert|HKCU|HKLM|WSMan|Variable|Function|AD):", re.IGNORECASE)
 """Where Windows keeps variables, certificates and settings."""
-_WITH_OUTPUT = frozenset(("tree", "less", "file"))
+_WITH_OUTPUT = frozenset(("tree", "less"))
 _AWK_OPTION = re.compile(r"-[Fv]|--(?:field-separator|assign)\b|-$|--$")
 _DECLARED = re.compile(r"-[aAilrug]+|\w+")
 _NOTHING = sed.Effects()
@@ -252,6 +252,10 @@ def _sed(args: Sequence[str]) -> bool:
                                           for each in scripts or named[:1])  # fmt: skip
 
 
+def _told_apart(args: Sequence[str]) -> bool:
+    return not any(arg.startswith(("-C", "--compile")) for arg in args)
+
+
 def _asks_for_program(args: Sequence[str]) -> bool:
     return args[:1] in (("-v",), ("-V",))
 
@@ -287,7 +291,7 @@ def _inside(name: str, args: list[str]) -> list[str]:
 
 _JUDGED: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "find": _find, "sort": _ordered, "uniq": _unique, "awk": _awk, "gawk": _awk, "sed": _sed, "git": _git,
-    "command": _asks_for_program, "mapfile": _mapped, "readarray": _mapped, "set": _set,
+    "command": _asks_for_program, "file": _told_apart, "mapfile": _mapped, "readarray": _mapped, "set": _set,
     "xargs": _wrapped("xargs"), "timeout": _wrapped("timeout"), "time": _wrapped("time"),
 }  # fmt: skip
 """Programs that look or not by their arguments."""

@@ -40,8 +40,8 @@ ACTS: Mapping[str, str] = {
         "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate repair "
         "notarize notarise reroute acknowledge unacknowledge ack rearrange renumber reclassify recategorize "
         "calibrate recalibrate postpone adjourn convene defer expedite prolong curtail reindex rehost repoint "
-        "rekey renovate retrofit remodel repurpose reposition reorient revamp shelve offload recommission reclaim "
-        "relist "
+        "rekey rebuild renovate retrofit remodel repurpose reposition reorient revamp shelve offload recommission "
+        "reclaim relist "
         "delist advertise unveil proclaim endorse upvote downvote retire retract renounce overturn nominate "
         "ratify legalize unmount sideload distribute redistribute withhold abandon unmute reconnect revive impose "
         "outsource "
@@ -118,19 +118,19 @@ THINGS: Mapping[str, str] = {
 
 HEADS: Mapping[str, str] = {
     "runs something": "ssh telnet winrm psexec rdp vnc sftp scp cronjob crontab",
-    "books": "signup",
+    "books": "signup enrollment enrolment rebooking",
     "pays": "settlement disbursement remittance redemption liquidation embezzlement",
-    "deletes": "disposal eviction deregistration uninstallation purging",
+    "deletes": "disposal eviction deregistration uninstallation purging closure termination annulment nullification",
     "changes access": (
         "authorization impersonation activation deactivation suspension reinstatement elevation approval rejection "
-        "denial"
+        "denial assignment reassignment disablement enablement escalation expulsion dismissal lockout"
     ),
     "changes what is stored": (
         "modification insertion replacement restoration reconfiguration submission installation amendment "
         "adjustment duplication reallocation migration ingestion overwriting creation"
     ),
     "controls a device": "hotkey shortcut",
-    "does harm": "diversion infection",
+    "does harm": "diversion infection intimidation interruption coercion defamation",
 }
 """Nouns made of verbs that act: they count as the last word of a name, where its description does not say it reads."""
 

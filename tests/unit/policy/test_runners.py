@@ -51,6 +51,8 @@ sed 's/quay/pier/g' tides.csv | head
 sed -E -e 's/a+/b/' -e '/pier/d' tides.csv
 awk -F, -v n=3 'NR==n {print $2}' tides.csv
 bc <<< '3 * 14'
+tree -aC src
+file pier.py
 mapfile -t names < <(find . -name "*.csv")
 """.strip().splitlines()
 ACTS = r"""

@@ -120,6 +120,21 @@ page_script | Evaluate JavaScript expression on the page
 choose_berth | Select a berth in the dropdown
 renew_tides | Force a refresh of all gauges
 clipped | Gets the plan. The table behind it is truncated.
+AccountClosure | -
+ContractTermination | -
+role_assignment | -
+CourseEnrollment | -
+service_interruption | -
+privilege_escalation | -
+witness_intimidation | -
+index_aid | Rebuild the index of the logbooks
+row_aid | Truncates the table of the tides
+old_rows | This row will be removed
+mark_read | -
+notices_mark_as_read | -
+next_track | -
+order_list | This tool has been merged into another. Please use that.
+post_notice | It has a limit of five a day
 """
 
 READS = """
@@ -222,4 +237,13 @@ get_vaults | Lists vaults. Call it once up front and keep the answer.
 check_chart | Checks a chart. Use this to confirm a chart is there before you update it.
 get_trace | Gets a trace. Any field value over a thousand characters is automatically truncated.
 make_a_point | Evaluates the results of the poll
+list_jobs | Lists jobs of the desk (follow-ups, calls, visits)
+search_sites | Searches sites by name or CP code
+find_entries | Finds entries. Replaces: find_rows, use mode two
+old_find | Finds entries. This tool will be removed in the next version.
+read_remarks | Reads remarks. If set, truncate each message to that length.
+tide_guides | Guides to the tides. Commands return a list of them
+contract_termination_terms | Explains the terms of a contract
+get_next_track | Gets the track that is to follow
+order_shipped | Has the order shipped?
 """
