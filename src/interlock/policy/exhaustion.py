@@ -37,6 +37,9 @@ _MAKING = frozenset(
     "Process Thread Popen fork mkdir makedirs touch write_text write_bytes mkstemp mkdtemp NamedTemporaryFile symlink "
     "create_task run_in_executor".split()
 )
+MOST_WORKERS = 4_096
+"""Processes or threads that are started at once."""
+_POOLS = frozenset("Pool ThreadPool ProcessPoolExecutor ThreadPoolExecutor".split())
 _KEEPS = frozenset("append extend add insert appendleft update setdefault".split())
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SIZED = frozenset(
@@ -93,7 +96,10 @@ def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Rais
                 not isinstance(node, ast.GeneratorExp) and turns * _kept(node) > LARGEST
             ):
                 yield by(kinds.DESTROYS, "for")
-        elif type(node) is ast.Call and _called(node) in _SIZED and _size(node) > LARGEST:
+        elif type(node) is ast.Call and (
+            (_called(node) in _SIZED and _size(node) > LARGEST)
+            or (_called(node) in _POOLS and _workers(node) > MOST_WORKERS)
+        ):
             yield by(kinds.DESTROYS, _called(node))
 
 
@@ -171,6 +177,11 @@ def _grows(loop: ast.For) -> bool:
 
 def _writes_on(loop: ast.For) -> bool:
     return any(isinstance(each, ast.Call) and _called(each) in ("write", "writelines") for each in ast.walk(loop))
+
+
+def _workers(call: ast.Call) -> float:
+    given = (*call.args[:1], *(each.value for each in call.keywords if each.arg in ("max_workers", "processes")))
+    return max((_number(each) or 0 for each in given), default=0)
 
 
 def _size(call: ast.Call) -> float:

@@ -48,6 +48,7 @@ _OPENINGS = frozenset('{[" \t\n\ufeff/~.\\')
 _SCALARS = frozenset((int, float, bool))
 _SPOKEN = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.MAYBE_SQL | Holds.BODY
 """What holds text of its own kind; anything else is a value."""
+_PLAINLY = (Holds.NOTHING, Holds.SOUGHT)
 _ORDERS = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.RUN
 _GIVEN = ("args", "arguments", "argv", "params", "parameters")
 _WRITE_METHODS = frozenset("POST PUT PATCH DELETE CONNECT TRACE MKCOL MOVE COPY PROPPATCH LOCK PURGE".split())
@@ -103,7 +104,7 @@ def _says_nothing_as(what: int, text: str) -> bool:
         return not paths.judge(text, writes=True, closed=False)
     if what == Holds.MAYBE_ACT:
         return not verbs.is_grave_act(text)
-    return not what or (what == Holds.ACT and not (orders(text) or other_code.is_function(text)))
+    return what in _PLAINLY or (what == Holds.ACT and not (orders(text) or other_code.is_function(text)))
 
 
 class _Look:
