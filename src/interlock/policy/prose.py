@@ -55,6 +55,14 @@ _HEADING = re.compile(
 _METHOD = re.compile(
     r"\b(POST|PUT|PATCH|DELETE)\b(?=[^.]{0,40}\b(?:[Rr]equests?|endpoint|HTTP|REST|API|url|URL|website|site|server|data|body)\b)"
 )
+_WHO_MAY = re.compile(
+    r"(?:^|[.;:!]\s+|\b(?:and|and then|to|you|it|tool|can)\s+)"
+    r"((?:chang|updat|modif|alter|adjust|edit|set|limit|restrict|control|decid|defin|configur|determin)\w*)\s+"
+    r"(?:who|which (?:people|users?|teams?|groups?|roles?)) (?:all )?"
+    r"(?:has|have|can|may|could|gets?|sees?|is|are) (?:access|see|view|read|open|edit|write|use|join|allowed|able)\b",
+    re.IGNORECASE,
+)
+"""A change of access, said by who has it."""
 _BE = frozenset("be is are gets get being".split())
 _EARLY = 3
 """A description that opens with no reading says within so many sentences what its tool does."""
@@ -115,7 +123,8 @@ def read_prose(text: str) -> Prose:
     if said := tongues.wide(text):
         return Prose(act=said, mention=said)
     method = _METHOD.search(text[:_LONGEST])
-    act = ("sends", method.group(1)) if method else None
+    who_may = _WHO_MAY.search(text[:_LONGEST])
+    act = ("sends", method[1]) if method else ("changes access", who_may[1]) if who_may else None
     mention: tuple[str, str] | None = None
     advice: tuple[str, str] | None = None
     reading: bool | None = None

@@ -84,6 +84,8 @@ def test_a_name_that_reads_or_only_contains_the_letters_is_not(name: str) -> Non
     [
         ("Sends the report to the customer", None),
         ("Email the customer", None),
+        ("Changes who has access to a folder", None),
+        ("Loads a page and sets who may see it", None),
         ("Looks up a page and then deletes it", None),
         ("", {"properties": {"deleteAfter": {"type": "boolean"}}}),
         ("", {"properties": {"mode": {"enum": ["read", "delete"]}}}),
@@ -133,6 +135,8 @@ def test_a_reading_name_never_hides_what_the_description_does(description: str) 
         "Lists files. This call never deletes anything",
         "Tells whether it deletes",
         "Returns what the tool sends",
+        "Returns the settings that control who can see a page",
+        "Lists changes of who has access to a folder",
         "Gets files that were shared, sent or deleted",
         "Gets the address to send money to",
         "Returns null if the file is deleted",
