@@ -308,11 +308,17 @@ class Interlock:
 
     def _spoken(self, persona: str, text: str, **options: Any) -> Callable[[str | None], Awaitable[str]]:
         async def post(run_id: str | None) -> str:
-            posted = await conversation.say(self.runtime, self.person, persona, text, run_id=run_id, **options)
-            await self.start()
-            return posted
+            if await self.start():
+                self._require_model(persona, options["model"])
+            return await conversation.say(self.runtime, self.person, persona, text, run_id=run_id, **options)
 
         return post
+
+    def _require_model(self, persona: str, named: str | None) -> None:
+        """Where this process executes, what nothing names a model for is refused, not posted only to fail."""
+        found = self.runtime.personas.personas.get(persona)
+        if found is not None and not (named or found.model or self.runtime.settings.model):
+            self.runtime.models.resolve(None)
 
     async def post(
         self,

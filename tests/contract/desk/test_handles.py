@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from interlock import Handle, Interlock, QueueCleared, RunFailed
-from interlock.core.errors import NotFound
-from interlock.desk import controls, queues
+from interlock.core.errors import NotFound, UsageError
+from interlock.desk import controls, listings, queues
 from interlock.desk.ends import Ends
 from interlock.store import leases, mailbox, traces
 from interlock.store.engine import Store
@@ -199,3 +199,13 @@ async def test_end_of_the_worker_of_this_process_ends_the_wait(store: Store, tmp
     ends = Ends(store, check)
     with pytest.raises(StoreUnavailable, match="the worker ended"):
         await asyncio.wait_for(Handle(await stage.think(), ends, None), 30)
+
+
+async def test_message_for_which_no_model_is_named_is_refused_before_it_is_posted(
+    tmp_path: Path, database_url: str
+) -> None:
+    async with Interlock.open(cwd=tmp_path, env={}, database_url=database_url) as box:
+        with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY .* or try everything .*rehearsal/offline"):
+            await box.chat("research", "hello")
+        assert await listings.runs(box.runtime) == []
+        assert (await box.chat("research", "hello", model="rehearsal/offline")).stop_reason == "end_turn"
