@@ -14,13 +14,13 @@ from pydantic import model_validator as check_all
 from pydantic_core import ErrorDetails
 
 from interlock.agents.tool_names import COORDINATION_TOOLS, COORDINATOR, FIXED_TOOLS
+from interlock.core.values import TaskType as TaskType
 from interlock.llm.messages import ModelRef
 from interlock.policy.budgets import AGENT_DAY, CHAT_RUN, RUN, USD
 
 SCHEMA_VERSION: Literal[1] = 1
 Trust = Literal["intern", "specialist", "lead"]
 Risk = Literal["GREEN", "YELLOW", "RED"]
-TaskType = Literal["content", "social", "email", "research", "seo", "engineering", "docs", "ops", "other"]
 BUDGETS_USD: Mapping[str, Mapping[str, float]] = {
     str(trust): {"daily_usd": daily / USD, "run_usd": RUN[trust] / USD} for trust, daily in AGENT_DAY.items()
 }
@@ -214,8 +214,11 @@ def faults_of(error: ValidationError, beside: KeysBeside | None = None) -> list[
     `beside` gives the keys that there are where an unknown one was found; without it, those of a persona.
     """
     out = []
-    for detail in error.errors(include_url=False):
+    found = error.errors(include_url=False)
+    for detail in found:
         path = detail["loc"]
+        if detail["type"] == "too_short" and any(other["loc"][: len(path)] == path != other["loc"] for other in found):
+            continue
         at = path[:-1] if detail["type"] == "missing" else path
         out.append((at, _worded(detail, path, beside or _keys_beside)))
     return out
@@ -237,6 +240,9 @@ def _worded(detail: ErrorDetails, path: tuple[str | int, ...], beside: KeysBesid
         options = re.findall(r"'([^']*)'", str(context["expected"])) or [str(context["expected"])]
         hint = suggestion(str(detail["input"]), options) or f": write {' or '.join(filter(None, options))}"
         return f"{label} is `{_shown(detail['input'])}`{hint}"
+    if kind in ("too_short", "too_long") and isinstance(detail["input"], list | tuple):
+        bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        return f"{label} has {len(detail['input'])}: write {bound}"
     if kind in _EXPECTED:
         return f"{label} must be {_EXPECTED[kind]}, not {_called(detail['input'])}"
     message = detail["msg"].removeprefix("Input should ").removeprefix("String should ").removeprefix("be ")

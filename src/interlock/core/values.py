@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from interlock.core.json_text import writer
 
 MICRO = 1_000_000
+TaskType = Literal["content", "social", "email", "research", "seo", "engineering", "docs", "ops", "other"]
+"""What kind of work a task is."""
 OPEN_RUNS = ("created", "running", "waiting")
 ENDED_RUNS = ("completed", "failed", "cancelled")
 """The states of a run before its end and after it; there are no others. Source: row E3."""

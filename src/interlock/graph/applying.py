@@ -18,6 +18,7 @@ from interlock.graph.polling import poll
 from interlock.graph.view import MissionView
 from interlock.memory import lesson_book
 from interlock.memory.facts import Scope
+from interlock.policy.budgets import TASK
 from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.policy.loops import Limits
 from interlock.settings.model import Loops
@@ -64,6 +65,8 @@ class Waits:
     """ask: a person approves the plan before work begins."""
     estimate_factor: float = 3.0
     """A mission that costs so many times its estimate waits for a person. Source: row D5."""
+    task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
+    """What tasks may cost at most, by type."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from interlock.graph.resolving import closing
 from interlock.graph.state import GRAPH_VERSION, NODES, State, question
 from interlock.graph.view import ENDED, MissionView, derived_id
 from interlock.memory import lesson_book
+from interlock.policy.budgets import task_limits
 from interlock.policy.loops import Limits
 from interlock.store import audit, estimates, leases, loops, mailbox, missions, tasks
 from interlock.store.engine import Store
@@ -59,7 +60,7 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
     waits = Waits(
         settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops, runtime.policy.checks,
         plan=settings.approvals.plan, estimate_factor=settings.breakers.estimate_factor,
-        models=settings.consensus.models,
+        models=settings.consensus.models, task_budgets_microusd=task_limits(settings.task_budgets_usd),
     )  # fmt: skip
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
@@ -145,7 +146,8 @@ class Coordinator:
         mailbox.finish(tx, claim, "completed", "end_turn", now, result=None, error=None)
 
     async def _look(self, loaded: Loaded) -> Outcome:
-        view = replace(loaded.view, asks_about_plan=self.waits.plan == "ask")
+        budgets = self.waits.task_budgets_microusd
+        view = replace(loaded.view, asks_about_plan=self.waits.plan == "ask", task_budgets_microusd=budgets)
         if view.version != GRAPH_VERSION:
             return _other_version(view)
         if view.root.status == "BLOCKED" and not view.canceled:

@@ -139,7 +139,7 @@ def _judged(view: MissionView, run: RunView) -> Plan | list[str]:
 
 
 def _limits(view: MissionView) -> PlanLimits:
-    return PlanLimits(view.budget_microusd, view.available_microusd)
+    return PlanLimits(view.budget_microusd, view.available_microusd, task_budgets_microusd=view.task_budgets_microusd)
 
 
 def _adopted(

@@ -11,6 +11,7 @@ from interlock.agents.persona import Persona
 from interlock.core.values import OPEN_RUNS, digest
 from interlock.graph.delegation import Candidate
 from interlock.graph.workflow import Step, Workflow
+from interlock.policy.budgets import TASK
 
 ENDED = frozenset({"DONE", "CANCELED"})
 WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
@@ -197,6 +198,8 @@ class MissionView:
     texts: Mapping[str, str] = field(default_factory=dict)
     asks_about_plan: bool = False
     """Whether a person approves the plan before work begins."""
+    task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
+    """What tasks may cost at most, by type."""
     consensus: bool = False
     """Whether models are asked where author and reviewer do not agree."""
     looks: frozenset[str] = frozenset()

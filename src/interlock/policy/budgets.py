@@ -5,9 +5,11 @@ Accounts and reservations are the ledger's; prices of models are the models'.
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from interlock.core.errors import UsageError
+from interlock.core.values import microusd
 from interlock.policy.risk import Trust
 
 USD = 1_000_000
@@ -23,9 +25,9 @@ LEAST_MAX_TOKENS = 256
 """A call whose answer would have to be shorter than this is refused. Source: numbers, "Budgets"."""
 
 
-def task_limit(task_type: str | None) -> int:
-    """The default budget of a task; an unknown type counts as `other`."""
-    return TASK.get(task_type or "other", TASK["other"])
+def task_limits(given_usd: Mapping[Any, float]) -> Mapping[str, int]:
+    """What tasks may cost at most, by type: what is given, else the default."""
+    return {**TASK, **{str(kind): microusd(usd) for kind, usd in given_usd.items()}}
 
 
 def affordable_tokens(worst_case: Callable[[int], int], *, max_tokens: int, left: int) -> int | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SecretStr, model_validator
 
+from interlock.core.values import TaskType
 from interlock.settings.agency import AgentSettings, MemorySettings, Routing, SubagentSettings, WorkspaceChat
 from interlock.settings.part import Part
 from interlock.settings.services import (
@@ -315,6 +316,8 @@ class Settings(Part):
     """What a mission may cost by default, in USD."""
     project_day_usd: Amount = 50.0
     """What a project may cost in a day, in USD."""
+    task_budgets_usd: Mapping[TaskType, Amount] = {}
+    """What a task of a type may cost at most, in USD; by default 2 to 8."""
     projects: Mapping[ProjectName, ProjectSettings] = {}
     """Limits of single projects, by name."""
     approval_expires_s: Seconds = 86_400.0

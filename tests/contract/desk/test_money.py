@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from interlock import Interlock
 from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
-from interlock.desk import books, money
+from interlock.desk import books, details, listings, money
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Person
 from interlock.llm.messages import Usage
@@ -198,3 +199,16 @@ async def test_actual_costs_are_known_by_type_and_model(stage: Stage) -> None:
         "type": "ops", "model": "anthropic/claude-sonnet-5-5", "tasks": 1, "mean_usd": 0.009, "most_usd": 0.009,
         "budget_usd": 3, "counts": False,
     }  # fmt: skip
+
+
+async def test_tasks_cost_at_most_what_the_settings_say_of_their_type(tmp_path: Path, database_url: str) -> None:
+    limits = {"content": 0.25, "other": 0.5, "research": 0.5}
+    opened = Interlock.open(
+        cwd=tmp_path, env={}, database_url=database_url, model="rehearsal/offline", task_budgets_usd=limits
+    )
+    async with opened as box:
+        mission = await box.run("Compare A and B")
+        listed = await listings.tasks(box.runtime, mission=mission.mission_id)
+        rows = [await details.task(box.runtime, each["id"]) for each in listed]
+        assert all(row["budget_usd"] <= limits.get(row["type"], 8) for row in rows)
+        assert {row["budget_usd"] for row in rows} & set(limits.values())

@@ -234,3 +234,12 @@ def test_the_example_and_the_faults_in_the_documentation_are_so(tmp_path: Path) 
     misspelled = load(tmp_path, example.replace("persona: storyteller", "persona: storyteler"))
     assert "step `notes`: no persona `storyteler`: did you mean `storyteller`?" in misspelled.faults[0]
     assert all(f"| `{key}`" in text or f", `{key}`" in text for key in StepFields.model_fields)
+
+
+def test_list_without_steps_and_a_step_with_faults_are_told_apart(tmp_path: Path) -> None:
+    empty = load(tmp_path, GOOD[: GOOD.index("steps:")] + "steps: []\n").faults
+    assert [fault.partition(": ")[2] for fault in empty] == ["`steps` has 0: write at least 1"]
+    one = GOOD[: GOOD.index("  - name: do")].replace("expected:", "expectd:")
+    assert [fault.partition(": ")[2] for fault in load(tmp_path, one).faults] == [
+        "`steps[0].expected` is missing", "unknown key `steps[0].expectd`: did you mean `expected`?"
+    ]  # fmt: skip

@@ -14,7 +14,7 @@ from interlock.policy.budgets import (
     affordable_tokens,
     day_end,
     day_key,
-    task_limit,
+    task_limits,
 )
 from interlock.policy.risk import Trust
 
@@ -24,8 +24,8 @@ PRICES = st.integers(0, 100_000)
 def test_limits_are_those_of_the_table() -> None:
     assert [AGENT_DAY[t] // 1_000_000 for t in Trust] == [2, 5, 12]
     assert [RUN[t] for t in Trust] == [250_000, 750_000, 1_500_000]
-    assert task_limit("engineering") == 8_000_000
-    assert task_limit("gardening") == task_limit(None) == 4_000_000
+    of_tasks = task_limits({"docs": 0.5})
+    assert (of_tasks["engineering"], of_tasks["other"], of_tasks["docs"]) == (8_000_000, 4_000_000, 500_000)
 
 
 @given(PRICES, PRICES, st.integers(0, 2_000_000), st.integers(-1_000, 10**9))
