@@ -366,7 +366,7 @@ async def test_nobody_is_told_where_the_database_is_while_it_is_out_of_reach(
 
 
 async def test_people_move_tasks_and_comment_on_them(tmp_path: Path, database_url: str) -> None:
-    async with house(tmp_path, executes=False, database_url=database_url) as home:
+    async with house(tmp_path, executes=False, database_url=database_url, projects=SHOP) as home:
         mission = (await home.post("/api/missions", {"goal": "Compare A and B"}, 201))["id"]
         said = await home.post(f"/api/tasks/{mission}/messages", {"text": "take care"}, 201)
         (message,) = await home.get(f"/api/tasks/{mission}/messages")
