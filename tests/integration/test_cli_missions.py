@@ -74,7 +74,7 @@ def test_an_answer_from_one_process_wakes_the_mission_in_another(cli: Cli) -> No
         assert cli("run", GREEN, *OFFLINE).code == 0
         code, took_s = ended(up, signal.SIGTERM)
     assert code == 0
-    assert took_s < 5
+    assert took_s < 30
     assert cli("task", mission, "--json").json()["status"] == "DONE"
 
 
@@ -84,7 +84,7 @@ def test_a_stopped_watch_ends_cleanly_and_the_mission_goes_on_at_the_next_start(
         line_with(run, "To sign off")
         code, took_s = ended(run, how)
     assert code == 4
-    assert took_s < 5
+    assert took_s < 30
     [card] = cli("approvals", "--json").json()
     assert cli("approve", card["id"]).code == 0
     with cli.running("up", INTERLOCK_MODEL="rehearsal/offline") as up:

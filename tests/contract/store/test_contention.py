@@ -53,7 +53,7 @@ async def test_claimers_at_once_lose_double_overlap_and_reorder_nothing(stores: 
             key = f"{names[i % AGENTS]} {i:04}"
             await stores[number].write(mailbox.post, message(names[i % AGENTS], key), after(0))
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(150), asyncio.TaskGroup() as group:
         for number, each in enumerate(stores):
             group.create_task(fill(number))
             group.create_task(work(each, f"w{number}", record, RUNS))
@@ -176,7 +176,7 @@ async def test_writers_with_the_same_mailboxes_in_other_orders_get_through(store
         ]
         await asyncio.gather(*posts)
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(150), asyncio.TaskGroup() as group:
         for number in range(len(stores)):
             group.create_task(post_all(number))
     assert len(await stores[0].read(traces.runs, most=1000)) == len(stores) * 80

@@ -26,7 +26,8 @@ from interlock.testing.slack_workspace import Json, Posted
 GOAL = "Compare A and B and e-mail the result to board@example.com"
 LOOK_S = 0.02
 _FURNISHED = tempfile.TemporaryDirectory(prefix="interlock-slack-")
-QUICK = Pace(ping_s=0.3, connect_s=1.0, first_pause_s=0.05)
+QUICK = Pace(ping_s=1.0, connect_s=2.0, first_pause_s=0.05)
+"""A line counts as dead after four times `ping_s`, which a busy machine must not take for a breath."""
 Receiving = Callable[[Any], Reception]
 
 

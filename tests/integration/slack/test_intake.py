@@ -16,6 +16,7 @@ from interlock.store import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi
 from tests.integration.slack.stage import Stage, at_work, found
+from tests.quickness import within
 
 
 async def test_every_command_of_the_table_is_understood(stage: Stage) -> None:
@@ -185,15 +186,19 @@ async def stalled(api: SlackApi, tmp_path: Path) -> AsyncIterator[Stage]:
 
 async def test_slack_gets_its_answer_in_time_though_the_database_hangs(stalled: Stage) -> None:
     loop = asyncio.get_running_loop()
-    began = loop.time()
-    answers = await asyncio.gather(
-        stalled.post(stalled.command("run A")),
-        stalled.post(payloads.mention("run B")),
-        stalled.post(payloads.direct("x")),
-    )
-    assert 0.3 <= loop.time() - began < 0.3 + 3.0 - KEEP_S
-    assert [answer.status for answer in answers] == [200, 503, 503]
-    assert "look with `/interlock status`" in json.loads(answers[0].body)["text"]
+
+    async def post() -> None:
+        began = loop.time()
+        answers = await asyncio.gather(
+            stalled.post(stalled.command("run A")),
+            stalled.post(payloads.mention("run B")),
+            stalled.post(payloads.direct("x")),
+        )
+        assert loop.time() - began >= 0.3
+        assert [answer.status for answer in answers] == [200, 503, 503]
+        assert "look with `/interlock status`" in json.loads(answers[0].body)["text"]
+
+    await within(0.3 + 3.0 - KEEP_S, post)
 
 
 async def test_what_hung_is_done_all_the_same_and_once(stalled: Stage) -> None:
