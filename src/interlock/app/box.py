@@ -26,7 +26,7 @@ from interlock.desk import answering, attachments, conversation
 from interlock.desk.answering import Answers
 from interlock.desk.conversation import Reply
 from interlock.desk.details import deliverable, task
-from interlock.desk.ends import Ends
+from interlock.desk.ends import RunWatcher
 from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
@@ -80,7 +80,7 @@ class Interlock:
         self._relaying: asyncio.Task[None] | None = None
         self.handed_back: tuple[HandedBack, ...] = ()
         """The runs that `stop` has put back into their mailboxes unfinished."""
-        self._ends = Ends(runtime.store, self.check)
+        self._ends = RunWatcher(runtime.store, self.check)
         self.answers = Answers(runtime, self.check)
         """Waits for the replies to messages."""
 
@@ -276,7 +276,7 @@ class Interlock:
         said = self._spoken(persona, text, project=project, model=model, files=attached, extra=extra)
         if on_event is None:
             return await self.answers.of(await said(None))
-        async with contextlib.aclosing(answering.spoken(self.runtime, self.answers, said)) as news:
+        async with contextlib.aclosing(answering.stream_reply(self.runtime, self.answers, said)) as news:
             async for item in news:
                 if isinstance(item, Reply):
                     return item
@@ -301,7 +301,7 @@ class Interlock:
         Raises what `chat` raises. Source: rows F6, J6.
         """
         said = self._spoken(persona, text, project=project, model=model, extra=extra)
-        async with contextlib.aclosing(answering.spoken(self.runtime, self.answers, said)) as news:
+        async with contextlib.aclosing(answering.stream_reply(self.runtime, self.answers, said)) as news:
             async for item in news:
                 if not isinstance(item, str):
                     yield item

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlock.agents import current
 from interlock.core.errors import InterlockError, Refused
-from interlock.desk.ends import Ends
+from interlock.desk.ends import RunWatcher
 from interlock.desk.views import dollars
 
 CLEARED = "cleared"
@@ -53,7 +53,7 @@ class Handle:
     While a call of its run is held for a person, it keeps waiting. It can be awaited any number of times.
     """
 
-    def __init__(self, run_id: str, ends: Ends, execute: Callable[[], Awaitable[object]] | None) -> None:
+    def __init__(self, run_id: str, ends: RunWatcher, execute: Callable[[], Awaitable[object]] | None) -> None:
         self.run_id = run_id
         self._ends, self._execute = ends, execute
 

@@ -12,7 +12,7 @@ from interlock.agents.routing import KIND
 from interlock.app.config import load_all_personas, load_policy_of, load_prices, refuse_workspace
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError, UsageError
-from interlock.desk.routing import Passer
+from interlock.desk.routing import TextRouter
 from interlock.llm.circuits import Circuits
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models, ProviderSettings, resolve_model
@@ -56,7 +56,7 @@ class Parts:
             follow_ups={
                 "learn": learner.take_up,
                 "chat": after_chat(settings.memory, vault.scrub),
-                KIND: Passer(self.personas.personas, settings, self.policy.checks).take_up,
+                KIND: TextRouter(self.personas.personas, settings, self.policy.checks).take_up,
             },
             circuits=Circuits(settings.retry.open_after, settings.retry.probe_s),
         )

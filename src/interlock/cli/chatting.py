@@ -209,7 +209,7 @@ class _Talk:
                 _waits_elsewhere()
             return posted
 
-        async with contextlib.aclosing(answering.spoken(box.runtime, box.answers, post)) as news:
+        async with contextlib.aclosing(answering.stream_reply(box.runtime, box.answers, post)) as news:
             return await self._shown(news)
 
     async def _why(self, run_id: str) -> str:
@@ -234,7 +234,7 @@ class _Talk:
         async def there(_: str) -> str:
             return run_id
 
-        async with contextlib.aclosing(answering.spoken(self.box.runtime, self.box.answers, there)) as news:
+        async with contextlib.aclosing(answering.stream_reply(self.box.runtime, self.box.answers, there)) as news:
             return await self._shown(news)
 
     async def _shown(self, news: "AsyncGenerator[str | Event | Reply, None]") -> "Reply":

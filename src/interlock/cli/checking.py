@@ -85,11 +85,11 @@ def persona_import(
     settings = opening.settings()
     folder = out or (settings.personas[0] if settings.personas else Path("personas"))
     config.refuse_workspace(settings, folder)
-    found = importing.bring(files, config.builtin_names())
+    found = importing.read_personas(files, config.builtin_names())
     done, faults = importing.write(found.drafts, folder, force=force) if found.drafts else ([], [])
     refused = [*found.faults, *faults]
     if as_json:
-        views = [importing.shown(draft, path) for draft, path in done]
+        views = [importing.draft_view(draft, path) for draft, path in done]
         screen.data({"imported": views, "refused": [placed(fault) for fault in refused]})
     else:
         for draft, path in done:

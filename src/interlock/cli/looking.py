@@ -98,7 +98,7 @@ def task(
 
     if note is not None and waive is None:
         raise UsageError("`--note` is the reason of a waiver: give the number of a check with `--waive`")
-    demanded = evidence.written(check or (), checks) if check or checks else []
+    demanded = evidence.parse(check or (), checks) if check or checks else []
     found, now = opening.at_desk(lambda office, person: _changed(office, person, ident, demanded, waive, note, whole))
     if as_json:
         return screen.data(found)

@@ -243,7 +243,7 @@ def prices(
     from interlock.core.clock import SystemClock
     from interlock.desk import pricing
 
-    rows = pricing.listed(pricing.table(opening.settings()), SystemClock().now().date(), model)
+    rows = pricing.price_views(pricing.table(opening.settings()), SystemClock().now().date(), model)
     if as_json:
         return screen.data(rows)
     screen.table(

@@ -85,7 +85,7 @@ def _checks(texts: list[str] | None, file: Path | None) -> list[dict[str, Any]]:
         return []
     from interlock.desk import evidence
 
-    return evidence.written(texts or (), file)
+    return evidence.parse(texts or (), file)
 
 
 def _inputs(texts: list[str]) -> dict[str, str]:

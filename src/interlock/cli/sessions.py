@@ -77,7 +77,9 @@ def take(
         raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from error
     personas = config.load_all_personas(opening.settings())
     done = opening.at_desk(
-        lambda office, person: desk.take(office, person, personas, data, str(file), replace=replace, mine=mine),
+        lambda office, person: desk.import_session(
+            office, person, personas, data, str(file), replace=replace, mine=mine
+        ),
         anew=True,
     )
     if as_json:

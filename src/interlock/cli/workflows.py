@@ -30,8 +30,8 @@ def workflow_list(as_json: Json = False) -> None:
     from interlock.desk import workflows
 
     settings = opening.settings()
-    found = workflows.loaded(settings, config.load_all_personas(settings).personas)
-    views = [workflows.shown(each) for each in found.workflows.values()]
+    found = workflows.load(settings, config.load_all_personas(settings).personas)
+    views = [workflows.view_of(each) for each in found.workflows.values()]
     if as_json:
         return screen.data(views)
     screen.table(
@@ -64,13 +64,13 @@ def workflow_check(files: Files = None, as_json: Json = False) -> None:
     settings = opening.settings()
     personas = config.load_all_personas(settings).personas
     try:
-        good = workflows.checked(settings, personas, files or [])
+        good = workflows.check(settings, personas, files or [])
     except ConfigError as error:
         if as_json:
             screen.data({"ok": False, "faults": [placed(fault) for fault in error.faults]})
             raise typer.Exit(error.exit_code) from None
         raise
     if as_json:
-        return screen.data({"ok": True, "workflows": [workflows.shown(each) for each in good]})
+        return screen.data({"ok": True, "workflows": [workflows.view_of(each) for each in good]})
     screen.line(f"{len(good)} workflows are fine: {', '.join(each.name for each in good)}")
     return None

@@ -1,1 +1,1 @@
-"""The operations behind every surface, each called by an authenticated person; no parsing and no rendering."""
+"""The operations behind every surface, each called on behalf of an authenticated person; no parsing or rendering."""

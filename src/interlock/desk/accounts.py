@@ -1,4 +1,4 @@
-"""Which account a person means: by its own id, or by that of a run, task, mission, agent or project; and its name."""
+"""Resolves which account a person means: by its id, or by that of a run, task, mission, agent or project."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,10 +18,10 @@ KINDS = ("mission", "task", "run", "agent")
 
 
 def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | None = None) -> str:
-    """The id of the account that `given` names: that of a run, a task or a mission, or today's of an agent, a persona
-    or a project, or an account's own id.
+    """Resolves `given` to an account's id: the account of a run, task or mission, today's account of an agent, persona
+    or project, or an account's own id.
 
-    Raises Unknown, and UsageError if it fits several, or if nothing was spent from it yet.
+    Raises Unknown, and UsageError if it is ambiguous, or if nothing has been spent from the account yet.
     """
     wanted = as_id(given)
     if kinds is None:
@@ -53,7 +53,7 @@ def _today(tx: Tx, office: Office, name: str) -> tuple[str, str] | None:
 
 
 def open_today(tx: Tx, office: Office, project_id: str, now: datetime) -> None:
-    """Opens a project's account of today, if nothing was spent from it yet, with the limit that the settings give."""
+    """Opens today's account of a project, if it does not exist yet, with the limit from the settings."""
     project = squad.project(tx, project_id)
     if project is not None:
         ident = f"project_day:{project_id}:{day_key(now, project.timezone)}"
@@ -62,7 +62,7 @@ def open_today(tx: Tx, office: Office, project_id: str, now: datetime) -> None:
 
 
 def require_open_day(tx: Tx, account: Any, now: datetime) -> None:
-    """Lets accounts pass but for those of days that are over. Raises UsageError."""
+    """Raises UsageError for a daily account of a past day."""
     if days.is_over(tx, account, now):
         name = whose(tx, account) or account.owner_id
         raise UsageError(f"the day of `{account.id}` is over: `{name}` means today's")
@@ -80,7 +80,7 @@ def _opened(tx: Tx, account_id: str, name: str) -> str:
 
 
 def agent_of(tx: Tx, office: Office, given: str) -> tuple[str | None, str | None]:
-    """An agent by id, or the member that a persona's name means: one of the two is None.
+    """The agent with an id, or the member with a persona's name; the other one is None.
 
     Raises Unknown.
     """
@@ -89,12 +89,12 @@ def agent_of(tx: Tx, office: Office, given: str) -> tuple[str | None, str | None
 
 
 def whose(tx: Tx, row: Any) -> str | None:
-    """Who or what an account is for, in words: a persona, a goal, a title."""
+    """What an account is for, in words: a persona, a goal, a title."""
     return owners(tx, [row])[0]
 
 
 def owners(tx: Tx, rows: Sequence[Any]) -> list[str | None]:
-    """The same for several, asked for together."""
+    """The same for several accounts, in one batch."""
     days = [row for row in rows if row.kind == "agent_day"]
     works = [row for row in rows if row.kind in ("mission", "learn", "task")]
     members = squad.some_members(tx, [row.owner_id for row in days])

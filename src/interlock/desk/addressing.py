@@ -1,4 +1,4 @@
-"""Whom a text is meant for, by how it begins: `@research …`, `Research: …`; nothing is looked up or sent here."""
+"""Parses the addressee at the start of a text: `@research …`, `Research: …`."""
 
 import re
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ _OPENING = re.compile(r"\s*(?:@(?P<at>[\w-]{1,64})[,:]?|(?P<name>[\w-]{1,64}(?: 
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
-    """A text without the name it began with."""
+    """An addressee, and the text without its name."""
 
     persona: str
     text: str
 
 
 def addressed(text: str, personas: Mapping[str, Persona]) -> Addressed | None:
-    """The persona that a text begins with, by name or title in any case; None if it begins with none."""
+    """The persona whose name or title (in any case) a text begins with; None if there is none."""
     found = _OPENING.match(text)
     if found is None:
         return None

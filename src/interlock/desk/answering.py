@@ -1,6 +1,6 @@
-"""Waits for what comes of messages, and tells what happens meanwhile.
+"""Waits for replies to messages, and streams events until then.
 
-How a message is posted is `conversation`'s job, and how a run is worked the worker's.
+Posting is in `conversation`; the worker executes the run.
 """
 
 import asyncio
@@ -12,28 +12,28 @@ from interlock.agents.events import Events, Listener
 from interlock.core.events import LIFECYCLE, Event
 from interlock.core.ids import new_id
 from interlock.desk.conversation import Reply, reply_of
-from interlock.desk.ends import Ends
+from interlock.desk.ends import RunWatcher
 from interlock.desk.office import Office, Stopping
 from interlock.store.errors import StoreError
 
 LAST_WORDS_S = 0.25
-"""How long is waited, once a reply is there, for what was told of its run at the end."""
+"""How long to wait, after the reply, for the run's final events."""
 
 
 class Answers:
-    """What comes of runs: their reply, or what they wait for. Lost connections are sat out.
+    """Replies of runs, or what they wait for. Survives lost connections.
 
-    `check` raises what ended the worker of this process, if anything did.
+    `check` raises the error that ended this process's worker, if any.
     """
 
     def __init__(self, office: Office, check: Callable[[], None] = lambda: None) -> None:
         self._office = office
-        self._ends = Ends(office.store, check, Stopping, or_waiting=True)
+        self._ends = RunWatcher(office.store, check, Stopping, or_waiting=True)
 
     async def of(self, run_id: str) -> Reply:
-        """The reply to a message, once there is one or the run waits for a person.
+        """The reply to a message, as soon as it exists or the run waits for a person.
 
-        Raises NotFound for a run that there is not, and what ended the worker of this process.
+        Raises NotFound for an unknown run, and the error that ended this process's worker.
         """
         while True:
             with contextlib.suppress(StoreError):
@@ -42,24 +42,24 @@ class Answers:
             await self._ends.news(run_id)
 
     async def close(self) -> None:
-        """Ends looking; who still waits is told so."""
+        """Stops waiting; pending calls fail."""
         await self._ends.close()
 
 
-class Speaking(Office, Protocol):
-    """An office in whose process runs may be told of."""
+class EventSource(Office, Protocol):
+    """An office whose process publishes the events of runs."""
 
     @property
     def events(self) -> Events:
-        """What is told while it happens."""
+        """The events of running runs."""
 
 
 Post = Callable[[str], Awaitable[str]]
-"""Posts a message whose run is to have that id; returns the id that it has."""
+"""Posts a message whose run should have the given id; returns its actual id."""
 
 
 @contextlib.asynccontextmanager
-async def _posted(office: Speaking, post: Post) -> AsyncIterator[tuple[str, Listener]]:
+async def _posted(office: EventSource, post: Post) -> AsyncIterator[tuple[str, Listener]]:
     wanted = {"run": new_id("run")}
     with office.events.listening(lambda event: event.run_id == wanted["run"]) as listener:
         if office.events.spread is not None:
@@ -68,10 +68,10 @@ async def _posted(office: Speaking, post: Post) -> AsyncIterator[tuple[str, List
         yield wanted["run"], listener
 
 
-async def spoken(office: Speaking, answers: Answers, post: Post) -> AsyncGenerator[str | Event | Reply, None]:
-    """What comes of a message that is posted here: the id of its run, its events as they happen, and the reply last.
+async def stream_reply(office: EventSource, answers: Answers, post: Post) -> AsyncGenerator[str | Event | Reply, None]:
+    """Posts a message and streams the outcome: the id of its run, its events as they happen, and the reply last.
 
-    Whoever leaves before the end leaves the run to go on. Raises what posting and `Answers.of` raise.
+    If the caller stops early, the run continues. Raises what posting and `Answers.of` raise.
     """
     async with _posted(office, post) as (run_id, listener):
         yield run_id
@@ -95,7 +95,7 @@ async def spoken(office: Speaking, answers: Answers, post: Post) -> AsyncGenerat
 
 
 async def _last_words(listener: Listener) -> list[Event]:
-    """What is still told of a run that has ended, until its end is told."""
+    """The remaining events of a run that has ended, up to its final event."""
     found: list[Event] = []
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LAST_WORDS_S):

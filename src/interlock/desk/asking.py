@@ -1,6 +1,6 @@
-"""The card of an approval: who asks, what exactly, why it was held, what it has cost; afterwards, who answered.
+"""The card of an approval: who asks, for what, why it is held, its cost so far; afterwards, who answered.
 
-Source: row C5. What the agent proposes is spelled out in `proposal`.
+Source: row C5. The proposed action is rendered in `proposal`.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from interlock.core.errors import Conflict
 from interlock.core.values import usd
 from interlock.desk import proposal
 from interlock.desk.cards import Action, Card, Fact, Passage, Tone
-from interlock.desk.details import handed
+from interlock.desk.details import deliverable_of
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person
 from interlock.desk.proposal import Before
 from interlock.desk.replies import headline, tone_of
-from interlock.desk.signing import card_of, mark_of, shown
+from interlock.desk.signing import card_of, mark_of, redacted_for
 from interlock.desk.views import View
 from interlock.desk.wording import dollars, line, moment, words
 from interlock.store import asked, blobs, days, ledger, signatures
@@ -34,38 +34,37 @@ TITLES = {
     "void": "No longer asked",
 }
 MOST_TOGETHER = 8
-"""Questions on one card."""
+"""The maximum number of questions on one card."""
 READ = {"untrusted": "what strangers wrote", "private": "what is ours alone"}
 GRANTED = {"hour": "Approve, and for 1 hour", "task": "Approve, and for this task", "agent": "Approve, and for 30 days"}
-"""What a button says that also grants, by scope."""
+"""The labels of buttons that also grant, by scope."""
 ANSWERED = {"approve": "approved", "deny": "denied"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Everything that a card says of an approval."""
+class ApprovalDetails:
+    """The data of an approval's card."""
 
     card: View
     answers: list[Any]
     before: Before | None
-    """Of the file that a call would write."""
+    """The previous state of the file that a call would write."""
     deliverable: str | None
-    """Its text; None if there is none, or it is no text."""
+    """The deliverable's text; None if there is none."""
     votes: list[Any]
-    """What models said of it, where they were asked first."""
+    """Models' votes, if models were asked first."""
     passed: str | None
-    """What an answer means by now, where the day that it asks about is over."""
+    """What an answer means now, if the day in question is over."""
     alike: list[View]
-    """The other open questions that may be answered together with it, as many as a card shows."""
+    """Other open questions that may be answered together with it, as many as fit on a card."""
 
 
 async def approval_card(
     office: Office, ident: str, *, taps: bool = True, at_length: bool = False, reader: Person | None = None
 ) -> Card:
-    """An approval as it stands now; with `taps` it can be answered where it is shown.
+    """The card of an approval in its current state; with `taps`, it has buttons.
 
-    Where there is room for all of it, `at_length`, nothing is left out. A `reader` who is a viewer is not told what was
-    asked in private.
+    With `at_length`, nothing is shortened. For a `reader` who is a viewer, the content of private questions is removed.
 
     Raises Unknown.
     """
@@ -75,9 +74,9 @@ async def approval_card(
     passages = await asyncio.to_thread(_passages, found)
     card = found.card
     where = f"`interlock approvals {card['id']}` shows it, `interlock approve {card['id']}` answers"
-    fitting, is_whole = (passages, True) if at_length else proposal.fitted(passages, where)
+    fitting, is_whole = (passages, True) if at_length else proposal.fit(passages, where)
     others = list(chain.from_iterable(map(_other, found.alike))) if taps else []
-    is_together = is_whole and bool(others) and proposal.fitted([*fitting, *others], where)[1]
+    is_together = is_whole and bool(others) and proposal.fit([*fitting, *others], where)[1]
     if is_together:
         fitting = [*fitting, *others]
     return Card(
@@ -90,24 +89,24 @@ async def approval_card(
     )
 
 
-def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> Asked:
+def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> ApprovalDetails:
     row = asked.one(tx, find(tx, "approval", ident))
     assert row is not None
-    [card] = shown(tx, reader, [card_of(row)])
+    [card] = redacted_for(tx, reader, [card_of(row)])
     if card["status"] == "pending" and card["expires_at"] is not None and card["expires_at"] <= now:
         card = {**card, "status": "expired"}
     if card["withheld"]:
-        return Asked(card, [], None, None, [], None, [])
+        return ApprovalDetails(card, [], None, None, [], None, [])
     ids = [each for each in asked.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
-    return Asked(
+    return ApprovalDetails(
         card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
         signatures.votes(tx, row.id), _passed(tx, card, now),
         [card_of(each) for each in asked.some(tx, ids)] if ids else [],
     )  # fmt: skip
 
 
-def _withheld(found: Asked) -> Card:
-    """What a viewer is told of a question that was asked in somebody's conversation, or in a closed channel."""
+def _withheld(found: ApprovalDetails) -> Card:
+    """The card of a private question, for a viewer."""
     card = found.card
     return Card(
         title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
@@ -149,12 +148,12 @@ def _deliverable(tx: Tx, card: View) -> str | None:
     if ident is None:
         return None
     try:
-        return handed(tx, ident).content.decode()
+        return deliverable_of(tx, ident).content.decode()
     except (UnicodeDecodeError, Conflict):
         return None
 
 
-def _facts(found: Asked, is_together: bool) -> list[tuple[str, str | None]]:
+def _facts(found: ApprovalDetails, is_together: bool) -> list[tuple[str, str | None]]:
     card = found.card
     return [
         ("Risk", card["risk"]),
@@ -189,7 +188,7 @@ def _edited(card: View) -> str | None:
 
 
 def _expiry(card: View) -> str | None:
-    """When the question ends without an answer, and what ends with it."""
+    """When the question expires, and what ends with it."""
     if card["expires_at"] is None or card["status"] != "pending":
         return None
     of_task = " and its task blocked" if card["task_id"] else ""
@@ -197,7 +196,7 @@ def _expiry(card: View) -> str | None:
     return f"{moment(card['expires_at'])}: without an answer {lost}"
 
 
-def _alike_in_words(found: Asked, is_together: bool) -> str | None:
+def _alike_in_words(found: ApprovalDetails, is_together: bool) -> str | None:
     if not found.alike:
         return None
     more = f"{len(found.alike)} more {'waits' if len(found.alike) == 1 else 'wait'}"
@@ -221,7 +220,7 @@ def _signature(answer: Any) -> str:
     return f"by {answer.name} on {answer.surface}, {moment(answer.created_at)}{note}"
 
 
-def _passages(found: Asked) -> list[Passage]:
+def _passages(found: ApprovalDetails) -> list[Passage]:
     card = found.card
     if card["tool"] is not None:
         edits = proposal.edits(card["args"], card["edited_args"]) if card["edited"] else []
@@ -236,25 +235,25 @@ def _passages(found: Asked) -> list[Passage]:
 
 
 def _votes(card: View) -> list[Passage]:
-    """What the models said that were asked before people. Source: row C8."""
+    """Models' votes on the question. Source: row C8."""
     said = [f"{each['model']}: {each['verdict'] or 'out'}: {each['reason']}" for each in card["votes"]]
     return [Passage(words("\n".join(said)), "Votes of models", verbatim=True)] if said else []
 
 
 def _other(card: View) -> list[Passage]:
-    """Another question, whole, on the card of one that it may be answered together with."""
+    """Another question in full, on the card of one with which it may be answered."""
     head = Passage(f"{card['id']}: {headline(card)}", "Alike")
     return [head, *proposal.arguments("", _args(card), None)]
 
 
 def _args(card: View) -> dict[str, Any]:
-    """The arguments that run, or would."""
+    """The effective arguments: edited ones if there are any."""
     args = card["edited_args"] if card["edited"] else card["args"]
     return args if isinstance(args, dict) else {}
 
 
-def _actions(found: Asked, is_whole: bool, is_together: bool) -> tuple[Action, ...]:
-    """INVARIANT: nobody approves with a tap what the card does not show."""
+def _actions(found: ApprovalDetails, is_whole: bool, is_together: bool) -> tuple[Action, ...]:
+    """INVARIANT: nobody can approve with a button what the card does not show."""
     card = found.card
     if card["status"] != "pending":
         return ()
@@ -271,8 +270,8 @@ def _grants(card: View) -> Iterator[Action]:
         yield Action("approve", GRANTED[scope], f"{card['id']}:{scope}")
 
 
-def _batch(found: Asked, is_together: bool) -> Iterator[Action]:
-    """INVARIANT: the mark names exactly the questions that stand on this card."""
+def _batch(found: ApprovalDetails, is_together: bool) -> Iterator[Action]:
+    """INVARIANT: the mark identifies exactly the questions on this card."""
     if is_together:
         ids = [found.card["id"], *(each["id"] for each in found.alike)]
         target = f"{ids[0]}:{mark_of(ids)}"

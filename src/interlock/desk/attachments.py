@@ -1,6 +1,6 @@
-"""Files that come with a message: stored once by their content, named in the message, read from the workspace.
+"""Attachments of messages: stored in the workspace by content, and referred to in the message.
 
-INVARIANT: a message carries names and digests, never the content; whoever sends the same file again stores nothing.
+INVARIANT: a message contains names and digests, never content; sending the same file again stores nothing.
 """
 
 import re
@@ -23,16 +23,16 @@ _ODD = re.compile(r"[^\w.() -]+")
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file as its sender named it."""
+    """A file with the name given by its sender."""
 
     name: str
     data: bytes
 
 
 def read(paths: Sequence[Path]) -> tuple[Attachment, ...]:
-    """The files at paths of this machine.
+    """Reads files from paths on this machine.
 
-    Raises UsageError for one that cannot be read, is too large, or is one too many.
+    Raises UsageError for a file that is unreadable or too large, and for too many files.
     """
     if len(paths) > MOST_FILES:
         raise UsageError(f"{len(paths)} files are attached: {MOST_FILES} are the most")
@@ -48,7 +48,7 @@ def read(paths: Sequence[Path]) -> tuple[Attachment, ...]:
 
 
 def keep(tx: Tx, project_id: str, files: Sequence[Attachment], now: datetime) -> list[dict[str, Any]]:
-    """Puts files into a project's workspace; returns what a message says of them: path, digest, size."""
+    """Stores files in a project's workspace; returns their descriptions for the message: path, digest, size."""
     kept = []
     for file in files:
         path = f"{FOLDER}/{_ODD.sub('_', file.name).strip('. ') or 'file'}"

@@ -1,6 +1,6 @@
-"""The audit log at the desk: looking through it, verifying it, exporting it, sealing it.
+"""The audit log: browsing, verifying, exporting, sealing.
 
-How the chain is made and judged is oversight's job. Source: row I4.
+The chain is built and verified in `oversight`. Source: row I4.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from interlock.core.clock import moment_of
 from interlock.core.errors import InterlockError, Refused, UsageError
-from interlock.desk import sight
+from interlock.desk import visibility
 from interlock.desk.finding import find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
@@ -38,7 +38,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def standing(settings: Settings) -> tuple[bool, str]:
-    """Whether the log can be sealed, and with which key; in words for people. Blocks."""
+    """Whether the log can be sealed, and with which key, in words. Blocking I/O."""
     try:
         keys = audit_keys.keyring(settings)
     except AuditKeyError as error:
@@ -76,9 +76,9 @@ async def activities(
     """Activities in order: those after an id, or else the newest.
 
     `actor` is an id, a person's name, or human, agent or system; `since` is `2h`, `3d` or a date. With a `reader`,
-    each has `withheld`: whether its particulars are left out, since they tell a viewer of private channels and talks.
+    each has `withheld`: whether its details are removed because they are from private channels or chats.
 
-    Raises Unknown for what is not there, UsageError for a time that is none.
+    Raises Unknown for unknown ids, UsageError for an invalid time.
     """
     moment = since_of(since, office.clock.now()) if since else None
 
@@ -95,7 +95,7 @@ async def activities(
             most=most,
             newest=after is None,
         )
-        return views(rows) if reader is None else sight.told(tx, reader, views(rows))
+        return views(rows) if reader is None else visibility.visible_activities(tx, reader, views(rows))
 
     return await office.store.read(look)
 
@@ -122,9 +122,9 @@ def since_of(text: str, now: datetime) -> datetime:
 
 
 async def verify(office: Office, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
-    """What is wrong with the log of this database, or nothing; held against the published heads there are.
+    """Verifies the log of this database, including against published heads.
 
-    Raises UsageError, and AuditKeyError if no key is here and no head either.
+    Raises UsageError, and AuditKeyError if there is neither a key nor a head.
     """
     keys, told, remarks = await asyncio.to_thread(_anchors, office.settings, heads, key_file)
     report = await office.store.read(lambda tx: verified(audit_sources.DatabaseSource(tx), keys, told))
@@ -133,7 +133,7 @@ async def verify(office: Office, *, heads: Path | None = None, key_file: Path | 
 
 
 def verify_export(settings: Settings, path: Path, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
-    """The same for a file that `export` wrote; no database is needed. Blocks.
+    """Verifies a file written by `export`; needs no database. Blocking I/O.
 
     Raises UsageError, AuditKeyError.
     """
@@ -150,7 +150,7 @@ def verify_export(settings: Settings, path: Path, *, heads: Path | None = None, 
 def _anchors(
     settings: Settings, heads: Path | None, key_file: Path | None
 ) -> tuple[Keyring | None, list[published.Head], list[str]]:
-    """The keys and the published heads to verify by, and what is remarkable about them."""
+    """The keys and published heads for a verification, and remarks about them."""
     remarks: list[str] = []
     told: list[published.Head] = []
     given = heads or settings.audit.heads_file
@@ -178,7 +178,7 @@ def _anchors(
 async def export(office: Office, person: Person, path: Path | None) -> View:
     """Writes the whole log with its links as JSON lines, to a file of mode 0600 or to standard output.
 
-    Raises Refused for who is no operator, UsageError if the file cannot be written.
+    Raises Refused for a viewer, UsageError if the file cannot be written.
     """
     require_operator(person, "export the audit log")
     now = office.clock.now()
@@ -228,9 +228,9 @@ async def heads(office: Office, *, most: int = 20) -> list[View]:
 
 
 async def seal(office: Office, person: Person) -> View:
-    """Seals at once what is not sealed yet; returns how many `activities`, in how many `batches`, and the `head`.
+    """Seals unsealed activities at once; returns the numbers of `activities` and `batches`, and the `head`.
 
-    Raises Refused for who is no operator, AuditKeyError.
+    Raises Refused for a viewer, AuditKeyError.
     """
     require_operator(person, "seal the audit log")
     found = await sealing.seal(office)
@@ -238,9 +238,9 @@ async def seal(office: Office, person: Person) -> View:
 
 
 async def anew(office: Office, person: Person) -> View:
-    """Goes on sealing with another key where the one before is lost; what it sealed cannot be verified any more.
+    """Continues sealing with a new key after the previous one was lost; its seals can no longer be verified.
 
-    Raises Refused for who is no admin, Conflict if no key is lost, AuditKeyError.
+    Raises Refused unless the person is an admin, Conflict if the key is not lost, AuditKeyError.
     """
     if person.role != "admin":
         raise Refused("only an admin may begin the audit log anew: ask one")

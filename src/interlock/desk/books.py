@@ -1,6 +1,6 @@
-"""The ledger as people read it: every line behind a balance, and whether the accounts are what their lines add up to.
+"""The ledger for people: the lines behind a balance, and whether accounts match their lines.
 
-The arithmetic is the store's; what may be spent is `money`'s job.
+Sums are computed in the store; limits are in `money`.
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ async def explain(
 ) -> View:
     """The lines of an account, a run, a task, a mission or an agent with the balance after each, oldest first.
 
-    Without any of them, the last lines of all. `sums` are over all lines, whatever is shown; `agrees` says whether the
-    account says the same. `next` is the last line shown where there are more.
+    Without any of them, the latest lines. `sums` are over all lines, not only the page; `agrees` is whether they match
+    the account. `next` is the last line of the page if there are more.
 
     Raises Unknown, and UsageError if several are named at once.
     """
@@ -94,14 +94,14 @@ def _agrees(row: Any, total: Sums) -> bool:
 
 
 class _Words:
-    """Names for the ids in lines, each looked up once."""
+    """Names for the ids in lines, cached."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
         self._known: dict[tuple[str, str], str | None] = {}
 
     def line(self, row: Any) -> View:
-        """A line with who and what it was for."""
+        """A line with the names of its agent and purpose."""
         who, _, why = (row.note or "").partition(" ")
         return view(
             row, "id", "kind", "created_at", "run_id", "step_number", "attempt", "agent_id", "task_id", "mission_id",
@@ -128,9 +128,9 @@ class _Words:
 
 
 async def verify(office: Office) -> View:
-    """Holds every account against its lines; `faults` are in words, none where all agree.
+    """Compares every account with its lines; `faults` are in words.
 
-    Looks twice, as spending may go on between the statements of one look. Source: row D2.
+    Checks twice, as spending may go on between the statements of one check. Source: row D2.
     """
     found = await office.store.read(balances.faults)
     if found:

@@ -1,6 +1,6 @@
-"""What people are shown in a chat, before it is anybody's format: a title, facts, texts, and what can be done.
+"""Cards: messages for chats, independent of a surface's format: a title, facts, texts, actions.
 
-What a card says of an approval or a mission is drawn up in `drawing`; how it looks is each surface's job.
+Their contents are composed in `drawing`; each surface renders them.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Tone(StrEnum):
-    """What a card is to be taken for at a glance."""
+    """The tone of a card, for its colour."""
 
     PLAIN = "plain"
     GREEN = "green"
@@ -20,7 +20,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One short thing, with what it is called."""
+    """A short value with its label."""
 
     label: str
     value: str
@@ -28,31 +28,31 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text. INVARIANT: what is approved is never shortened; a surface with little room uses several messages."""
+    """A text. INVARIANT: what is approved is never shortened; a surface with a size limit uses several messages."""
 
     text: str
     heading: str | None = None
     verbatim: bool = False
-    """A command, a diff, JSON: shown letter by letter."""
+    """A command, a diff, JSON: shown unformatted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that a person can do with one tap: the command `verb` with the id `target`."""
+    """A button: the command `verb` with the id `target`."""
 
     verb: str
     """approve or deny."""
     label: str
     target: str
     needs_reason: bool = False
-    """Whether the surface asks for words before it sends the command."""
+    """Whether the surface asks for a reason before it sends the command."""
     has_arguments: bool = False
-    """Whether it may be done with other arguments: a surface that has forms offers that beside it."""
+    """Whether the arguments may be edited: a surface with forms offers that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One message for people."""
+    """A message for people."""
 
     title: str
     facts: tuple[Fact, ...] = ()
@@ -62,7 +62,7 @@ class Card:
     tone: Tone = Tone.PLAIN
 
     def to_json(self) -> dict[str, Any]:
-        """The card as it is kept in the outbox."""
+        """The card as stored in the outbox."""
         return {
             "title": self.title,
             "facts": [[fact.label, fact.value] for fact in self.facts],

@@ -1,6 +1,6 @@
-"""The commands that people give in chats: names, what they take, what they do, who may; data that anything may read.
+"""The table of chat commands: names, arguments, help, required role. Pure data.
 
-How they are carried out is in `commands`; how a surface registers and renders them, its own matter.
+They are executed in `commands`, and registered by each surface.
 """
 
 import difflib
@@ -21,13 +21,13 @@ class Command:
     help: str
     """One sentence; the command line's help of the same command begins with it."""
     role: str = OPERATOR
-    """viewer: whoever is known may; operator: operators and admins."""
+    """viewer: everybody who is known; operator: operators and admins."""
     aliases: tuple[str, ...] = ()
-    """Other spellings, which are understood and not listed."""
+    """Other accepted spellings, which are not listed."""
 
     @property
     def usage(self) -> str:
-        """The command as one types it, without what the surface wants before it."""
+        """The command with its arguments, without the surface's prefix."""
         return f"{self.name} {self.takes}".rstrip()
 
 
@@ -58,31 +58,31 @@ COMMANDS: Mapping[str, Command] = {command.name: command for command in _ALL}
 _IN_A_SHELL = re.compile(r"`interlock ([a-z]+)((?: [^`\s-][^`\s]*)*)`")
 _SPELLINGS = {spelling: c.name for c in _ALL for spelling in (c.name, *c.aliases)}
 PREFIXES: Mapping[str, str] = {"slack": "/interlock ", "telegram": "/"}
-"""What one types before a command, by surface."""
+"""The prefix of commands, by surface."""
 
 
 def named(text: str) -> Command | None:
-    """The command that somebody wrote, in any case, with or without a slash; None if there is none."""
+    """The command with this name, in any case, with or without a slash; None if there is none."""
     return COMMANDS.get(_SPELLINGS.get(text.strip().lstrip("/").lower(), ""))
 
 
-def meant(text: str) -> Command | None:
-    """The command that was probably meant by a word that is none."""
+def suggestion(text: str) -> Command | None:
+    """The command that an unknown word probably means."""
     near = difflib.get_close_matches(text.strip().lstrip("/").lower()[:40], _SPELLINGS, n=1, cutoff=0.6)
     return COMMANDS[_SPELLINGS[near[0]]] if near else None
 
 
 def spelled(surface: str, usage: str) -> str:
-    """A command with its arguments as one types it on a surface: `/interlock run GOAL`, `/run GOAL`."""
+    """A command with its arguments and a surface's prefix: `/interlock run GOAL`, `/run GOAL`."""
     return PREFIXES.get(surface, "") + usage
 
 
 def in_chat(surface: str, text: str) -> str:
-    """A text with the commands of the shell in it as one types them on a surface; those that only a shell has stay."""
+    """A text in which shell commands are rewritten for a surface; commands that only the shell has stay."""
 
-    def chatted(found: re.Match[str]) -> str:
+    def as_typed(found: re.Match[str]) -> str:
         name, rest = found[1], found[2]
         command = COMMANDS.get(name)
         return found[0] if command is None or (rest and not command.takes) else f"`{spelled(surface, name + rest)}`"
 
-    return _IN_A_SHELL.sub(chatted, text)
+    return _IN_A_SHELL.sub(as_typed, text)

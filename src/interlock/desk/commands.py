@@ -1,6 +1,6 @@
-"""What each command of the table does: one operation of the desk, and a card of what came of it.
+"""Executes chat commands: each is one operation of the desk, and a card with its result.
 
-What commands there are is in `command_table`; how they are kept and replied to, in `reception`.
+The commands are listed in `command_table`; requests are stored and replied to in `reception`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,7 +14,7 @@ from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, sessions, signing, talking
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
-from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, meant, named, spelled
+from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, named, spelled, suggestion
 from interlock.desk.details import task
 from interlock.desk.finding import Unknown
 from interlock.desk.goals import submit
@@ -24,36 +24,36 @@ from interlock.store import lookup
 from interlock.store.approvals import EDITED, AlreadyAnswered
 
 SHOWN = 20
-"""Questions of a listing."""
+"""The maximum number of questions in a listing."""
 ALIKE = "alike"
 FRESH_S = 300.0
-"""How old a word may be that lets something go on again."""
+"""The maximum age of a command that resumes something."""
 ANSWERS = {"approve": ("approved", "used"), "deny": ("denied",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Who stands at the desk, where, and what they handed in."""
+    """The context of one command: the person, the place and the request."""
 
     runtime: Runtime
     person: Person
     place: Place
     key: str
-    """Of the request: what is done under it is done once."""
+    """The request's idempotency key."""
     command: Command
     words: str
     fields: Mapping[str, Any] | None
-    """Of a tap or a form."""
+    """The fields of a button or a form."""
     said_at: float | None = None
     accepted_at: datetime | None = None
-    """Of a request that is worked again, since whoever had it is gone."""
+    """When the request was accepted, if it is repeated because its previous holder died."""
 
     def usage(self) -> UsageError:
-        """What is said to one who left something out."""
+        """The error for missing arguments."""
         return UsageError(f"write `{spelled(self.place.surface, self.command.usage)}`")
 
     def alone(self) -> None:
-        """Passes where nothing follows the command, so that `stop ID` does not stop everything.
+        """Checks that the command has no arguments, so that `stop ID` does not stop everything.
 
         Raises UsageError.
         """
@@ -63,9 +63,9 @@ class Desk:
             raise UsageError(f"`{whole}` is for the whole squad and takes nothing more: to end one thing, `{one}`")
 
     def fresh(self) -> datetime | None:
-        """Lets pass what was said just now; returns when that was.
+        """Checks that the command was sent recently; returns when.
 
-        Chats keep for hours what could not be delivered; what stops something is heeded all the same.
+        Chat services may deliver a message hours late; commands that stop something are obeyed regardless.
 
         Raises Conflict.
         """
@@ -78,7 +78,7 @@ class Desk:
         return None if self.said_at is None else datetime.fromtimestamp(self.said_at, UTC)
 
     def ident(self) -> tuple[str, str]:
-        """The id that was named, and the words after it.
+        """The id given, and the words after it.
 
         Raises UsageError if there is none.
         """
@@ -91,11 +91,11 @@ class Desk:
         return found, rest.strip()
 
     async def approval(self) -> tuple[str, str]:
-        """As `ident`, of an approval, with what is said after a colon: a scope of a grant, or the mark of a batch.
+        """As `ident`, for an approval, with the part after a colon: the scope of a grant, or the mark of a batch.
 
-        A tap or a form names it whole: a part of an id is for those who type.
+        Buttons and forms contain the full id; only people who type may abbreviate it.
 
-        Raises UsageError if there is no id, Unknown if a tap names what is not there.
+        Raises UsageError if there is no id, Unknown if a button refers to an unknown one.
         """
         found, rest = self.ident()
         whole = found.partition(":")[0]
@@ -104,7 +104,7 @@ class Desk:
         return found, rest
 
     def only_ident(self) -> str:
-        """The id that was named, where nothing follows it.
+        """The id given, if nothing follows it.
 
         Raises UsageError.
         """
@@ -120,10 +120,10 @@ Handler = Callable[[Desk], Awaitable[Card | None]]
 async def carry_out(
     runtime: Runtime, person: Person, request: Request, *, accepted_at: datetime | None = None
 ) -> Card | None:
-    """Does what a known person asks for; returns what is replied, None if a card elsewhere says it all.
+    """Executes a known person's request; returns the reply, or None if another card is the answer.
 
-    `accepted_at` is given for a request that may have been carried out before, by a process that is gone.
-    Errors that a person can do something about are replies; others are raised.
+    `accepted_at` is given for a request that a dead process may have executed before. Errors that a person can do
+    something about are replies; others are raised.
     """
     surface = request.place.surface
     command = named(request.command) if request.command.strip() else COMMANDS["help"]
@@ -157,7 +157,7 @@ async def _run(desk: Desk) -> Card:
     )  # fmt: skip
     hindrance = await desk.runtime.store.read(emergency.hindrance)
     waits = f"It waits: {in_chat(desk.place.surface, hindrance)}" if hindrance else ""
-    return replies.said("Mission started", waits, footer=mission_id)
+    return replies.notice("Mission started", waits, footer=mission_id)
 
 
 async def _status(desk: Desk) -> Card:
@@ -221,12 +221,12 @@ async def _deny(desk: Desk) -> Card | None:
 
 
 async def _together(desk: Desk, ident: str, what: str, words: str | None) -> Card | None:
-    """Answers exactly the questions that were shown under a mark; with `alike` in its place, shows them."""
+    """Answers exactly the questions identified by a mark; shows them if `alike` is given instead."""
     verb, surface = desk.command.name, desk.place.surface
     if what == ALIKE:
         cards = await signing.alike(desk.runtime, ident)
         return replies.batch_card(surface, verb, ident, cards, signing.mark_of([card["id"] for card in cards]))
-    shown = await signing.shown_alike(desk.runtime, ident, what)
+    shown = await signing.batch_ids(desk.runtime, ident, what)
     if verb == "deny":
         done = await signing.deny_alike(desk.runtime, desk.person, shown, reason=words or "")
     else:
@@ -245,7 +245,7 @@ async def _grants(desk: Desk) -> Card:
 
 
 async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) -> Card | None:
-    """The same answer of the same person twice is one: a second click, or a request that is worked again."""
+    """Ignores a repeated answer by the same person: a second click, or a redelivered request."""
     try:
         card = await answering
     except AlreadyAnswered as error:
@@ -261,10 +261,10 @@ async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) 
 
 def _control(act: Callable[[Runtime, Person], Awaitable[dict[str, Any]]]) -> Handler:
     async def handle(desk: Desk) -> Card:
-        """INVARIANT: what others have set since it was said is not undone by working it again."""
+        """INVARIANT: repeating a request does not undo what others have set since."""
         desk.alone()
         if desk.accepted_at is not None:
-            now = await desk.runtime.store.read(emergency.standing)
+            now = await desk.runtime.store.read(emergency.squad_view)
             if now["since"] is not None and now["since"] >= desk.accepted_at:
                 return replies.mode_card(desk.place.surface, {**now, "runs": []})
         return replies.mode_card(desk.place.surface, await act(desk.runtime, desk.person))
@@ -279,7 +279,7 @@ async def _quarantine(desk: Desk) -> Card:
 
 
 async def _resume(desk: Desk) -> Card | None:
-    """INVARIANT: what was stopped since is not let go by a word from before."""
+    """INVARIANT: an older command does not resume what was stopped since."""
     return await _control(partial(emergency.resume, said_at=desk.fresh()))(desk)
 
 
@@ -294,7 +294,7 @@ async def _reset(desk: Desk) -> Card:
     if named is None:
         raise UsageError(f"nobody was talked with here: write `{spelled(desk.place.surface, 'reset AGENT')}`")
     done = await sessions.reset(desk.runtime, desk.person, named)
-    return replies.said(f"{done['persona']} begins anew", "What was said before is left out from now on.")
+    return replies.notice(f"{done['persona']} begins anew", "What was said before is left out from now on.")
 
 
 async def _budget(desk: Desk) -> Card:
@@ -309,7 +309,7 @@ async def _learn(desk: Desk) -> Card:
 
 async def _help(desk: Desk) -> Card:
     wanted = desk.words.split()[:1]
-    return replies.help_card(desk.place.surface, (named(wanted[0]) or meant(wanted[0])) if wanted else None)
+    return replies.help_card(desk.place.surface, (named(wanted[0]) or suggestion(wanted[0])) if wanted else None)
 
 
 HANDLERS: Mapping[str, Handler] = {

@@ -1,4 +1,4 @@
-"""Ending what was started, and acknowledging alerts; the moves themselves go through the store's doors."""
+"""Cancelling missions, tasks and runs, and acknowledging alerts."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,18 +26,17 @@ async def cancel(
     reason: str = "canceled by an operator",
     wait_s: float = flight.PROOF_S,
 ) -> View:
-    """Ends a mission, a task or a run: {kind, id, status, runs} with the runs that were told to stop.
+    """Cancels a mission, a task or a run: {kind, id, status, runs}, with the runs that were asked to stop.
 
-    `in_flight` are those of them that a worker had in hand, as `flight.shown` has them; where there are any, what
-    `flight.proof` tells of them after `wait_s` at most comes with it. What is canceled already stays so, and says so
-    with `changed` false. Source: row I8.
+    `in_flight` are those of them that were executing (see `flight.run_views`); if there are any, the result includes
+    `flight.stop_report` after `wait_s` at most. Cancelling again has no effect: `changed` is false. Source: row I8.
 
     Raises Unknown, Refused, and Conflict for what has ended otherwise.
     """
     require_operator(person, "cancel anything")
     patience = timedelta(seconds=office.settings.times.blocked_escalation_s)
     view = await _tried(office, person, ident, reason, patience)
-    return {**view, **await flight.proof(office, view["in_flight"], wait_s)} if view["in_flight"] else view
+    return {**view, **await flight.stop_report(office, view["in_flight"], wait_s)} if view["in_flight"] else view
 
 
 async def _tried(office: Office, person: Person, ident: str, reason: str, patience: timedelta) -> View:
@@ -52,7 +51,7 @@ async def _tried(office: Office, person: Person, ident: str, reason: str, patien
 
 
 class Ended(Conflict):
-    """What is to be canceled has ended on its own."""
+    """It has already ended by itself."""
 
     def __init__(self, kind: str, ident: str, status: str) -> None:
         self.kind, self.ident, self.status = kind, ident, status
@@ -67,9 +66,9 @@ def _cancel(tx: Tx, person: Person, ident: str, reason: str, now: datetime, pati
 
 
 def end(tx: Tx, person: Person, row: Any, reason: str, now: datetime, *, key: str | None = None) -> View:
-    """Cancels a mission or a task (its row) in a transaction of the caller's; as `cancel`, without the proof.
+    """Cancels a mission or a task (its row) in the caller's transaction; returns as `cancel`, without the stop report.
 
-    `key` is the idempotency key of its transition, in place of one of its own.
+    `key` is the idempotency key of the transition, instead of a generated one.
     """
     kind = "mission" if row.parent_id is None else "task"
     if row.status == TaskState.CANCELED:
@@ -86,14 +85,14 @@ def end(tx: Tx, person: Person, row: Any, reason: str, now: datetime, *, key: st
 
 
 def stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str], list[View]]:
-    """Stops the runs of a task or a mission, but for the coordinator's own, which has to take up what happened.
+    """Stops the runs of a task or a mission, except the coordinator's own, which must process the events.
 
-    Returns their ids, and those that were at work.
+    Returns their ids, and those that were executing.
     """
     is_mission = row.parent_id is None
     found = traces.open_runs(tx, mission_id=row.id) if is_mission else traces.open_runs(tx, task_id=row.id)
     open_runs = [run for run in found if run.kind != "mission"]
-    in_flight = flight.shown(tx, [run for run in open_runs if run.status == "running"])
+    in_flight = flight.run_views(tx, [run for run in open_runs if run.status == "running"])
     for run in open_runs:
         leases.cancel(tx, run.id, now, reason)
     return [run.id for run in open_runs], in_flight
@@ -126,7 +125,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
         raise Ended("run", run_id, run.status)
     if run.kind == "mission":
         raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
-    in_flight = flight.shown(tx, [run] if run.status == "running" else [])
+    in_flight = flight.run_views(tx, [run] if run.status == "running" else [])
     status = leases.cancel(tx, run_id, now, reason)
     if status == "cancelled" and run.mission_id is not None:
         tell_coordinator(tx, person, run, reason, now, patience)
@@ -138,7 +137,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
 
 
 def tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetime, patience: timedelta) -> None:
-    """Nobody was at work on this run, so its end is told here; a task whose question it held waits for a person."""
+    """Reports the end of a run that no worker was executing; a task whose question it held waits for a person."""
     ended = {
         "run_id": run.id, "kind": run.kind, "purpose": run.payload.get("purpose"), "task_id": run.task_id,
         "status": "cancelled", "stop_reason": "cancelled", "result": None, "error": reason,
@@ -155,7 +154,7 @@ def tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetim
 
 
 async def acknowledge(office: Office, person: Person, ident: str) -> View:
-    """Marks an alert as seen; `changed` is false where it was before.
+    """Acknowledges an alert; `changed` is false if it was acknowledged before.
 
     Raises Unknown, Refused.
     """

@@ -1,4 +1,4 @@
-"""Talking with a persona: posting a message to the mailbox of the person's agent, and its reply."""
+"""Chats with personas: posting a message to the mailbox of the person's agent, and reading the reply."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SETTLED = frozenset({*ENDED_RUNS, "waiting"})
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a message.
+    """The outcome of a message.
 
     Source: row J6.
     """
@@ -58,13 +58,13 @@ async def say(
     run_id: str | None = None,
     extra: str | None = None,
 ) -> str:
-    """Posts a message for the agent that this person talks to on this surface; returns the run's id.
+    """Posts a message to this person's agent of a persona; returns the run's id.
 
-    With a place, the answer goes there, and what is said there is a conversation of its own. `run_id` is the id that
-    the run of a new message is to have, for who listens to it from the beginning. `extra` is what the agent is told
-    beside the message, in the prompt of this one run. Source: row F1.
+    With a `place`, the answer goes there, and the place has a conversation of its own. `run_id` is the id for the run
+    of a new message, for callers that stream it from the start. `extra` is additional context in the prompt of this
+    run only. Source: row F1.
 
-    Raises UsageError for an empty or too long text, an unknown persona, a model that cannot be; Refused.
+    Raises UsageError for an empty or too long text, an unknown persona or an invalid model; Refused.
     """
     require_operator(person, "talk to agents")
     message_of(text)
@@ -84,7 +84,7 @@ async def say(
 
 
 def message_of(text: str) -> str:
-    """What may be said to a persona, as it was given.
+    """Validates a message's text, and returns it unchanged.
 
     Raises UsageError for an empty or too long text.
     """
@@ -113,7 +113,7 @@ def post(
 ) -> str:
     """Posts a message for the agent of a persona and a person, in the caller's transaction; returns the run's id.
 
-    `routed` says by which choice it came to this persona, where it was addressed to nobody; `extra` is told beside it.
+    `routed` records the routing decision, if the message had no addressee; `extra` is additional context.
     """
     squad.ensure_project(tx, project, timezone, now)
     who = descriptor(person, persona.name, project, place)
@@ -135,13 +135,13 @@ def post(
 
 
 def descriptor(person: Person, persona: str, project: str, place: Place | None) -> Descriptor:
-    """The descriptor of the agent that a person talks with: by person and place. Source: row E1."""
+    """The descriptor of a person's chat agent: by person and place. Source: row E1."""
     channel = "direct" if place is None else place.channel
     return Descriptor("user", project, persona, {"connector": person.surface, "channel": channel, "user": person.id})
 
 
 async def reply_of(office: Office, run_id: str) -> Reply | None:
-    """The reply to a message, or what it waits for; None while its run is executing."""
+    """The reply to a message, or what its run waits for; None while it is executing."""
     return await office.store.read(_reply, run_id)
 
 

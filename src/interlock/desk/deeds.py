@@ -1,4 +1,4 @@
-"""What a call would do, in one plain sentence; every argument of it, letter by letter, is `proposal`'s."""
+"""Summarises a tool call in one plain sentence; `proposal` renders its arguments in full."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from interlock.policy.secrets import scrub_value
 
 LONGEST = 140
 MOST_NAMED = 3
-"""Recipients, or arguments, that are named; how many there are beside them is said."""
+"""How many recipients or arguments are named; the rest are counted."""
 Args = Mapping[str, Any]
 
 
 def deed(tool: str, args: Any) -> str:
-    """What a call of a tool does, without secrets, on one line: `send an e-mail to ana@x.y about “Lunch”`."""
+    """What a tool call does, on one line without secrets: `send an e-mail to ana@x.y about “Lunch”`."""
     given: Args = scrub_value(dict(args)) if isinstance(args, Mapping) else {}
     told = _SAID.get(tool)
     said = told(given) if told is not None else None

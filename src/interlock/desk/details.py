@@ -1,4 +1,4 @@
-"""One thing whole: a task with its thread, a run with its steps, a deliverable with its content; changes nothing."""
+"""Detail views: a task with its thread, a run with its steps, a deliverable with its content; read-only."""
 
 import json
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from interlock.store.tx import Tx
 async def task(office: Office, ident: str) -> View:
     """A task or mission with its dependencies, transitions, thread, deliverable, runs and open questions.
 
-    A run that has not ended says what it does or waits for (`because`).
+    An open run has `because`: what it does or waits for.
 
     Raises Unknown.
     """
@@ -65,8 +65,8 @@ def _task(tx: Tx, ident: str, settings: Settings, now: datetime) -> View:
             view(r, "id", "kind", "status", "stop_reason", "cost_microusd", because=why_open(tx, r, now)) for r in runs
         ],
         approvals=approvals.pending_of_task(tx, task_id),
-        checks=evidence.shown(tx, row),
-        turned_back=evidence.turned_back(tx, task_id),
+        checks=evidence.check_views(tx, row),
+        turned_back=evidence.gate_rejections(tx, task_id),
         votes=[
             view(row, "about", "seat", "model", "verdict", "reason", "run_id", "cost_microusd", "given_at")
             for row in votes.about_task(tx, task_id)
@@ -81,10 +81,10 @@ def _thread(tx: Tx, task_id: str) -> list[View]:
 
 
 async def trace(office: Office, ident: str, *, prompt: bool = False) -> View:
-    """A run whole: steps, messages, tool calls with their decisions, questions, ledger lines.
+    """A run in full: steps, messages, tool calls with their decisions, questions, ledger lines.
 
-    With `prompt`, how its system prompt was made up, as `prompt` below gives it.
-    Of one that is older than `keep` says, `forgotten_at` is when its steps, messages and the calls' bodies went.
+    With `prompt`, the structure of its system prompt, as returned by `prompt` below. If the run is past its
+    retention, `forgotten_at` is when its steps, messages and the bodies of its calls were deleted.
 
     Raises Unknown.
     """
@@ -92,7 +92,7 @@ async def trace(office: Office, ident: str, *, prompt: bool = False) -> View:
 
 
 async def prompt(office: Office, ident: str) -> View:
-    """The prompt of any past run, layer by layer with the tokens of each, what is stable in it and what is left out.
+    """The system prompt of a run by layers, with their token counts, stability and omissions.
 
     Raises Unknown.
     """
@@ -126,23 +126,23 @@ def _trace(tx: Tx, ident: str, *, with_prompt: bool = False) -> View:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
-    """A deliverable with its content as bytes, and what a file of it should be called."""
+class DeliverableContent:
+    """A deliverable with its content as bytes, and a suggested file name."""
 
     view: View
     content: bytes
     filename: str
 
 
-async def deliverable(office: Office, ident: str) -> Handed:
-    """The deliverable that an id names: a deliverable's own, or a task's or mission's current one.
+async def deliverable(office: Office, ident: str) -> DeliverableContent:
+    """The deliverable with an id, or the current one of a task or mission.
 
-    Raises Unknown, and Conflict if nothing has been handed in yet.
+    Raises Unknown, and Conflict if there is no deliverable yet.
     """
-    return await office.store.read(handed, ident)
+    return await office.store.read(deliverable_of, ident)
 
 
-def handed(tx: Tx, ident: str) -> Handed:
+def deliverable_of(tx: Tx, ident: str) -> DeliverableContent:
     """The same within a transaction."""
     kind, found = find_any(tx, ("task", "deliverable"), ident)
     if kind == "task":
@@ -155,7 +155,7 @@ def handed(tx: Tx, ident: str) -> Handed:
         found = owner.deliverable_id
     row = task_store.deliverable(tx, found)
     assert row is not None
-    return Handed(view(row), _content(tx, row), _filename(row))
+    return DeliverableContent(view(row), _content(tx, row), _filename(row))
 
 
 def _content(tx: Tx, row: Any) -> bytes:

@@ -1,6 +1,6 @@
-"""Cards of what people are told unasked, drawn up from the rows as they are now: approvals, missions, ends, alerts.
+"""Composes cards for notifications from the current rows: approvals, missions, ends, alerts.
 
-Answers to commands are in `replies`; how a card looks, each surface's job.
+Replies to commands are in `replies`; each surface renders cards.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from interlock.desk.cards import Card, Fact, Passage, Tone
 from interlock.desk.details import deliverable, task
 from interlock.desk.office import Office
 from interlock.desk.views import View
-from interlock.desk.wording import begun, counted, dollars, line, listed, moment, words
+from interlock.desk.wording import counted, dollars, excerpt, line, listed, moment, words
 from interlock.store import approvals, audit, squad, traces
 from interlock.store.tx import Tx
 
@@ -27,7 +27,7 @@ SEVERITIES = {"info": Tone.PLAIN, "warning": Tone.YELLOW, "critical": Tone.RED}
 
 
 async def draw(office: Office, subject: str) -> Card | None:
-    """What there is to say now of a subject; else None.
+    """The current card for a subject; None if there is nothing to say.
 
     Subjects are `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N`, `alert:ID`, `said:RUN` and `reply:RUN`.
     """
@@ -54,7 +54,7 @@ async def draw(office: Office, subject: str) -> Card | None:
 
 
 def mission_card(mission: View) -> Card:
-    """The first message of a mission's thread: what it is for and how far it is. Source: row J1."""
+    """The first message of a mission's thread: its goal and progress. Source: row J1."""
     by_state: dict[str, int] = {}
     for each in mission["subtasks"]:
         by_state[each["status"]] = by_state.get(each["status"], 0) + 1
@@ -72,7 +72,7 @@ def mission_card(mission: View) -> Card:
         passages=tuple(
             Passage(text, heading)
             for text, heading in (
-                (begun(mission["goal"], LONGEST_GOAL, f"`interlock task {mission['id']}`"), "Goal"),
+                (excerpt(mission["goal"], LONGEST_GOAL, f"`interlock task {mission['id']}`"), "Goal"),
                 (listed(lines, most=MOST_TASKS), "Tasks"),
             )
             if text
@@ -83,7 +83,7 @@ def mission_card(mission: View) -> Card:
 
 
 async def ended_card(office: Office, ident: str, states: Sequence[str]) -> Card | None:
-    """How a mission ended, with what it handed in, or what keeps it; None if it is in none of `states`."""
+    """How a mission ended, with its deliverable, or what blocks it; None if it is in none of `states`."""
     mission = await task(office, ident)
     status = mission["status"]
     if status not in states:
@@ -107,11 +107,11 @@ async def _handed_in(office: Office, ident: str) -> str:
         text = found.content.decode()
     except (Conflict, UnicodeDecodeError):
         return f"`interlock deliverable {ident}` has it"
-    return begun(text, LONGEST_DELIVERABLE, f"`interlock deliverable {ident}` has all of it")
+    return excerpt(text, LONGEST_DELIVERABLE, f"`interlock deliverable {ident}` has all of it")
 
 
 async def alert_card(office: Office, ident: str) -> Card | None:
-    """An alert, and who has seen it."""
+    """An alert, and who has acknowledged it."""
     found = await office.store.read(_alert, ident)
     if found is None:
         return None
@@ -126,19 +126,19 @@ async def alert_card(office: Office, ident: str) -> Card | None:
 
 
 async def said_card(office: Office, run_id: str) -> Card | None:
-    """What an agent said that a schedule had woken."""
+    """The message of an agent that was started by a schedule."""
     run = await office.store.read(traces.run, run_id)
     if run is None or not (run.result or "").strip():
         return None
     return Card(
         title=line(run.payload.get("name", "")) or "Schedule",
-        passages=(Passage(begun(run.result, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),),
+        passages=(Passage(excerpt(run.result, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),),
         footer=run_id,
     )
 
 
 async def reply_card(office: Office, run_id: str) -> Card | None:
-    """What an agent answers one who talks with it, or why no answer comes."""
+    """An agent's answer in a chat, or why there is none."""
     found = await office.store.read(_run_and_persona, run_id)
     if found is None:
         return None
@@ -148,10 +148,10 @@ async def reply_card(office: Office, run_id: str) -> Card | None:
         return None
     if run.status == "completed":
         return Card(
-            title=persona, passages=(Passage(begun(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),)
+            title=persona, passages=(Passage(excerpt(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`")),)
         )  # fmt: skip
     word = "was cancelled" if run.status == "cancelled" else "could not answer"
-    passages = (Passage(begun(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`"), "So far"),) if said else ()
+    passages = (Passage(excerpt(said, LONGEST_DELIVERABLE, f"`interlock trace {run_id}`"), "So far"),) if said else ()
     return Card(
         title=f"{persona} {word}", facts=_facts(("Why", words(run.error or ""))), passages=passages, footer=run_id,
         tone=Tone.RED,

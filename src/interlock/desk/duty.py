@@ -1,4 +1,4 @@
-"""Who has which duty, and when each job last fired; changes nothing. What the jobs are is the scheduler's job."""
+"""Which process holds which duty, and when each job last fired; read-only."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,32 +13,32 @@ SCHEDULER = "scheduler"
 
 
 class JobLike(Protocol):
-    """What a listing needs to know of a job."""
+    """The properties of a job that a listing needs."""
 
     @property
     def name(self) -> str:
-        """Its name in the record of firings."""
+        """Its name in `firings`."""
 
     @property
     def every_s(self) -> float:
-        """How often it is done."""
+        """Its period in seconds."""
 
     @property
     def on_record(self) -> bool:
-        """Whether each time it is done is a firing."""
+        """Whether its firings are recorded."""
 
     @property
     def what(self) -> str:
-        """What it does, in a few words."""
+        """A short description."""
 
 
 async def duty(office: Office, jobs: Sequence[JobLike]) -> View:
-    """`leader` of the scheduler (None if nobody leads), all `duties` that somebody has, and the `jobs` in order."""
+    """`leader` of the scheduler (None if there is none), all `duties` that are held, and the `jobs` in order."""
     return await office.store.read(_duty, jobs)
 
 
 async def leader(office: Office) -> View | None:
-    """The process that fires the jobs: holder, host, pid, since when; None if none does, or the last one died."""
+    """The process that fires the jobs: holder, host, pid, since when; None if there is none, or it has died."""
     return await office.store.read(_leader)
 
 

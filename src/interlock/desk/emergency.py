@@ -1,6 +1,6 @@
-"""Emergency controls: pausing, draining and stopping the squad, letting it go on, and setting one agent apart.
+"""Emergency controls: pausing, draining, stopping and resuming the squad, and quarantining an agent.
 
-How the workers heed them is the worker's job; what they are, `store.controls`' and `store.quarantines`'.
+Workers obey them by themselves; the modes are defined in `store.controls` and `store.quarantines`.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ _DID = {
 
 
 async def pause(office: Office, person: Person, *, reason: str | None = None) -> View:
-    """Lets each run stop after its current step and starts nothing: {mode, before, changed, runs}.
+    """Stops each run after its current step and starts nothing: {mode, before, changed, runs}.
 
-    `runs` are those at work. Where something stricter holds, that stays, and `changed` is false. Source: row I2.
+    `runs` are the executing ones. A stricter mode stays in force, and `changed` is false. Source: row I2.
 
     Raises Refused for a viewer.
     """
@@ -45,37 +45,37 @@ async def pause(office: Office, person: Person, *, reason: str | None = None) ->
 
 
 async def drain(office: Office, person: Person, *, reason: str | None = None) -> View:
-    """Lets what runs finish and starts nothing; as `pause`."""
+    """Lets active runs finish and starts nothing; returns as `pause`."""
     return await _set(office, person, Mode.DRAINING, reason)
 
 
 async def stop(
     office: Office, person: Person, *, reason: str | None = None, wait_s: float = flight.PROOF_S
 ) -> View:  # fmt: skip
-    """Aborts every call at once and starts nothing; waits `wait_s` at most until the workers have done so.
+    """Aborts every call at once and starts nothing; waits up to `wait_s` for the workers to comply.
 
-    As `pause`, and `still_running` (ids of runs whose workers have not answered yet), and `uncertain`: the calls whose
-    effect had begun and whose outcome nobody knows; each is asked about when its run goes on. Source: row I8.
+    Returns as `pause`, with `still_running` (ids of runs whose workers have not responded yet), and `uncertain`: calls
+    that had started and whose outcome is unknown; a person is asked when their runs resume. Source: row I8.
 
     Raises Refused for a viewer.
     """
     view = await _set(office, person, Mode.STOPPED, reason)
-    return {**view, **await flight.proof(office, view["runs"], wait_s)}
+    return {**view, **await flight.stop_report(office, view["runs"], wait_s)}
 
 
 async def resume(
     office: Office, person: Person, *, reason: str | None = None, said_at: datetime | None = None
 ) -> View:  # fmt: skip
-    """Lets the squad work again, each run from where it was; as `pause`. A stop is let take effect first.
+    """Resumes the squad, each run from where it was; returns as `pause`. A stop in progress is completed first.
 
-    INVARIANT: what somebody has stopped since this was said stays so. `said_at` is when that was, if not just now.
+    INVARIANT: what was stopped after the command was given stays stopped. `said_at` is that time, if not now.
 
-    Raises Refused for a viewer, Conflict for what was stopped since.
+    Raises Refused for a viewer, Conflict if the squad was stopped since.
     """
     require_operator(person, "let the squad go on")
     seen = await office.store.read(controls.standing)
     if seen.mode is Mode.STOPPED:
-        await flight.proof(office, await office.store.read(flight.at_work), flight.PROOF_S)
+        await flight.stop_report(office, await office.store.read(flight.at_work), flight.PROOF_S)
     words, now = _words(reason), office.clock.now()
     return await office.store.write(_resume, person, words, office.settings.project, now, seen.version, said_at)
 
@@ -83,12 +83,12 @@ async def resume(
 async def quarantine(
     office: Office, person: Person, agent: str, *, reason: str | None = None, wait_s: float = flight.PROOF_S
 ) -> View:  # fmt: skip
-    """Sets a persona's member apart, named by persona or by one of its agents: its calls are aborted, its open tasks
-    BLOCKED, its queued runs wait, and nothing new is given to it.
+    """Quarantines a member, named by its persona or one of its agents: its calls are aborted, its open tasks BLOCKED,
+    its queued runs wait, and it gets no new work.
 
-    {agent, member_id, state, changed, runs, tasks, still_running, uncertain}; `changed` is false where it was so.
+    {agent, member_id, state, changed, runs, tasks, still_running, uncertain}; `changed` is false if it was before.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    Raises UsageError for an unknown name, Refused for a viewer.
     """
     require_operator(person, "quarantine agents")
     now = office.clock.now()
@@ -100,24 +100,24 @@ async def quarantine(
         await office.store.write(squad.ensure_project, office.settings.project, office.settings.timezone, now)
     args = (office.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
     view = await _tried(office, _quarantine, person, *args)
-    return {**view, **await flight.proof(office, view["runs"], wait_s)}
+    return {**view, **await flight.stop_report(office, view["runs"], wait_s)}
 
 
 async def release(office: Office, person: Person, agent: str, *, said_at: datetime | None = None) -> View:
-    """Lets a quarantined member work again; the tasks that its quarantine had blocked go back to where they were.
+    """Releases a quarantined member; the tasks that the quarantine blocked return to their previous states.
 
-    {agent, member_id, state, changed, tasks}; `changed` is false where it was not in quarantine. `said_at` is as for
+    {agent, member_id, state, changed, tasks}; `changed` is false if it was not in quarantine. `said_at` is as for
     `resume`.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer, Conflict for who was set apart since.
+    Raises UsageError for an unknown name, Refused for a viewer, Conflict if it was quarantined since.
     """
     require_operator(person, "release agents")
     args = (office.settings.project, agent, new_id("rel"), office.clock.now(), said_at)
     return await _tried(office, _release, person, *args)
 
 
-def standing(tx: Tx) -> View:
-    """What holds for the squad, for listings: {mode, since, by, reason}."""
+def squad_view(tx: Tx) -> View:
+    """The squad's mode, for listings: {mode, since, by, reason}."""
     found = controls.standing(tx)
     return {"mode": str(found.mode), "since": found.set_at, "by": _name(tx, found.set_by), "reason": found.reason}
 
@@ -187,7 +187,7 @@ def _tell(tx: Tx, person: Person, before: Standing, after: Standing, project_id:
 async def _tried(
     office: Office, unit: Callable[Concatenate[Tx, P], View], *args: P.args, **kwargs: P.kwargs
 ) -> View:  # fmt: skip
-    """A unit, again where a run changed a task at the same moment."""
+    """Runs a unit; retries if a run changed a task concurrently."""
     for _ in range(TRIES - 1):
         try:
             return await office.store.write(unit, *args, **kwargs)
@@ -212,7 +212,7 @@ def _quarantine(
     done = quarantines.shut(tx, member, person.actor, reason, stamp, escalate_at, now)
     view = {
         "agent": member.persona, "member_id": member.id, "state": quarantines.QUARANTINED, "changed": done is not None,
-        "runs": flight.shown(tx, list(done.runs)) if done else [], "tasks": list(done.tasks) if done else [],
+        "runs": flight.run_views(tx, list(done.runs)) if done else [], "tasks": list(done.tasks) if done else [],
     }  # fmt: skip
     if done is not None:
         _tell_of(tx, person, member, "QUARANTINED", why, view["tasks"], now)
@@ -261,7 +261,7 @@ def _known(tx: Tx, project_id: str, agent: str) -> Any:
 
 
 def _member(tx: Tx, project_id: str, agent: str) -> Any | None:
-    """The member that is meant by its persona, or by the id of one of its agents; None if there is none yet."""
+    """The member with a persona, or with the agent with an id; None if there is none yet."""
     name = as_id(agent)
     if (found := squad.member_of(tx, project_id, name)) is not None:
         return found

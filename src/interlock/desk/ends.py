@@ -1,7 +1,4 @@
-"""Waits for runs to end or to stand still, with one look at a time for all who wait in this process.
-
-What a run came to is for whoever waits to read; how a run comes to its end is the worker's job.
-"""
+"""Waits for runs to end or to park, with one shared query for all waiters of this process."""
 
 import asyncio
 import contextlib
@@ -16,39 +13,39 @@ from interlock.store.engine import Store
 from interlock.store.errors import StoreError, StoreGone
 
 POLL_S = 0.25
-"""How often is looked where nothing is heard of changes."""
+"""The poll interval if no change is notified."""
 REST_S = 0.005
-"""Between two looks, however much is heard."""
+"""The minimum time between two queries."""
 MISSED_S = 1.0
-"""How often runs are looked for that are there no more: their agent was removed, or another state was restored."""
+"""How often to check for runs that no longer exist, as after a restore."""
 
 
-def closed() -> InterlockError:
-    """What is told to who still waits when the box is closed."""
+def closed_error() -> InterlockError:
+    """The error for pending waits when the box is closed."""
     return InterlockError("the box was closed while a handle was awaited: open it again and ask for it")
 
 
-class Ends:
-    """Wakes who waits for a run. Lost connections are sat out.
+class RunWatcher:
+    """Waits for runs. Survives lost connections.
 
-    `check` raises what ended the worker of this process, if anything did; `told` is what those hear who wait when this
-    is closed. With `or_waiting` a run that waits for a person wakes them too.
+    `check` raises the error that ended this process's worker, if any; `on_close` makes the error for pending waits when
+    this is closed. With `or_waiting`, a run that waits for a person counts as well.
     """
 
     def __init__(
         self,
         store: Store,
         check: Callable[[], None],
-        told: Callable[[], Exception] = closed,
+        on_close: Callable[[], Exception] = closed_error,
         *,
         or_waiting: bool = False,
     ) -> None:
-        self._store, self._check, self._told, self._or_waiting = store, check, told, or_waiting
+        self._store, self._check, self._on_close, self._or_waiting = store, check, on_close, or_waiting
         self._waiting: dict[str, list[asyncio.Future[Any]]] = {}
         self._looking: asyncio.Task[None] | None = None
 
     async def row(self, run_id: str) -> Any:
-        """A run as it stands.
+        """The current row of a run.
 
         Raises NotFound.
         """
@@ -67,9 +64,9 @@ class Ends:
         return await self.news(run_id)
 
     async def news(self, run_id: str) -> Any:
-        """The next look at a run that finds it at its end; its row.
+        """The row of a run, once a query finds that it has ended; queries at least once.
 
-        Raises NotFound for a run that there is not, and what ended the worker of this process.
+        Raises NotFound for an unknown run, and the error that ended this process's worker.
         """
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(run_id, []).append(done)
@@ -81,11 +78,11 @@ class Ends:
             self._forget(run_id, done)
 
     async def close(self) -> None:
-        """Ends looking; who still waits is told so."""
+        """Stops waiting; pending waits fail."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        self._fail(self._told())
+        self._fail(self._on_close())
 
     async def _look(self) -> None:
         news, missed_at = self._store.listener(), monotonic() + MISSED_S

@@ -1,6 +1,6 @@
-"""What rehearsed work would have cost with a real model: its tokens at that model's prices.
+"""Estimates what rehearsed work would have cost with a real model, from its tokens and the model's prices.
 
-What was really spent is the ledger's.
+Real spending is in the ledger.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from interlock.llm.models import DEFAULT_MODELS
 from interlock.settings import Settings
 
 FALLBACK = ModelRef("anthropic", DEFAULT_MODELS["anthropic"])
-"""What is priced where the settings name no other model than the one that rehearsed."""
+"""The model assumed if the settings name none but the offline one."""
 
 
 def estimate(settings: Settings, runs: Iterable[Any]) -> View | None:
-    """What simulated runs would have cost, and with which model; None if none was simulated. Source: row A17."""
+    """The estimated cost of simulated runs, and the model assumed; None if none was simulated. Source: row A17."""
     rehearsed = [run for run in runs if run.simulated and run.model]
     if not rehearsed:
         return None

@@ -1,7 +1,6 @@
-"""What a task must show before it counts as done: people set checks, waive them, and see how they came out.
+"""Acceptance checks for people: adding, waiving, and viewing results.
 
-INVARIANT: only a person's own words, or the policy file's, become checks; nothing an agent writes is read here.
-Source: row A20.
+INVARIANT: only people, or the policy file, define checks; nothing that an agent writes is read here. Source: row A20.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +24,12 @@ from interlock.store.tx import Tx
 LONGEST_NOTE = 4_000
 
 
-def written(texts: Sequence[str] = (), file: Path | None = None) -> list[dict[str, Any]]:
-    """Checks as somebody at a terminal wrote them: each text is one, in YAML or JSON with or without its braces.
+def parse(texts: Sequence[str] = (), file: Path | None = None) -> list[dict[str, Any]]:
+    """Parses checks from the command line: each text is one, in YAML or JSON, with or without braces.
 
-    A `schema` that is the path of a file is read here, from the person's disk.
+    A `schema` that is a path is read from the person's disk.
 
-    Raises UsageError with everything that is wrong.
+    Raises UsageError with every fault.
     """
     items = [_one(text) for text in texts]
     if file is not None:
@@ -73,9 +72,9 @@ def _bytes(path: Path) -> bytes:
 
 
 async def require(office: Office, person: Person, ident: str, checks: Sequence[Mapping[str, Any]]) -> list[View]:
-    """Adds checks to a task's or mission's; returns all of them. What was being signed off is looked at anew.
+    """Adds checks to a task or mission; returns all of them. A pending sign-off is reopened for review.
 
-    Raises Unknown, Refused, and UsageError for what is no check.
+    Raises Unknown, Refused, and UsageError for an invalid check.
     """
     require_operator(person, "set checks")
     wanted = read([dict(each) for each in checks])
@@ -83,9 +82,9 @@ async def require(office: Office, person: Person, ident: str, checks: Sequence[M
 
 
 async def waive(office: Office, person: Person, ident: str, number: int, *, note: str) -> list[View]:
-    """Lets a task go on without one of its checks, by its number from 1; returns all of them.
+    """Waives a check of a task, numbered from 1; returns all of them.
 
-    Raises Unknown, Refused, and UsageError without a reason, or for a number that there is not.
+    Raises Unknown, Refused, and UsageError without a reason, or for an unknown number.
     """
     require_operator(person, "waive checks")
     words = note.strip()
@@ -104,7 +103,7 @@ def _require(tx: Tx, person: Person, ident: str, wanted: list[dict[str, Any]], n
         raise UsageError(f"nobody reviews `{task_id}`: ask for a `verdict` of a task that is reviewed")
     evidence_store.require(tx, task_id, wanted, person.actor, now)
     _reopen(tx, person, task_id, ("TASK_REVIEW",), "checks were added: they are run first", now)
-    return shown(tx, tasks.task(tx, task_id))
+    return check_views(tx, tasks.task(tx, task_id))
 
 
 def _waive(tx: Tx, person: Person, ident: str, number: int, note: str, now: datetime) -> list[View]:
@@ -112,11 +111,11 @@ def _waive(tx: Tx, person: Person, ident: str, number: int, note: str, now: date
     evidence_store.waive(tx, task_id, number, note, person.actor, now)
     if not evidence_store.missing(tx, tasks.task(tx, task_id)):
         _reopen(tx, person, task_id, ("ESCALATION",), f"a check was waived: {note}", now)
-    return shown(tx, tasks.task(tx, task_id))
+    return check_views(tx, tasks.task(tx, task_id))
 
 
 def _reopen(tx: Tx, person: Person, task_id: str, kinds: Sequence[str], reason: str, now: datetime) -> None:
-    """Puts a task that waits for a sign-off, or for words about its checks, back into review, if nothing else holds."""
+    """Returns a task that waits for a sign-off, or a decision about its checks, to review, if nothing else holds it."""
     from interlock.graph.proving import ABOUT_CHECKS
 
     row = tasks.task(tx, task_id)
@@ -139,8 +138,8 @@ def _reopen(tx: Tx, person: Person, task_id: str, kinds: Sequence[str], reason: 
     tasks.advance(tx, move, now)
 
 
-def shown(tx: Tx, task: Any) -> list[View]:
-    """A task's checks with their results for what it has handed in last; nothing for a task without any."""
+def check_views(tx: Tx, task: Any) -> list[View]:
+    """A task's checks with their results for the latest deliverable; empty if it has none."""
     if not task.checks:
         return []
     try:
@@ -182,8 +181,8 @@ def _view(tx: Tx, number: int, check: Any, row: Mapping[str, Any], result: Any, 
     }
 
 
-def turned_back(tx: Tx, task_id: str) -> list[View]:
-    """What the output gate did not take from a task's agents, in order. Source: row A15."""
+def gate_rejections(tx: Tx, task_id: str) -> list[View]:
+    """Outputs of a task's agents that the output gate rejected, in order. Source: row A15."""
     return [
         {"name": row.name, "detail": row.detail, "run_id": row.run_id, "at": row.created_at}
         for row in evidence_store.results(tx, task_id)

@@ -1,4 +1,4 @@
-"""Finding what a person means by an id or a unique part of one; what is done with it is elsewhere."""
+"""Resolves ids, or unique parts of ids, that a person gives."""
 
 import difflib
 import unicodedata
@@ -9,12 +9,12 @@ from interlock.store import lookup
 from interlock.store.tx import Tx
 
 SHORTEST = 4
-"""Characters of an id that must be given at least."""
+"""The minimum length of a part of an id."""
 NEAR = 200
 
 
 class Unknown(NotFound):
-    """No row with that id, and perhaps what was meant."""
+    """No row has that id; suggests similar ones."""
 
     def __init__(self, kind: str, ident: str, near: Sequence[str], listing: str) -> None:
         super().__init__(kind, ident, listing)
@@ -23,26 +23,26 @@ class Unknown(NotFound):
 
 
 def find(tx: Tx, kind: str, given: str) -> str:
-    """The whole id of the one row of `kind` that `given` names: its id, or a unique beginning or end of it.
+    """The id of the row of `kind` that `given` identifies: an id, or a unique prefix or suffix of one.
 
-    Raises Unknown, and UsageError if it fits several.
+    Raises Unknown, and UsageError if it is ambiguous.
     """
     return find_any(tx, (kind,), given)[1]
 
 
 def as_id(given: str) -> str:
-    """What was typed or pasted, as ids and names of agents are written.
+    """Normalises typed or pasted text to the form of ids and agents' names.
 
-    Wide letters, capitals, blanks around it and what cannot be seen come from keyboards, chats and documents.
+    Full-width letters, capitals, surrounding blanks and invisible characters come from keyboards, chats and documents.
     """
     plain = unicodedata.normalize("NFKC", given)
     return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Cc")).strip().lower()
 
 
 def one_of(kind: str, given: str, ids: Sequence[str]) -> str:
-    """As `find`, among ids that are at hand: those that who asks may know of.
+    """As `find`, among given ids: those that the person may know of.
 
-    Raises Unknown, and UsageError if it fits several.
+    Raises Unknown, and UsageError if it is ambiguous.
     """
     wanted = as_id(given)
     if wanted in ids:
@@ -55,9 +55,9 @@ def one_of(kind: str, given: str, ids: Sequence[str]) -> str:
 
 
 def find_any(tx: Tx, kinds: Sequence[str], given: str) -> tuple[str, str]:
-    """The kind and the whole id of the one row, among several kinds, that `given` names.
+    """As `find`, among several kinds; returns the kind and the id.
 
-    Raises Unknown, and UsageError if it fits several.
+    Raises Unknown, and UsageError if it is ambiguous.
     """
     wanted = as_id(given)
     for kind in kinds:
@@ -93,7 +93,7 @@ def _listing(kind: str) -> str:
 
 
 def one_of_states(given: str | None, states: tuple[str, ...]) -> str | None:
-    """The state that was asked for, of those there are; None if none was.
+    """Parses the name of a state; None if none was given.
 
     Raises UsageError.
     """

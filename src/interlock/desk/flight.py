@@ -1,6 +1,6 @@
-"""What is in flight, and what has become of it after a stop: runs at work, and effects of which nobody knows.
+"""Executing runs, and what became of them after a stop: still running, ended, or with uncertain effects.
 
-Who may stop what is in `emergency`.
+Stopping is in `emergency` and `controls`.
 """
 
 import asyncio
@@ -15,22 +15,22 @@ from interlock.store import audit, leases, squad, traces
 from interlock.store.tx import Tx
 
 PROOF_S = 3.0
-"""How long one who stops something waits for the workers to have ended it."""
+"""How long a stop waits for workers to comply."""
 LOOK_S = 0.05
 LONGEST_ARGS = 300
 UNCERTAIN = ("started", "unknown")
-"""States of a call whose effect had begun and whose outcome is not on record."""
+"""States of a call that was started and whose outcome is not recorded."""
 
 
 def at_work(tx: Tx) -> list[View]:
-    """The runs that some worker has in hand."""
-    return shown(tx, leases.at_work(tx))
+    """The runs that workers are executing."""
+    return run_views(tx, leases.at_work(tx))
 
 
-def shown(tx: Tx, runs: Sequence[Any]) -> list[View]:
-    """Runs, as `leases.at_work` gives them: {id, persona, kind, mission_id, task_id, started_at, doing}.
+def run_views(tx: Tx, runs: Sequence[Any]) -> list[View]:
+    """Views of runs from `leases.at_work`: {id, persona, kind, mission_id, task_id, started_at, doing}.
 
-    `doing` names the tools whose calls are open; `model` where none is: it is asked then, or about to be.
+    `doing` names the tools with open calls, or `model` if there are none.
     """
     names = squad.names(tx, [run.agent_id for run in runs])
     return [
@@ -42,9 +42,9 @@ def shown(tx: Tx, runs: Sequence[Any]) -> list[View]:
     ]  # fmt: skip
 
 
-async def proof(office: Office, runs: Sequence[View], wait_s: float) -> View:
-    """{still_running, uncertain, children} of runs that were in flight, once no worker has any of them, or after
-    `wait_s`; `children` are processes of their tools that were ended.
+async def stop_report(office: Office, runs: Sequence[View], wait_s: float) -> View:
+    """{still_running, uncertain, children} of runs that were executing, once no worker executes any of them, or after
+    `wait_s`; `children` are child processes of their tools that were ended.
 
     Source: row I8.
     """

@@ -1,4 +1,4 @@
-"""Follows the feed: each event once, in the order of ids, none left out; who wants to hear of it is not known here."""
+"""Follows the feed: delivers each event once, in id order, without gaps."""
 
 import asyncio
 import contextlib
@@ -12,32 +12,32 @@ from interlock.store.errors import StoreError
 
 PAGE = 500
 POLL_S = 1.0
-"""How often is looked where nothing is heard of changes."""
+"""The poll interval if no change is notified."""
 REST_S = 0.003
-"""Between two looks, however much is heard."""
+"""The minimum time between two queries."""
 DOUBT_S = 0.02
-"""Between two looks where an id is missing that somebody may still commit."""
+"""The poll interval while an id is missing that may still be committed."""
 BROKEN_S = 0.5
 
 
 class Follower:
-    """Reads what is told in rows, by this process or any other, and hands it on from `position` on.
+    """Reads events of all processes from the feed, from `position` on, and delivers them.
 
-    INVARIANT: an id is only passed over once nobody can commit it any more. On PostgreSQL a transaction takes its ids
-    before it commits, so a greater id may be seen first; what comes after a missing one waits until every transaction
-    that was at work then has ended.
+    INVARIANT: an id is skipped only once it can no longer be committed. On PostgreSQL, ids are taken before the commit,
+    so a greater id may become visible first; events after a missing id wait until every transaction that was open at
+    that time has ended.
     """
 
     def __init__(self, store: Store, deliver: Callable[[Event], None]) -> None:
         self._store, self._deliver = store, deliver
         self.position = 0
-        """All events up to this id have been handed on, or were there before this began."""
+        """All events up to this id have been delivered, or existed before the start."""
         self.is_ready = asyncio.Event()
         self._settled = 0
         self._doubt: tuple[int, frozenset[str]] | None = None
 
     async def run(self, goes_on: Callable[[], bool]) -> None:
-        """Follows as long as `goes_on` says so. A database that cannot be reached is waited for."""
+        """Follows while `goes_on()`. Waits for a database that cannot be reached."""
         news = self._store.listener()
         while not self.is_ready.is_set():
             try:
@@ -53,7 +53,7 @@ class Follower:
                 await news.wait(again_s)
 
     async def _begin(self) -> None:
-        """Begins after what there is. What was at work meanwhile has ended then, so that it is before or after."""
+        """Starts after the existing events, once the transactions that are open have ended."""
         position = await self._store.read(feed.last)
         writers = await self._store.read(feed.writers)
         while writers:
@@ -63,7 +63,7 @@ class Follower:
         self.is_ready.set()
 
     async def _look(self) -> float:
-        """Hands on what may be; returns after how many seconds to look again where nothing is heard."""
+        """Delivers what is ready; returns after how many seconds to poll if no change is notified."""
         rows = await self._store.read(feed.after, self.position, PAGE)
         for row in rows:
             if row.id > max(self.position + 1, self._settled) and self._store.dialect == "postgresql":
@@ -74,7 +74,7 @@ class Follower:
         return 0.0 if len(rows) == PAGE else POLL_S
 
     async def _wait_for(self, last_id: int) -> float:
-        """An id is missing: it is given up once all who could have it are through."""
+        """An id is missing: skips it once all transactions that could commit it have ended."""
         writers = await self._store.read(feed.writers)
         last_id, writers = (last_id, writers) if self._doubt is None else (self._doubt[0], self._doubt[1] & writers)
         if writers:
@@ -85,7 +85,7 @@ class Follower:
 
 
 def event_of(row: Any) -> Event:
-    """A row of the feed as it is told."""
+    """The event of a feed row."""
     payload = row.payload if row.project_id == feed.EVERYWHERE else {"project_id": row.project_id, **row.payload}
     return Event(
         name=row.name, payload=payload, project_id=row.project_id, run_id=row.payload.get("run_id"),

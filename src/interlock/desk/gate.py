@@ -1,6 +1,6 @@
-"""Who a program is that shows a token, and those who show none that is good, slowed down. Source: row L4.
+"""Authenticates programs by token, and rate-limits failed attempts. Source: row L4.
 
-What somebody may do then is each operation's to say.
+Authorisation is up to each operation.
 """
 
 import hmac
@@ -16,22 +16,22 @@ from interlock.desk.tokens import PREFIX, digest_of
 from interlock.store import tokens as store
 
 FRESH_S = 2.0
-"""For how long a token that was good is taken to be good; after this a revoked one is refused."""
+"""How long a valid token is cached; a revoked one is refused after that."""
 USED = timedelta(hours=1)
-"""How exact it is kept when a token was last shown."""
+"""The accuracy of the time at which a token was last used."""
 FAILURES, FAILURES_S = 20, 60.0
-"""Failed attempts that one address has within that time."""
+"""The number of failed attempts allowed per address within that time."""
 MOST_ADDRESSES = 10_000
 MOST_TOKENS = 10_000
 LONGEST = 200
 
 
 class NotKnown(InterlockError):
-    """No token, or none that is good."""
+    """No token, or an invalid one."""
 
 
 class TooMany(InterlockError):
-    """Too many failed attempts of an address; another is heard after `after_s`."""
+    """Too many failed attempts from an address; the next is allowed after `after_s`."""
 
     def __init__(self, after_s: float) -> None:
         self.after_s = after_s
@@ -40,7 +40,7 @@ class TooMany(InterlockError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a program acts for, and the one project that it may see; None: all."""
+    """The person a program acts for, and the only project it may access; None: all."""
 
     person: Person
     project: str | None
@@ -48,7 +48,7 @@ class Caller:
 
 
 class Gate:
-    """Knows callers by their tokens. One of a process."""
+    """Authenticates callers by their tokens; one per process."""
 
     def __init__(self, office: Office, surface: str = "http", *, fresh_s: float = FRESH_S) -> None:
         self._office, self._surface, self._fresh_s = office, surface, fresh_s
@@ -56,9 +56,9 @@ class Gate:
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     async def caller(self, token: str | None, address: str) -> Caller:
-        """Who shows a token at an address.
+        """Authenticates a token from an address.
 
-        Raises NotKnown, TooMany, and StoreUnavailable if nobody can be looked up.
+        Raises NotKnown, TooMany, and StoreUnavailable if the database cannot be reached.
         """
         if token is None:
             raise NotKnown("no token was shown: send `Authorization: Bearer …`, `interlock token create` makes one")
@@ -72,7 +72,7 @@ class Gate:
         return Caller(Person(row.person_id, row.person, role, self._surface), row.project_id, row.id)
 
     async def still(self, token: str) -> Caller | None:
-        """Who a token that was good acts for by now, with the role that they have now; None if it no longer is good."""
+        """The current caller of a token, with their current role; None if the token is no longer valid."""
         try:
             return await self.caller(token, "")
         except (NotKnown, TooMany):
@@ -120,5 +120,5 @@ class Gate:
             self._failures.popitem(last=False)
 
     def forget(self) -> None:
-        """Looks each token up anew the next time that it is shown."""
+        """Clears the cache of tokens."""
         self._known.clear()

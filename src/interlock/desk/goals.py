@@ -1,4 +1,4 @@
-"""Starting missions: what is checked about a goal before the coordinator gets it."""
+"""Starting missions: validates a goal and its options before launch."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ MOST_CHARS = 20_000
 MOST_BUDGET_USD = 100_000.0
 LEAST_BUDGET_MICROUSD = 1_000
 FARTHEST = timedelta(days=36_500)
-"""How far off a deadline may be: it is still a date in every time zone."""
+"""The latest possible deadline, so that it is a valid date in every time zone."""
 
 
 async def submit(
@@ -43,9 +43,9 @@ async def submit(
 ) -> str:
     """Starts a mission and returns its id; the same idempotency key in a project gives the first one. Source: row A1.
 
-    `place` is where in a chat the goal was given; the mission's thread goes there. The rehearsal model is stored with
-    the mission, so that no later process uses a real one. `checks` are what the deliverable must pass. A `workflow`,
-    given or named in the goal, takes the place of a plan, with its `inputs`. Source: row A14.
+    `place` is where in a chat the goal was given; the mission's thread goes there. The offline model is stored with the
+    mission, so that no later process uses a real one. `checks` are acceptance checks of the deliverable. A `workflow`,
+    given or named in the goal, replaces the plan, with its `inputs`. Source: row A14.
 
     Raises UsageError for an invalid goal, check, budget, model, deadline or workflow; Refused for a viewer.
     """
@@ -72,7 +72,7 @@ async def prepare(
     workflow: str | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Launch:
-    """Prepares a mission to launch for a person whose right to do so has been checked.
+    """Prepares the launch of a mission for a person who has been authorised.
 
     Raises UsageError as `submit` does.
     """
@@ -98,7 +98,7 @@ async def prepare(
         deadline_at=ends_at,
         origin=None if place is None else Origin(place.surface, place.channel, place.thread),
         checks=checks_of(runtime, requested_by, checks),
-        workflow=await workflows.chosen(runtime, text, workflow, inputs or {}, limit),
+        workflow=await workflows.workflow_for(runtime, text, workflow, inputs or {}, limit),
     )
 
 
@@ -113,7 +113,7 @@ def _deadline(given: datetime, now: datetime) -> datetime:
 
 
 def checks_of(runtime: Runtime, person_id: str, given: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """What a mission's deliverable must pass: the policy's checks, then those of the person who starts it.
+    """The acceptance checks of a mission's deliverable: the policy's, then those of the person who starts it.
 
     Raises UsageError for an invalid check.
     """
@@ -135,7 +135,7 @@ def model_for(runtime: Runtime, named: str | None) -> ModelRef:
 
 
 def goal_of(goal: str) -> str:
-    """The goal's text, as it is stored.
+    """The goal's text, in the form in which it is stored.
 
     Raises UsageError if it is empty, too long, or contains NUL characters.
     """

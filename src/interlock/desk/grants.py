@@ -17,25 +17,25 @@ from interlock.store.approvals import Edit
 from interlock.store.tx import Tx
 
 LASTS = {"hour": timedelta(hours=1), "task": timedelta(hours=24), "agent": timedelta(days=30)}
-"""How long a grant is good for at most, by scope; one for a task also ends with it. Source: row C7."""
+"""How long a grant lasts at most, by scope; one for a task also ends with it. Source: row C7."""
 SCOPES = tuple(LASTS)
 MOST = 500
 """The most that one list has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person wants to allow with an approval."""
+class GrantRequest:
+    """A grant that a person requests together with an approval."""
 
     scope: str
     narrow: bool = False
     """Only for the same recipients, paths and other targets."""
 
     @classmethod
-    def of(cls, text: str, *, narrow: bool = False) -> "Wish":
-        """What somebody typed.
+    def of(cls, text: str, *, narrow: bool = False) -> "GrantRequest":
+        """Parses a scope.
 
-        Raises UsageError for a scope that is none.
+        Raises UsageError for an invalid one.
         """
         scope = text.strip().lower()
         if scope not in SCOPES:
@@ -44,7 +44,7 @@ class Wish:
 
 
 def scopes(row: Any) -> list[str]:
-    """What may be granted with the answer to a question (its whole row); nothing for most."""
+    """The scopes that may be granted with an answer to a question (its full row); none for most."""
     if row.status != "pending" or not _is_grantable(row):
         return []
     return [scope for scope in SCOPES if scope != "task" or row.run_task is not None]
@@ -54,8 +54,8 @@ def _is_grantable(row: Any) -> bool:
     return row.kind == "TOOL_CALL" and row.risk == "YELLOW" and bool(row.request.get("grantable")) and not row.edited
 
 
-def check(row: Any, wish: Wish, edit: Edit | None) -> None:
-    """Passes where a grant can be given with the answer to a question.
+def check(row: Any, wanted: GrantRequest, edit: Edit | None) -> None:
+    """Checks that a grant can be given with the answer to a question.
 
     Raises UsageError.
     """
@@ -67,12 +67,12 @@ def check(row: Any, wish: Wish, edit: Edit | None) -> None:
         raise UsageError("an edited call is approved once: leave `--grant` or the arguments out")
     if not _is_grantable(row):
         raise UsageError(f"approval `{row.id}` is not held for its agent's trust alone: leave `--grant` out")
-    if wish.scope == "task" and row.task_id is None:
+    if wanted.scope == "task" and row.task_id is None:
         raise UsageError("this call belongs to no task: grant it for the `hour` or the `agent`")
 
 
-def give(tx: Tx, person: Person, row: Any, wish: Wish, now: datetime) -> View:
-    """Puts a grant in force for calls like the approved one."""
+def give(tx: Tx, person: Person, row: Any, wanted: GrantRequest, now: datetime) -> View:
+    """Adds a grant for calls like the approved one."""
     request = row.request
     ident = new_id("gra")
     store.give(
@@ -84,14 +84,14 @@ def give(tx: Tx, person: Person, row: Any, wish: Wish, now: datetime) -> View:
         project_id=row.project_id,
         tool=request["tool"],
         tool_digest=request["tool_digest"],
-        scope=wish.scope,
+        scope=wanted.scope,
         persona=request["persona"],
-        task_id=row.task_id if wish.scope == "task" else None,
-        shape=shape_of(request["args"]) if wish.narrow else None,
+        task_id=row.task_id if wanted.scope == "task" else None,
+        shape=shape_of(request["args"]) if wanted.narrow else None,
         simulated=bool(request.get("simulated")),
         reason=row.note or "",
         approval_id=row.id,
-        expires_at=now + LASTS[wish.scope],
+        expires_at=now + LASTS[wanted.scope],
     )
     return _shown(tx, store.grant(tx, ident), now)
 
@@ -108,7 +108,7 @@ def _listing(tx: Tx, every: bool, now: datetime) -> list[View]:
 
 
 async def revoke(office: Office, person: Person, ident: str) -> View:
-    """Ends a grant: the next decision over such a call is made without it. Returns it, with `changed`.
+    """Revokes a grant, with effect from the next decision. Returns it, with `changed`.
 
     Raises Unknown, and Refused for a viewer.
     """
@@ -123,12 +123,12 @@ def _revoke(tx: Tx, person: Person, ident: str, now: datetime) -> View:
 
 
 def _shown(tx: Tx, row: Any, now: datetime) -> View:
-    """One grant as the list has it."""
+    """One grant, as in the list."""
     return _view(row, people.names(tx, [row.given_by, row.revoked_by]), now)
 
 
 def _view(row: Any, found: Mapping[str, str], now: datetime) -> View:
-    """A grant with how it stands: in force, revoked or expired."""
+    """A grant with its status: in force, revoked or expired."""
     state = "revoked" if row.revoked_at else "expired" if row.expires_at <= now else "in force"
     return view(
         row, "id", "project_id", "tool", "scope", "persona", "task_id", "simulated", "reason", "approval_id", "uses",

@@ -1,6 +1,6 @@
-"""People whom a host application has signed in: each is a person here, who talks with agents and does nothing else.
+"""Users of a host application as people here, who may only chat with agents.
 
-Whether somebody is signed in is the host's to say.
+Authentication is up to the host.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ LONGEST_NAME = 60
 
 
 async def guest(office: Office, user: object) -> Person:
-    """The person of a host's user: an id, a mapping or an object with `id` and perhaps `name`.
+    """The person for a host's user: an id, a mapping or an object with `id` and perhaps `name`.
 
-    On record they are a viewer: an admin sees them among the people, and no other surface lets them in. Here they may
-    talk with agents, since the host lets them.
+    They are stored as viewers: admins see them among the people, and other surfaces do not admit them. Here they may
+    chat with agents, since the host permits it.
 
-    Raises UsageError for what names nobody.
+    Raises UsageError if the user has no id.
     """
-    ident, name = named(user)
+    ident, name = identify(user)
     row: Any = await office.store.read(squad.person, f"{SURFACE}:{ident}")
     if row is None:
         row = await office.store.write(_ensured, ident, name, office.clock.now())
@@ -34,7 +34,7 @@ async def guest(office: Office, user: object) -> Person:
 
 
 def _ensured(tx: Tx, ident: str, name: str, now: datetime) -> Any:
-    """INVARIANT: no guest has the name of somebody who may act here, so that nobody takes one for the other."""
+    """INVARIANT: no guest has the name of an operator or admin, so that they cannot be confused."""
     called = _guest(ident) if people.acts_as(tx, name) else name
     return squad.ensure_person(tx, f"{SURFACE}:{ident}", called, "viewer", now)
 
@@ -43,7 +43,7 @@ def _guest(ident: str) -> str:
     return f"guest {ident[: LONGEST_NAME - 6]}"
 
 
-def named(user: object) -> tuple[str, str]:
+def identify(user: object) -> tuple[str, str]:
     """The id and the name of a host's user.
 
     Raises UsageError.

@@ -1,6 +1,6 @@
-"""Bringing agents of other programs in as personas: files read, drafts made, and written where nothing is lost.
+"""Imports agents of other programs as personas: reads files, makes drafts, writes them without overwriting.
 
-What may be carried over is `agents.imports`'s job.
+The conversion is in `agents.imports`.
 """
 
 import os
@@ -24,17 +24,17 @@ MOST_FILES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """What could be made of some files, and every fault of what could not, each `file:line: problem`."""
+class Imported:
+    """Drafts made from files, and the faults of the others, each `file:line: problem`."""
 
     drafts: tuple[Draft, ...]
     faults: tuple[str, ...]
 
 
-def bring(paths: Sequence[Path], known_tools: frozenset[str]) -> Brought:
-    """The personas that files of CrewAI (`.yaml`) and Claude Code (`.md`), or folders of them, come to.
+def read_personas(paths: Sequence[Path], known_tools: frozenset[str]) -> Imported:
+    """Reads personas from files of CrewAI (`.yaml`) and Claude Code (`.md`), or folders of them.
 
-    Nothing is written. Raises UsageError if a folder has too many files.
+    Writes nothing. Raises UsageError if a folder has too many files.
     """
     builtin = frozenset(load_personas(True, [], known_tools=known_tools).personas) | {COORDINATOR, LEARNER}
     drafts: list[Draft] = []
@@ -50,7 +50,7 @@ def bring(paths: Sequence[Path], known_tools: frozenset[str]) -> Brought:
             else:
                 places[name] = f"{outcome.source}:{outcome.line}"
                 drafts.append(outcome)
-    return Brought(tuple(drafts), tuple(faults))
+    return Imported(tuple(drafts), tuple(faults))
 
 
 def _files(paths: Sequence[Path], faults: list[str]) -> list[Path]:
@@ -92,11 +92,11 @@ def _shown(path: Path) -> str:
 
 
 def write(drafts: Sequence[Draft], folder: Path, *, force: bool) -> tuple[list[tuple[Draft, Path]], list[str]]:
-    """Writes drafts into a folder of personas; what was written, and the faults of what was not.
+    """Writes drafts to a folder of personas; returns what was written, and the faults of the others.
 
-    INVARIANT: without `force` nothing that is there is changed, and no link is followed.
+    INVARIANT: without `force`, existing files are not changed and links are not followed.
 
-    Raises UsageError if the folder cannot be made.
+    Raises UsageError if the folder cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -130,8 +130,8 @@ def _put(path: Path, data: bytes, *, force: bool) -> None:
         os.replace(target, path)
 
 
-def shown(draft: Draft, path: Path | None) -> View:
-    """A draft as surfaces show it, with where it was written."""
+def draft_view(draft: Draft, path: Path | None) -> View:
+    """A draft for display, with the path to which it was written."""
     persona = draft.persona
     return {
         "name": persona.name, "title": persona.title, "trust": persona.trust, "risk_profile": persona.risk_profile,

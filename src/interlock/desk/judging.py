@@ -1,4 +1,4 @@
-"""Arguments that a person gives in place of an agent's, decided again at the answer; who may answer is the store's."""
+"""Decides calls with arguments that a person edited, at the time of the answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from interlock.tools.schema import ArgumentCheck
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What edited calls are decided by."""
+    """The policy for edited calls."""
 
     policy: Policy
     people_for_red: int = 1
 
     def edit(self, tx: Tx, row: Any, args: Mapping[str, Any]) -> Edit:
-        """The call of a question with a person's arguments, as the policy sees it now. Source: rows C4, C9.
+        """Decides a question's call with a person's arguments under the current policy. Source: rows C4, C9.
 
-        Raises UsageError if there is no call, or the arguments do not fit its tool; Refused if the policy
+        Raises UsageError if there is no call, or the arguments do not match its schema; Refused if the policy
         denies them.
         """
         asked, given = row.request, dict(args)
@@ -59,7 +59,7 @@ class Judge:
 
 
 def caller_of(tx: Tx, row: Any) -> Caller:
-    """On whose behalf the call of a question is made, from the rows of its run."""
+    """The caller on whose behalf a question's call is made, from the rows of its run."""
     run: Any = traces.run(tx, row.run_id)
     agent: Any = squad.agent(tx, run.agent_id)
     member: Any = squad.member(tx, agent.member_id)

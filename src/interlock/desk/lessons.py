@@ -1,4 +1,4 @@
-"""Lessons for people: what was learned, what became of it, and what a person may do about it."""
+"""Lessons for people: listing, approving and restoring them, and starting the Learner."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ LISTED = (
 
 
 async def learn(office: Office, person: Person) -> View:
-    """Has the Learner look now at everything that it has not looked at yet; returns how many looks were posted.
+    """Starts reviews of everything that the Learner has not reviewed yet; returns how many were posted.
 
     Raises Refused, and UsageError if the Learner's persona did not load.
     """
@@ -56,9 +56,9 @@ def _learner(office: Office) -> "Persona":
 
 
 async def lessons(office: Office, *, every: bool = False, most: int = MOST) -> list[View]:
-    """Lessons, best first; with `every`, those that were merged, archived and pruned too.
+    """Lessons, best first; with `every`, merged, archived and pruned ones too.
 
-    `waits_for_person` says that strangers' words are in its evidence, so that it becomes no rule by itself.
+    `waits_for_person`: the evidence contains untrusted text, so that it does not become a rule without approval.
     """
     return await office.store.read(_listed, every, most)
 
@@ -93,7 +93,7 @@ def _one(tx: Tx, ident: str) -> View:
 
 
 async def approve(office: Office, person: Person, ident: str) -> View:
-    """Vouches for a lesson with strangers' words in its evidence; `changed` is false where it needs nobody's word.
+    """Approves a lesson with untrusted text in its evidence; `changed` is false if it needs no approval.
 
     Raises Unknown, Refused, Conflict. Source: row C11.
     """

@@ -1,14 +1,14 @@
-"""What there is: missions, tasks, agents, runs, alerts, and how things stand altogether; changes nothing."""
+"""Listings: missions, tasks, agents, runs, alerts, and the overall status; read-only."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from interlock.core.values import ENDED_RUNS, OPEN_RUNS
-from interlock.desk import emergency, projects, sight
+from interlock.desk import emergency, projects, visibility
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
-from interlock.desk.wording import why_apart
+from interlock.desk.wording import quarantine_reason
 from interlock.state_machine.table import TaskState
 from interlock.store import audit, counts, dead_letters, leases, ledger, squad, traces
 from interlock.store import missions as mission_store
@@ -17,17 +17,17 @@ from interlock.store.tx import Tx
 
 DEAD = dead_letters.STOP_REASON
 RUN_STATES = (*OPEN_RUNS, *ENDED_RUNS, DEAD)
-"""Dead letters are failed runs that a person can have tried again."""
+"""States of runs; dead letters are failed runs that a person can requeue."""
 MOST_MISSIONS, MOST_TASKS, MOST_RUNS, MOST_AGENTS, MOST_ALERTS = 100, 200, 200, 500, 100
 """The most that one list has."""
 
 FOR_ALL = ("mission", "task", "think", "learn")
-"""Kinds of agents whose work is for all to read."""
+"""Kinds of agents whose work everybody may read."""
 
 
 async def status(office: Office) -> View:
-    """How things stand: what the squad may do, who is in quarantine, counts by state, open questions and alerts, who
-    executes, what today has cost.
+    """The overall status: the squad's mode, quarantined personas, counts by state, open questions and alerts, live
+    workers, today's cost.
 
     `squad` is {mode, since, by, reason}; `quarantined` are personas, in any project.
     """
@@ -37,7 +37,7 @@ async def status(office: Office) -> View:
 def _status(tx: Tx) -> View:
     days = ledger.accounts(tx, kinds=("project_day",), most=1)
     return {
-        "squad": emergency.standing(tx),
+        "squad": emergency.squad_view(tx),
         "quarantined": squad.quarantined(tx),
         "missions": counts.missions(tx),
         "tasks": counts.tasks(tx),
@@ -88,7 +88,7 @@ def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
 
 
 def _spent(tx: Tx, kind: str, owners: Sequence[str]) -> dict[str, Any]:
-    """The accounts of missions or tasks, by whose they are."""
+    """The accounts of missions or tasks, by owner."""
     return {row.owner_id: row for row in ledger.some(tx, [f"{kind}:{each}" for each in owners])}
 
 
@@ -108,9 +108,9 @@ async def tasks(
     persona: str | None = None,
     project: str | None = None,
 ) -> list[View]:
-    """Tasks, newest first, missions' roots left out.
+    """Tasks, newest first, without missions' root tasks.
 
-    Raises UsageError for a state that is none, Unknown for a mission that is not there.
+    Raises UsageError for an invalid state, Unknown for an unknown mission.
     """
     state = one_of_states(status, tuple(TaskState))
     return await office.store.read(_tasks, state, mission, persona, project)
@@ -134,9 +134,9 @@ def _tasks(
 
 
 async def agents(office: Office, *, project: str | None = None, reader: Person | None = None) -> list[View]:
-    """Agents, most recently active first: what they are for, what they do, how their member stands.
+    """Agents, most recently active first: purpose, activity, and the state of their member.
 
-    A `reader` who does not answer for it is not told the errors of those that people talk with.
+    A `reader` who is a viewer does not see the errors of chat agents.
     """
     return _agents(await office.store.read(squad.agents, project, MOST_AGENTS), reader)
 
@@ -144,24 +144,24 @@ async def agents(office: Office, *, project: str | None = None, reader: Person |
 async def agent(
     office: Office, agent_id: str, *, project: str | None = None, reader: Person | None = None
 ) -> View | None:
-    """One agent as `agents` has it, however many there are; None if there is none with that id."""
+    """One agent, as in `agents`; None if there is none with that id."""
     found = _agents(await office.store.read(squad.agents, project, 1, agent_id=agent_id), reader)
     return found[0] if found else None
 
 
 async def is_of_project(office: Office, project: str, named: str) -> bool:
-    """Whether a name is that of an agent of a project, or of a persona that has worked there."""
+    """Whether a name is the id of an agent of a project, or a persona that has worked there."""
     if await office.store.read(squad.member_of, project, named) is not None:
         return True
     return await agent(office, named, project=project) is not None
 
 
 def _agents(rows: Sequence[Any], reader: Person | None) -> list[View]:
-    reads_all = sight.reads_all(reader)
+    reads_all = visibility.reads_all(reader)
     return [
         view(
             row, "id", "persona", "project_id", "trust", "state", "runtime_status", "last_active_at",
-            "created_at", state_reason=why_apart(row), works_for=row.descriptor, waits_in_run=row.parked_run_id,
+            "created_at", state_reason=quarantine_reason(row), works_for=row.descriptor, waits_in_run=row.parked_run_id,
             last_error=row.last_error if reads_all or row.descriptor.get("kind") in FOR_ALL else None,
         )
         for row in rows
@@ -176,9 +176,9 @@ async def runs(
     project: str | None = None,
     reader: Person | None = None,
 ) -> list[View]:
-    """Runs, newest first. What a `reader` may not see is `withheld`: how it ended is told, its error not.
+    """Runs, newest first. Those that a `reader` may not see are `withheld`: their status is shown, their error is not.
 
-    Raises UsageError for a state that is none, Unknown for a mission that is not there.
+    Raises UsageError for an invalid state, Unknown for an unknown mission.
     """
     return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), project, reader)
 
@@ -192,7 +192,7 @@ def _runs(
     else:
         rows = traces.runs(tx, mission_id=within, status=status, project_id=project, most=MOST_RUNS)
     names = squad.names(tx, [row.agent_id for row in rows])
-    hidden = sight.unseen_by(tx, reader, [row.id for row in rows])
+    hidden = visibility.hidden_from(tx, reader, [row.id for row in rows])
     return [
         view(
             row, "id", "project_id", "kind", "status", "stop_reason", "agent_id", "mission_id", "task_id", "model",
@@ -206,5 +206,5 @@ def _runs(
 
 
 async def alerts(office: Office, *, open_only: bool = True, project: str | None = None) -> list[View]:
-    """What people should know, newest first."""
+    """Alerts, newest first."""
     return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project, most=MOST_ALERTS))

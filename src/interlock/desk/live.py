@@ -1,6 +1,6 @@
-"""What happens, for all who read it in this process: rows of the feed and what is told without one, each in its order.
+"""Live events for readers in this process: rows of the feed, and transient events, each in order.
 
-Who may read is asked of the rooms; how events are put into bytes is each surface's job.
+Visibility is decided by `may_see`; each surface encodes events.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from time import monotonic
 
 from interlock.agents.context import Runtime
 from interlock.core.events import Event
-from interlock.desk import room_views, sight
+from interlock.desk import room_views, visibility
 from interlock.desk.following import PAGE, Follower, event_of
 from interlock.desk.office import Person, Stopping
-from interlock.desk.readers import LAG_S, Interest, Reader, Told
+from interlock.desk.readers import LAG_S, Interest, QueuedEvent, Reader
 from interlock.store import feed
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.errors import StoreUnavailable
@@ -24,17 +24,17 @@ from interlock.store.tx import Tx
 
 _log = logging.getLogger(__name__)
 MEMBERS_S = 1.0
-"""For how long is taken for granted who may see a channel."""
+"""How long permissions are cached."""
 MOST_REMEMBERED = 10_000
 READY_S = 10.0
-"""How long a reader waits for the database before it is turned away."""
+"""How long a new reader waits for the database before it is rejected."""
 SWEEP_S = 2.0
 KEPT_S = 86_400.0
-"""How long rows of the feed are kept at least. Source: `scheduler.jobs`."""
+"""The minimum retention of the feed. Source: `scheduler.jobs`."""
 
 
 class Live:
-    """The readers of this process. Whoever tells gives an event to all at once and goes on."""
+    """The readers of this process. Publishing is non-blocking, to all readers at once."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -49,7 +49,7 @@ class Live:
 
     @contextlib.asynccontextmanager
     async def reading(self, interest: Interest, *, after: int | None = None) -> AsyncIterator[Reader]:
-        """A reader of what happens from now on; with `after`, what came after the row of that id is its `backlog`.
+        """A reader of events from now on; with `after`, the events since that id are its `backlog`.
 
         Raises StoreUnavailable if the database cannot be reached, Stopping.
         """
@@ -72,20 +72,20 @@ class Live:
                 self._heard.__exit__(None, None, None)
                 self._heard = None
 
-    async def backlog(self, reader: Reader) -> AsyncIterator[Told]:
-        """The rows between the id after which a reader asked to begin, and what it is told by itself."""
+    async def backlog(self, reader: Reader) -> AsyncIterator[QueuedEvent]:
+        """The events between the id after which a reader starts, and the first one published to it."""
         at = reader.after
         while at < reader.begins:
             rows = await self.runtime.store.read(feed.between, at, reader.begins, PAGE)
             for row in rows:
                 if reader.interest.covers(event := event_of(row)):
-                    yield Told(event)
+                    yield QueuedEvent(event)
             at = rows[-1].id if rows else reader.begins
 
     async def _resume(self, reader: Reader, after: int) -> None:
-        """Has a reader begin after an id, unless that is none of this database, where another state was restored.
+        """Lets a reader start after an id, unless the id is not from this database, as after a restore.
 
-        What it knows of another process, that has seen more so far, is not told again here.
+        If the reader comes from another process that is ahead of this one, events it has seen are not repeated.
         """
         store, reader.after = self.runtime.store, after
         if after > reader.begins and after > await store.read(feed.last):
@@ -95,7 +95,7 @@ class Live:
         reader.has_missed = await store.read(feed.has_forgotten, after, before)
 
     async def _following(self) -> Follower:
-        """What follows the feed, begun where nobody has read so far."""
+        """The follower of the feed, started with the first reader."""
         if self.is_closed:
             raise Stopping
         if self._task is None or self._task.done():
@@ -114,7 +114,7 @@ class Live:
         return self._follower
 
     async def _run(self, follower: Follower) -> None:
-        """Follows while anybody reads, and has those end who are too far behind."""
+        """Follows while there are readers, and ends those that lag too far behind."""
         swept = monotonic()
 
         def goes_on() -> bool:
@@ -137,8 +137,8 @@ class Live:
                 reader.lag()
 
     async def may_see(self, person: Person, event: Event) -> bool:
-        """Whether somebody may see an event: what is of a channel, only who may see it; no viewer what others say to
-        agents, nor what such a run has started, or models are asked about it.
+        """Whether a person may see an event: events of a channel only if they may read it; viewers no events of other
+        people's chats with agents, nor of runs or votes that result from these.
         """
         if event.person_id not in (None, person.id) and person.role not in ROLES_THAT_ANSWER:
             return False
@@ -147,12 +147,12 @@ class Live:
         ):
             return False
         run_id = event.run_id
-        if event.id is not None or run_id is None or event.mission_id is not None or sight.reads_all(person):
+        if event.id is not None or run_id is None or event.mission_id is not None or visibility.reads_all(person):
             return True
-        return await self._known(person, run_id, lambda tx: not sight.unseen(tx, person, [run_id]))
+        return await self._known(person, run_id, lambda tx: not visibility.hidden_runs(tx, person, [run_id]))
 
     async def _known(self, person: Person, ident: str, look: Callable[[Tx], bool]) -> bool:
-        """What somebody may see, looked up once in a while."""
+        """A cached permission of a person."""
         key, now = (person.id, ident), monotonic()
         known = self._members.get(key)
         if known is None or now - known[1] > MEMBERS_S:
@@ -162,7 +162,7 @@ class Live:
         return known[0]
 
     async def close(self) -> None:
-        """Ends all readers, each with what waits for it."""
+        """Ends all readers, after their queued events."""
         self.is_closed = True
         for reader in tuple(self._readers):
             reader.end()
@@ -171,7 +171,7 @@ class Live:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def take(self, event: Event) -> None:
-        """Hears of an event. Whoever tells it is not held up by how many read."""
+        """Receives a published event; the publisher is not delayed by the number of readers."""
         if not self._told:
             asyncio.get_running_loop().call_soon(self._spread)
         self._told.append(event)
@@ -182,11 +182,11 @@ class Live:
             self._deliver(event)
 
     def _hand_on(self, event: Event) -> None:
-        """A row of the feed; what was told before it was read comes first."""
+        """Publishes a row of the feed, after transient events that preceded it."""
         self._spread()
         self._deliver(event)
 
     def _deliver(self, event: Event) -> None:
-        told = Told(event)
+        told = QueuedEvent(event)
         for reader in self._readers:
             reader.put(told)

@@ -1,4 +1,4 @@
-"""What agents remember, for people: found, looked at with its versions, restored, put away, shared between agents."""
+"""Agents' memory for people: searching, viewing, restoring, archiving, sharing."""
 
 from datetime import datetime
 from typing import Any
@@ -32,10 +32,11 @@ async def search(
     project: str | None = None,
     most: int = MOST,
 ) -> list[View]:
-    """The blocks and memories with words of `query`, best first; without one, blocks and then what matters most.
+    """The blocks and memories that match `query`, best first; without a query, blocks and then the most important
+    memories.
 
-    Each has `what` (block or memory), `id`, `persona`, `type`, `text`, `score`, `labels`, `created_at`. Viewers see no
-    conversations but their own.
+    Each has `what` (block or memory), `id`, `persona`, `type`, `text`, `score`, `labels`, `created_at`. Viewers see
+    only their own conversations.
     """
     if kind is not None and kind not in (*archive.KINDS, "block"):
         raise UsageError(f"`{kind}` is not a type of memory: use block, {', '.join(archive.KINDS)}")
@@ -96,9 +97,9 @@ def _blocks(tx: Tx, project: str, persona: str | None, words: frozenset[str]) ->
 
 
 async def show(office: Office, person: Person, ident: str) -> View:
-    """One memory or block: `what`, all that is known of it, and of a block `holders` with `can_write`.
+    """One memory or block in full: `what`, its fields, and for a block `holders` with `can_write`.
 
-    Raises Unknown, UsageError if `ident` fits several.
+    Raises Unknown, UsageError if `ident` is ambiguous.
     """
     return await office.store.read(_one, person, ident)
 
@@ -137,7 +138,7 @@ def _versions(tx: Tx, person: Person, ident: str) -> list[View]:
 
 
 async def restore(office: Office, person: Person, ident: str, version: int) -> View:
-    """Makes an earlier version of a memory or block the current one, also of a memory that was put away.
+    """Makes an earlier version of a memory (archived or not) or block the current one.
 
     Raises Unknown, NotFound for the version, Refused, Conflict. Source: row H7.
     """
@@ -156,7 +157,7 @@ def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) ->
 
 
 async def forget(office: Office, person: Person, ident: str, reason: str) -> View:
-    """Puts a memory away: no agent is shown it any more. Any of its versions can still be restored.
+    """Archives a memory: it is no longer recalled. Any of its versions can still be restored.
 
     Raises Unknown, Refused, Conflict, and UsageError for a block or without a reason.
     """
@@ -178,7 +179,7 @@ def _forget(tx: Tx, person: Person, ident: str, reason: str, now: datetime) -> V
 async def share(
     office: Office, person: Person, ident: str, persona: str, *, can_write: bool = False, off: bool = False
 ) -> View:
-    """Shows a block to another persona of its project too, read only unless `can_write`; `off` takes it from one.
+    """Attaches a block to another persona of its project, read-only unless `can_write`; `off` detaches it.
 
     Raises Unknown, Refused, Conflict, UsageError.
     """

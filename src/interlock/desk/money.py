@@ -1,4 +1,4 @@
-"""What has been spent and may be spent, what tasks really cost, changing a limit; the arithmetic is the ledger's."""
+"""Budgets for people: accounts, actual costs of tasks, changing limits. Accounting is in `store.ledger`."""
 
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ MOST_WORDS = 1_000
 
 
 async def budget(office: Office, *, every: bool = False, most: int = MOST) -> list[View]:
-    """Accounts, newest first: limit, spent, set aside and left, in USD; with `every`, those of tasks and runs too."""
+    """Accounts, newest first: limit, spent, reserved and left, in USD; with `every`, those of tasks and runs too."""
     return await office.store.read(_accounts, KINDS if every else LISTED, most)
 
 
@@ -47,7 +47,7 @@ def _view(row: Any, owner: str | None) -> View:
 
 
 async def actuals(office: Office, project: str | None = None) -> list[View]:
-    """What finished tasks of the last 90 days really cost, by type and model, in USD. Source: row D5."""
+    """The actual cost of tasks finished in the last 90 days, by type and model, in USD. Source: row D5."""
     found = await office.store.read(estimates.actuals, project or office.settings.project, office.clock.now())
     return [
         {
@@ -60,12 +60,12 @@ async def actuals(office: Office, project: str | None = None) -> list[View]:
 
 
 async def raise_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
-    """Raises a limit by `usd` dollars and lets what waited for it go on; returns the account.
+    """Raises a limit by `usd` dollars and resumes what waited for it; returns the account.
 
-    `account` is its id, or that of a run, task, mission or agent, or the name of a persona or a project, for today. A
-    question about it is answered by that. A frozen account goes on once its limit covers what was billed.
+    `account` is its id, or that of a run, task, mission or agent, or the name of a persona or a project, for today. An
+    open question about the account is answered by this. A frozen account resumes once its limit covers what was billed.
 
-    Raises Unknown, Refused, and UsageError for an amount that is none.
+    Raises Unknown, Refused, and UsageError for an invalid amount.
     """
     require_operator(person, "raise a budget")
     if not 0 < usd <= MOST_RAISE_USD:
@@ -80,9 +80,9 @@ async def raise_budget(office: Office, person: Person, account: str, usd: float,
 
 
 async def set_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
-    """Sets a limit to `usd` dollars, lower or higher; a frozen account goes on. Returns the account.
+    """Sets a limit to `usd` dollars, lower or higher, and unfreezes the account. Returns the account.
 
-    Raises Unknown, Refused, UsageError for an amount that is none, Conflict if more is spent or set aside.
+    Raises Unknown, Refused, UsageError for an invalid amount, Conflict if more is already spent or reserved.
     """
     require_operator(person, "set a budget")
     if not 0 <= usd <= MOST_RAISE_USD:
@@ -99,7 +99,9 @@ def _words(note: str | None) -> str | None:
 
 
 def _changeable(tx: Tx, office: Office, given: str, now: datetime) -> str:
-    """The account that is meant: of a project its account of today, which is opened for that; none of a past day."""
+    """The account that is meant. A project's account of today is opened if necessary; accounts of past days are
+    refused.
+    """
     open_today(tx, office, given.strip(), now)
     account_id = account_of(tx, office, given)
     require_open_day(tx, ledger.account(tx, account_id), now)
@@ -133,7 +135,7 @@ def _set(
 
 
 def _answer(tx: Tx, person: Person, row: Any, amount: int, words: str | None, now: datetime) -> None:
-    """The raise is the answer to a question about the account, with another amount perhaps than it asked for."""
+    """Answers an open question about the account with this raise, whose amount may differ from the one asked for."""
     given = Answer(
         approval_id=row.id, person_id=person.id, name=person.name, role=person.role, surface=person.surface,
         verdict="approve", note=words or "the budget was raised", changes={"amount_microusd": amount},
@@ -154,7 +156,7 @@ def _changed(tx: Tx, person: Person, account_id: str, amount: int, words: str | 
 
 
 def _hindrance(tx: Tx, row: Any) -> str | None:
-    """Why what waited for the money does not go on all the same; None if nothing else is in its way."""
+    """Why the work that waited for money still does not continue; None if nothing else blocks it."""
     member = squad.member(tx, row.owner_id) if row.kind == "agent_day" else None
     if member is not None and member.state == "QUARANTINED":
         return f"{member.persona} is in quarantine: `interlock release {member.persona}` lets it work again"

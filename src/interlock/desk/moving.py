@@ -116,7 +116,7 @@ def _words(text: str, what: str) -> str:
 
 async def _done(office: Office, wish: Wish, wait_s: float) -> View:
     done = await _tried(office, wish)
-    return {**done, **await flight.proof(office, done["in_flight"], wait_s)} if done["in_flight"] else done
+    return {**done, **await flight.stop_report(office, done["in_flight"], wait_s)} if done["in_flight"] else done
 
 
 async def _tried(office: Office, wish: Wish) -> View:

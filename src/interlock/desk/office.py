@@ -1,4 +1,4 @@
-"""The person who uses the desk, and the open parts that its operations need; no operation itself."""
+"""The context of the desk's operations: the person who acts, and the open settings, clock, store and policy."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Office(Protocol):
-    """What most operations need. `Runtime` is one; a surface that only shows and answers opens a smaller one."""
+    """The dependencies of most operations. `Runtime` is one; surfaces that execute nothing open a smaller one."""
 
     @property
     def settings(self) -> Settings:
@@ -32,7 +32,7 @@ class Office(Protocol):
 
     @property
     def policy(self) -> "Policy":
-        """What calls are decided by.
+        """The policy in force.
 
         Raises ConfigError if its file cannot be used.
         """
@@ -44,9 +44,9 @@ ROLES = ("viewer", "operator", "admin")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A human being whom a surface has authenticated.
+    """A person whom a surface has authenticated.
 
-    INVARIANT: only surfaces build one, from what they have verified; never from what a message says.
+    INVARIANT: only surfaces create one, from verified data, never from the content of a message.
     """
 
     id: str
@@ -58,12 +58,12 @@ class Person:
 
     @property
     def actor(self) -> Actor:
-        """The person as the actor of what they do."""
+        """The person as an actor."""
         return Actor(ActorKind.HUMAN, self.id)
 
 
 class Stopping(InterlockError):
-    """This process is stopping before the result is there; the result is kept, and can be asked for again."""
+    """This process is stopping before the result is available; the result is kept, and can be requested again."""
 
     def __init__(self) -> None:
         super().__init__("this process is stopping, and nothing is lost: ask again")
@@ -75,7 +75,7 @@ def is_outage(error: InterlockError) -> bool:
 
 
 def outage_told(error: InterlockError) -> str:
-    """What a client may be told about an outage: neither where the database is nor what it answered."""
+    """A message about an outage for clients, without the database's address or error."""
     if isinstance(error, StoreError):
         return "the database cannot be used just now: the log of this process says why"
     return str(error)

@@ -1,4 +1,4 @@
-"""What has not left yet, and what never will by itself: looking at the outbox, and having a message tried again."""
+"""Undelivered messages for people: listing the outbox, and retrying dead messages."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,9 +17,9 @@ WORDS = {"pending": "waits", "sending": "being sent", "dead": "dead"}
 
 
 async def outgoing(office: Office, *, dead_only: bool = False) -> list[View]:
-    """Messages that have not been delivered, oldest first; with `dead_only` those that nobody tries any more.
+    """Undelivered messages, oldest first; with `dead_only`, only those that are no longer tried.
 
-    `state` is waits, being sent, dead, or uncertain for a dead one that may have arrived all the same.
+    `state` is waits, being sent, dead, or uncertain (dead, but possibly delivered).
     """
     return [_view(row) for row in await office.store.read(outbox.listing, dead_only=dead_only, most=MOST)]
 
@@ -37,9 +37,9 @@ def _view(row: Any) -> View:
 
 
 async def retry(office: Office, person: Person, ident: str) -> View:
-    """Has a dead message tried again, whatever is known of its fate: {id, surface, state}.
+    """Retries a dead message, even an uncertain one: {id, surface, state}.
 
-    Raises UsageError for an id that is none, Conflict for a message that is not dead, Refused.
+    Raises UsageError for an unknown id, Conflict for a message that is not dead, Refused.
     """
     require_operator(person, "have messages tried again")
     text = as_id(ident)
@@ -49,9 +49,9 @@ async def retry(office: Office, person: Person, ident: str) -> View:
 
 
 async def retry_all(office: Office, person: Person) -> list[View]:
-    """Has every dead message to a chat tried again that certainly did not arrive, in their order; returns them.
+    """Retries, in order, every dead chat message that certainly did not arrive; returns them.
 
-    Not so e-mails: who wanted one sent has been told that it was not, and may have found another way.
+    E-mails are not retried: the sender was told of the failure, and may have found another way.
 
     Raises Refused.
     """

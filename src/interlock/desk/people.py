@@ -1,6 +1,6 @@
-"""Who may do what: people, the identities by which surfaces know them, and their roles. Only admins change them.
+"""People, their identities on surfaces, and their roles. Only admins change them.
 
-What somebody may do with a role is each operation's to say.
+Each operation checks the role it needs.
 """
 
 import re
@@ -23,11 +23,11 @@ SHAPES = {
     "telegram": (re.compile(r"telegram:[1-9][0-9]{0,19}"), "telegram:42"),
     "local": (re.compile(r"local:(0|[1-9][0-9]{0,9})"), "local:1000"),
 }
-"""What identities look like by surface, and an example."""
+"""The form of identities by surface, with an example."""
 
 
 class LastAdmin(Refused):
-    """Nobody could say any more who is what."""
+    """The change would leave no admin."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class LastAdmin(Refused):
 
 
 async def people(office: Office) -> list[View]:
-    """Everybody: id, name, role, identities, created_at."""
+    """All people: id, name, role, identities, created_at."""
     return await office.store.read(_people)
 
 
@@ -47,9 +47,9 @@ def _people(tx: Tx) -> list[View]:
 
 
 async def add(office: Office, person: Person, name: str, *, role: str = "operator") -> View:
-    """Enters somebody whom surfaces can then be told to know; returns them.
+    """Adds a person without identities; returns them.
 
-    Raises Refused for anybody but an admin, UsageError for a name or role that cannot be.
+    Raises Refused unless the caller is an admin, UsageError for an invalid name or role.
     """
     require_admin(person)
     return await office.store.write(
@@ -60,7 +60,7 @@ async def add(office: Office, person: Person, name: str, *, role: str = "operato
 def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, now: datetime) -> View:
     store.lock_admins(tx)
     for other in store.people(tx):
-        if alike(other.name) == alike(name):
+        if folded_name(other.name) == folded_name(name):
             raise UsageError(f"somebody is called `{other.name}` already ({other.id}): give another name")
     store.add(tx, ident, name, role, now)
     _note(tx, actor, "PERSON_ADDED", ident, project, now, name=name, role=role)
@@ -68,11 +68,11 @@ def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, 
 
 
 async def link(office: Office, person: Person, who: str, identity: str) -> View:
-    """Lets a surface know somebody by `identity`, from the next command on.
+    """Links an identity to a person, with effect from the next command.
 
-    The person, with `moved_from`: the name of the one whose it was, None if it was nobody's or theirs.
+    Returns the person, with `moved_from`: the name of the previous owner, None if there was none.
 
-    Raises Refused, LastAdmin, Unknown, and UsageError for an identity that cannot be.
+    Raises Refused, LastAdmin, Unknown, and UsageError for an invalid identity.
     """
     require_admin(person)
     return await office.store.write(
@@ -94,9 +94,9 @@ def _link(tx: Tx, actor: Person, who: str, identity: str, project: str, now: dat
 
 
 async def unlink(office: Office, person: Person, identity: str) -> View:
-    """Makes a surface know nobody by `identity`; what they say from then on is refused. Returns whose it was.
+    """Unlinks an identity, whose requests are refused from then on. Returns its previous owner.
 
-    Raises Refused, LastAdmin, and UsageError if it is nobody's.
+    Raises Refused, LastAdmin, and UsageError if it belongs to nobody.
     """
     require_admin(person)
     return await office.store.write(_unlink, person, identity_of(identity), office.settings.project, office.clock.now())
@@ -114,7 +114,7 @@ def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -
 
 
 async def set_role(office: Office, person: Person, who: str, role: str) -> View:
-    """Changes what somebody may do, from their next command on; returns them, with `before`.
+    """Changes a person's role, with effect from their next command; returns them, with `before`.
 
     Who may not answer any more loses the grants that they gave, and approvals that no call has used.
 
@@ -136,7 +136,7 @@ def _set_role(tx: Tx, actor: Person, who: str, role: str, project: str, now: dat
 
 
 def require_admin(person: Person) -> None:
-    """Lets admins pass.
+    """Checks that a person is an admin.
 
     Raises Refused for anybody else.
     """
@@ -145,15 +145,15 @@ def require_admin(person: Person) -> None:
 
 
 def keep_an_admin(tx: Tx, row: Any, before: set[str]) -> None:
-    """INVARIANT: where some admin could change who is what, one still can."""
+    """INVARIANT: there is always an admin who can administer people."""
     if before and not store.admins(tx):
         raise LastAdmin(row.name)
 
 
 def find_person(tx: Tx, who: str) -> Any:
-    """The person of an id, a name or an identity.
+    """The person with an id, a name or an identity.
 
-    Raises Stranger, and UsageError if it could be several.
+    Raises Stranger, and UsageError if it is ambiguous.
     """
     wanted, rows = who.strip(), store.people(tx)
     if (owner := store.owner(tx, wanted)) is not None:
@@ -170,7 +170,7 @@ def find_person(tx: Tx, who: str) -> Any:
 
 
 class Stranger(NotFound):
-    """Nobody of that id or name."""
+    """There is nobody with that id or name."""
 
     def __init__(self, who: str) -> None:
         super().__init__("person", who)
@@ -178,9 +178,9 @@ class Stranger(NotFound):
 
 
 def identity_of(text: str) -> str:
-    """An identity in its one spelling, such as `slack:U0123ABCD`.
+    """An identity in its canonical spelling, such as `slack:U0123ABCD`.
 
-    Raises UsageError if it is none.
+    Raises UsageError if it is invalid.
     """
     surface, _, rest = text.strip().partition(":")
     surface, rest = surface.strip().lower(), rest.strip()
@@ -201,8 +201,8 @@ def _name(text: str) -> str:
     return name
 
 
-def alike(name: str) -> str:
-    """What names have in common that people take for one: widths and cases do not tell them apart."""
+def folded_name(name: str) -> str:
+    """A name folded for comparison: ignores character widths and case."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 

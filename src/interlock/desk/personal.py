@@ -1,6 +1,6 @@
-"""A person's data: exported whole, and erased but for what the record of decisions needs. Only admins do either.
+"""A person's data: exporting it, and erasing it except for what the record of decisions needs. For admins only.
 
-Who is who is in `people`. Source: row L6.
+Source: row L6.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from interlock.store.personal_echoes import Echoes
 from interlock.store.tx import Tx
 
 PAGE = 50
-"""Rows that one transaction erases."""
+"""The number of rows erased per transaction."""
 
 
 async def known(office: Office, person: Person, who: str) -> View:
-    """Whom `who` names: id, name, role, identities.
+    """Resolves `who` to a person: id, name, role, identities.
 
-    Raises Refused for anybody but an admin, Unknown, UsageError if it could be several.
+    Raises Refused unless the caller is an admin, Unknown, UsageError if it is ambiguous.
     """
     require_admin(person)
     return await office.store.read(_known, who)
@@ -47,7 +47,7 @@ def _known(tx: Tx, who: str) -> View:
 
 
 async def export(office: Office, person: Person, who: str) -> View:
-    """Everything on record of somebody: `person`, and by kind what they said and decided and what was said to them.
+    """All data about a person: `person`, and by kind their messages and decisions, and messages to them.
 
     Raises as `known`.
     """
@@ -70,13 +70,13 @@ def _exported(tx: Tx, actor: Person, ident: str, project: str, now: datetime) ->
 
 
 async def erase(office: Office, person: Person, who: str) -> View:
-    """Erases somebody: what they said, their name and how surfaces know them; what they decided stays under their id.
+    """Erases a person: their messages, name and identities; their decisions stay under their id.
 
-    First of all they lose their role, so that they say nothing more meanwhile. A second call goes on where one was cut
-    off. Returns `id`, `name` (what they are called now), `chats` erased, `open_chats` that could not be yet, and
-    how many `activities` were changed.
+    First of all they lose their role, so that they cannot act meanwhile. An interrupted erasure is continued by
+    calling it again. Returns `id`, `name` (the pseudonym), the numbers of `chats` erased, of `open_chats` that could
+    not be erased yet, and of `activities` changed.
 
-    Where the audit log is sealed, a seal vouches for what was changed in it.
+    If the audit log is sealed, the changes to it are sealed too.
 
     Raises Refused, LastAdmin, Unknown, UsageError, AuditKeyError.
     """
@@ -140,7 +140,7 @@ async def _erase_memories(office: Office, subject: Known) -> None:
 
 
 async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring, echoes: Echoes) -> int:
-    """Their own activities come last: what they said there is looked for in the others."""
+    """Their own activities come last: their words are searched for in the others first."""
 
     async def bite(ids: list[int], *, own: bool) -> int:
         project, now = office.settings.project, office.clock.now()

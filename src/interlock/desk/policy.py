@@ -1,6 +1,6 @@
-"""What a policy would have made of what was done, and how many people can answer it; no policy is read or changed here.
+"""Replays recorded calls under a policy, and counts the people who can answer questions.
 
-The decision is `policy.decide`'s.
+Decisions are made in `policy.decide`.
 """
 
 import re
@@ -35,12 +35,12 @@ async def replay(
     mission: str | None = None,
     most: int | None = None,
 ) -> Replay:
-    """What `policy` would have decided on the calls on record, the newest `most` of them.
+    """Decides the newest `most` recorded calls under `policy`.
 
-    A tool that is installed counts with what it says of itself now, another one with its name alone. What a run had
-    cost and read counts as it was at the run's end; approvals and grants do not count. Source: row C6.
+    Installed tools are taken with their current definitions, others by name only. Cost and taint of a run are taken
+    as at its end; approvals and grants are ignored. Source: row C6.
 
-    Raises NotFound or UsageError for a mission that there is not.
+    Raises NotFound or UsageError for an unknown mission.
     """
     mission_id = None if mission is None else await office.store.read(find, "mission", mission)
     done, before = Replay(policy), recorded.LAST
@@ -56,7 +56,7 @@ async def replay(
 
 
 def since(text: str, now: datetime) -> datetime:
-    """The moment that `7d`, `12h`, `30m` ago was, or that an ISO time in the zone of `now` names.
+    """Parses a time: `7d`, `12h`, `30m` ago, or an ISO time in the zone of `now`.
 
     Raises UsageError.
     """
@@ -69,7 +69,7 @@ def since(text: str, now: datetime) -> datetime:
 
 
 def change_view(change: Change) -> View:
-    """A change as every surface shows it."""
+    """A change, for display."""
     was, now = change.recorded, change.now
     return {
         "call": was.id, "at": was.at, "run": was.run_id, "mission": was.mission_id, "tool": was.call.tool,
@@ -80,7 +80,7 @@ def change_view(change: Change) -> View:
 
 
 async def how_many_answer(office: Office) -> int:
-    """How many people may answer questions."""
+    """The number of people who may answer questions."""
     return await office.store.read(_how_many_answer)
 
 

@@ -1,4 +1,4 @@
-"""What models cost, as people read it; how a call is charged by it is `llm.prices`'."""
+"""Models' prices for people; charging is in `llm.prices`."""
 
 import difflib
 from datetime import date
@@ -11,7 +11,7 @@ from interlock.settings import Settings
 
 
 def table(settings: Settings) -> PriceTable:
-    """The prices of an installation: the built-in ones with those of its file on top.
+    """The prices of an installation: the built-in ones, overridden by its file.
 
     Raises ConfigError with all faults of the file.
     """
@@ -24,10 +24,10 @@ def table(settings: Settings) -> PriceTable:
         raise ConfigError([f"{settings.prices}:1: cannot be read: {why}"]) from error
 
 
-def listed(prices: PriceTable, today: date, model: str | None = None) -> list[View]:
-    """Every price, in USD for a million tokens, with the rate of unknown models last; or those of models like `model`.
+def price_views(prices: PriceTable, today: date, model: str | None = None) -> list[View]:
+    """All prices in USD per million tokens, with the rate of unknown models last; or those of models like `model`.
 
-    `holds` says whether it is the one that is charged `today`. Raises UsageError if none is alike.
+    `holds`: whether the price is in effect `today`. Raises UsageError if no model matches.
     """
     rows = prices.rows()
     if model is not None:

@@ -1,4 +1,4 @@
-"""How a mission gets on: what happened since one looked last, and whether it still moves by itself."""
+"""The progress of a mission: what happened since the last look, and whether it still advances by itself."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -18,21 +18,21 @@ from interlock.store.tx import Tx
 
 
 class Standing(StrEnum):
-    """What a mission is up to, seen by somebody who waits for it."""
+    """The standing of a mission, for somebody who waits for it."""
 
     MOVING = "moving"
     DONE = "done"
     WAITING = "waiting"
-    """For a person's answer."""
+    """Waits for a person's answer."""
     STOPPED = "stopped"
-    """By a budget, a cancel or another control."""
+    """Stopped by a budget, a cancellation or another control."""
     FAILED = "failed"
-    """Blocked by something that no answer of a person will release."""
+    """Blocked by something that no person's answer will release."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a mission stands. `activities` are those after the one that was asked for."""
+    """The progress of a mission. `activities` are those after the given one."""
 
     mission_id: str
     standing: Standing
@@ -46,21 +46,21 @@ class Progress:
     seen: int
     """The id of the latest activity."""
     busy: bool
-    """Whether runs of it are queued or at work; after its end, the Learner's may be."""
+    """Whether its runs are queued or executing; after its end, these may be the Learner's."""
 
 
 LOOK_S = 0.2
-"""How often one who follows a mission looks."""
+"""The poll interval of `follow`."""
 SAT_OUT_S = 10.0
-"""How long one who follows a mission looks again where the database cannot be asked just now."""
+"""How long `follow` retries if the database cannot be reached."""
 
 
 async def follow(
     office: Office, mission_id: str, *, after: int = 0, while_waiting: Callable[[], object] = lambda: None
 ) -> AsyncGenerator[Progress, None]:
-    """Where a mission stands, at every look, with what has happened since the one before; ends when the caller leaves.
+    """Polls a mission's progress, each time with the activities since the previous one, until the caller stops.
 
-    `while_waiting` is called before each look and may raise. Raises StoreUnavailable if the database cannot be asked
+    `while_waiting` is called before each poll and may raise. Raises StoreUnavailable if the database cannot be reached
     for ten seconds, and at once if waiting would not help.
     """
     silent_since: float | None = None
@@ -81,7 +81,7 @@ async def follow(
 
 
 async def progress(office: Office, mission_id: str, *, after: int = 0) -> Progress:
-    """Where a mission stands now, and its activities after the id `after`."""
+    """A mission's progress now, and its activities after the id `after`."""
     return await office.store.read(_progress, mission_id, after)
 
 
@@ -117,7 +117,7 @@ def _progress(tx: Tx, mission_id: str, after: int) -> Progress:
 
 
 def _busy(tx: Tx, root: Any, *, is_held_up: bool) -> bool:
-    """Whether anything of a mission is at work or queued; where nothing may start, only what is at work counts."""
+    """Whether any run of a mission is executing or queued; if nothing may start, only executing runs count."""
     if is_held_up:
         return counts.at_work(tx, root.id) > 0
     if counts.moving(tx, root.id):

@@ -1,6 +1,6 @@
-"""The prompt of a run as it was sent, layer by layer, with what each costs and what is not in it; changes nothing.
+"""The prompt of a run as it was sent, by layers, with token counts and omissions; read-only.
 
-How prompts are made is agents.prompt's job.
+Prompts are built in `agents.prompt`.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from interlock.llm.tokens import message_tokens, text_tokens
 def prompt_view(run: Any, messages: Sequence[Any]) -> View:
     """The system prompt of a run, whose row and messages are given; `mode` is None if it has none yet.
 
-    `layers` are in the order in which they were sent: name, whether it is stable and so can be read from a cache,
-    characters, tokens (estimated, rather too many than too few) and text. `left_out` says of layers and files why they
-    are not there, or not whole; `failed` what went wrong. `tokens` sums up the layers and the run's own messages;
-    `used` is what the provider has counted over all calls. Source: rows F1, F3 and F4.
+    `layers` are in the order in which they were sent: name, whether it is stable (cacheable), characters, tokens (a
+    conservative estimate) and text. `left_out` gives the reasons why layers and files are missing or truncated;
+    `failed` lists errors. `tokens` is the sum over the layers and the run's own messages; `used` is the provider's
+    count over all calls. Source: rows F1, F3 and F4.
     """
     line = next((row for row in messages if row.message_type == SYSTEM), None)
     record = (line.tool_input if line is not None else None) or {}

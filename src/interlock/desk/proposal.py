@@ -1,6 +1,6 @@
-"""What exactly an agent proposes, letter by letter: commands, files as differences, every argument, deliverables.
+"""Renders exactly what an agent proposes: commands, file changes as diffs, every argument, deliverables.
 
-INVARIANT: nothing that is signed off is shortened. What is too long for a chat says so, and is not signed off there.
+INVARIANT: nothing that is approved is shortened. What is too long for a chat says so, and cannot be approved there.
 """
 
 import difflib
@@ -15,24 +15,24 @@ from interlock.desk.wording import words
 from interlock.policy.secrets import scrub_value
 
 MOST_SHOWN = 40_000
-"""Characters of all passages of one card."""
+"""The maximum number of characters of all passages of a card."""
 LONGEST_SHORT = 100
-"""Characters of an argument that stands among others."""
+"""The maximum number of characters of an argument that is listed inline."""
 MOST_COMPARED = 4_000
-"""Lines of a file before and after it, together."""
+"""The maximum number of lines of both files for a diff."""
 _NO_END = "\\ No newline at end of file"
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """A file as it was when a change of it was proposed; `text` is None if it is not text."""
+    """A file's state when its change was proposed; `text` is None if it is not text."""
 
     text: str | None
     version: int
 
 
 def arguments(tool: str, args: Mapping[str, Any], before: Before | None) -> list[Passage]:
-    """Every argument of a call; of a file that is written, what would change."""
+    """Every argument of a call; for a written file, the diff."""
     safe = scrub_value(dict(args))
     passages = []
     pair = _pair(safe) if tool == "file_edit" else None
@@ -58,7 +58,7 @@ def _spelled(value: object) -> str:
 
 
 def _change(args: Mapping[str, Any], before: Before | None) -> Passage | None:
-    """The difference that a write makes; None if the whole content has to be shown instead."""
+    """The diff of a write; None if the whole content has to be shown instead."""
     old = before.text if before is not None else ""
     if old is None:
         return None
@@ -73,14 +73,14 @@ def _change(args: Mapping[str, Any], before: Before | None) -> Passage | None:
 
 
 def _pair(args: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The names of the arguments that say what is replaced, and by what."""
+    """The names of the arguments with the old and the new text of a replacement."""
     pairs = (("old", "new"), ("old_text", "new_text"), ("old_string", "new_string"), ("find", "replace"))
     found = (pair for pair in pairs if all(isinstance(args.get(name), str) for name in pair))
     return next(found, None) if isinstance(args.get("path"), str) else None
 
 
 def _replacement(args: Mapping[str, Any], pair: tuple[str, str], before: Before | None) -> Passage | None:
-    """The difference that a replacement makes; None if what it replaces is not there, or not once only."""
+    """The diff of a replacement; None unless the old text occurs exactly once."""
     old, text = args[pair[0]], str(scrub_value(before.text)) if before is not None and before.text else ""
     if not old or text.count(old) != 1:
         return None
@@ -94,7 +94,7 @@ def _lines(text: str) -> list[str]:
 
 
 def other(request: Mapping[str, Any]) -> list[Passage]:
-    """What a question that is not about a call says, beside its summary."""
+    """The content of a question that is not about a call, beside its summary."""
     passages = []
     if request.get("after") is not None:
         passages.append(_definitions(request))
@@ -108,7 +108,7 @@ def other(request: Mapping[str, Any]) -> list[Passage]:
 
 
 def _plan(plan: Sequence[Mapping[str, Any]]) -> str:
-    """The tasks of a plan: who does what, what it needs, what it may cost."""
+    """The tasks of a plan: persona, title, dependencies, budget."""
     lines = []
     for task in plan:
         needs = f", after {', '.join(task['depends_on'])}" if task["depends_on"] else ""
@@ -118,13 +118,13 @@ def _plan(plan: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _definitions(request: Mapping[str, Any]) -> Passage:
-    """How a tool describes itself, before and after it changed."""
+    """The definition of a tool before and after its change."""
     old, new = (json.loads(request[name]) if request[name] else {} for name in ("before", "after"))
     return Passage(words(_difference(_pretty(old), _pretty(new))), "Change of its definition", verbatim=True)
 
 
 def edits(before: object, after: object) -> list[Passage]:
-    """What a person changed in the arguments."""
+    """The diff of arguments edited by a person."""
     found = _difference(_pretty(scrub_value(before)), _pretty(scrub_value(after)))
     return [Passage(words(found), "Changed by a person", verbatim=True)]
 
@@ -143,8 +143,10 @@ def _amount(name: str, value: object) -> str:
     return f"{name.replace('_', ' ')}: {_spelled(value)}"
 
 
-def fitted(passages: list[Passage], where: str) -> tuple[list[Passage], bool]:
-    """The passages, and whether they are whole; what is too long for a chat is replaced by `where` it can be read."""
+def fit(passages: list[Passage], where: str) -> tuple[list[Passage], bool]:
+    """Fits passages into a chat message, and returns whether they are complete; long ones are replaced by `where` to
+    read.
+    """
     if sum(len(p.text) for p in passages) <= MOST_SHOWN:
         return passages, True
     kept, room = [], MOST_SHOWN // 2

@@ -1,4 +1,4 @@
-"""Mailboxes for people: what waits in one and why, emptying it, and having a dead letter tried again."""
+"""Mailboxes for people: listing their runs, clearing them, and requeuing dead letters."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from interlock.desk.controls import tell_coordinator
 from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
-from interlock.desk.wording import why_apart
+from interlock.desk.wording import quarantine_reason
 from interlock.state_machine.table import TERMINAL
 from interlock.store import audit, controls, dead_letters, leases, queues, squad, traces
 from interlock.store import tasks as task_store
@@ -17,11 +17,11 @@ from interlock.store.controls import Mode
 from interlock.store.tx import Tx
 
 CLEARED = "cleared"
-"""The stop reason of a run that was taken out of its queue."""
+"""The stop reason of a run that was cleared from its queue."""
 MOST_LANES = 50
 MOST_RUNS = 200
 MOST_CLEARED = 1_000
-"""Of one mailbox in one transaction."""
+"""The maximum number of runs of one mailbox per transaction."""
 MOST_WORDS = 500
 SHOWN = (
     "id", "kind", "status", "attempt", "crashes", "due_at", "error", "cause_kind", "cause_id", "parent_run_id",
@@ -30,18 +30,18 @@ SHOWN = (
 
 
 async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
-    """What has not ended in the mailboxes of a persona, or in that of one agent, each in its order.
+    """The open runs in the mailboxes of a persona, or of one agent, each in order.
 
-    {persona, state, lanes: [{agent_id, works_for, running, pending, waiting, runs}]}; a run has what woke it
+    {persona, state, lanes: [{agent_id, works_for, running, pending, waiting, runs}]}; a run has its cause
     (`cause_kind`, `cause_id`, `parent_run_id`) and `because`: what it waits for, in words.
 
-    Raises UsageError for a name that is nobody's.
+    Raises UsageError for an unknown name.
     """
     return await office.store.read(_queue, office.settings.project, agent, most, office.clock.now())
 
 
 async def of_run(office: Office, run_id: str) -> View | None:
-    """What `queue` tells of one run; None if it has ended, or is too far behind to be shown."""
+    """The entry of one run in `queue`; None if it has ended, or is too far down the queue."""
     return await office.store.read(_of_run, run_id, office.clock.now())
 
 
@@ -51,7 +51,7 @@ def _of_run(tx: Tx, run_id: str, now: datetime) -> View | None:
 
 
 def why_open(tx: Tx, run: Any, now: datetime) -> str | None:
-    """What a run does or waits for, in words; None if it has ended, or is too far behind to be shown."""
+    """What a run does or waits for, in words; None if it has ended, or is too far down the queue."""
     found = _of_run(tx, run.id, now) if run.status in OPEN_RUNS else None
     return found["because"] if found else None
 
@@ -93,7 +93,7 @@ def _because(tx: Tx, run: Any, lane: Any, mode: Mode, ahead: str | None, now: da
         failed = f": {run.error}" if run.error else ""
         return f"{'tried again' if run.error else 'not before'} {run.due_at:%Y-%m-%d %H:%M:%S} UTC{failed}"
     if lane.paused:
-        why = why_apart(lane)
+        why = quarantine_reason(lane)
         return f"its agent is {lane.state.lower()}" + (f": {why}" if why else "")
     if lane.parked_run_id is not None:
         return f"behind {lane.parked_run_id}, which waits for a person"
@@ -107,11 +107,11 @@ def _because(tx: Tx, run: Any, lane: Any, mode: Mode, ahead: str | None, now: da
 
 
 async def clear(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
-    """Rejects what is pending in the mailboxes of a persona, or in that of one agent: {persona, runs, left}.
+    """Cancels pending runs in the mailboxes of a persona, or of one agent: {persona, runs, left}.
 
-    What runs or waits for a person stays, and so do a coordinator's own steps (`left`): cancel its mission instead.
+    Runs that execute or wait for a person stay, as do a coordinator's own steps (`left`): cancel its mission instead.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer. Source: row E6.
+    Raises UsageError for an unknown name, Refused for a viewer. Source: row E6.
     """
     require_operator(person, "clear queues")
     why, patience = _words(reason), timedelta(seconds=office.settings.times.blocked_escalation_s)
@@ -125,7 +125,7 @@ async def clear(office: Office, person: Person, agent: str, *, reason: str | Non
 def _clear(
     tx: Tx, person: Person, project_id: str, named: str, why: str | None, now: datetime, patience: timedelta
 ) -> tuple[View, bool]:
-    """Clears as much as others can wait for; with whether there may be more."""
+    """Clears a batch that does not occupy the writer for long; returns also whether there may be more."""
     member, agents = _named(tx, project_id, named, MOST_CLEARED)
     for agent_id in sorted(agents):
         queues.lock(tx, agent_id)
@@ -148,9 +148,9 @@ def _clear(
 
 
 async def requeue(office: Office, person: Person, ident: str) -> View:
-    """Puts a dead letter back at its place in its mailbox: {id, status, agent_id}.
+    """Requeues a dead letter at its place in its mailbox: {id, status, agent_id}.
 
-    Raises Unknown, Refused, and Conflict if the run is none or nobody would want its result any more.
+    Raises Unknown, Refused, and Conflict if the run is not a dead letter or its result is no longer needed.
     """
     require_operator(person, "have runs tried again")
     return await office.store.write(_requeue, person, ident, office.clock.now())
@@ -175,7 +175,7 @@ def _requeue(tx: Tx, person: Person, ident: str, now: datetime) -> View:
 
 
 def _check_wanted(tx: Tx, run: Any) -> None:
-    """Raises Conflict for the run of a task, or of a mission, that has moved on without it."""
+    """Raises Conflict for a run whose task or mission has moved on without it."""
     task: Any = task_store.task(tx, run.task_id) if run.kind == "task" else None
     if task is not None:
         again = [r.id for r in traces.runs(tx, task_id=task.id) if r.kind == "task" and r.seq > run.seq]
@@ -191,7 +191,7 @@ def _check_wanted(tx: Tx, run: Any) -> None:
 
 
 def _named(tx: Tx, project_id: str, named: str, most: int = MOST_LANES) -> tuple[Any, list[str]]:
-    """The member that is meant by its persona, with its agents that have something to do; or by one of its agents."""
+    """The member with a persona, and its agents with open runs; or with one of its agents."""
     name = as_id(named)
     if (member := squad.member_of(tx, project_id, name)) is not None:
         return member, queues.busy(tx, member.id, most)

@@ -1,6 +1,6 @@
-"""One who reads what happens: what is wanted, and what waits until it is read; it never holds up who tells.
+"""A reader of live events, with its filter and a bounded queue; it never blocks publishers.
 
-How the events get to a reader's machine is each surface's job.
+Each surface transports the events.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from interlock.store.feed import EVERYWHERE
 
 MOST_WAITING = 1_000
 MOST_CHARS = 1 << 20
-"""Of text that waits for one reader, about."""
+"""The maximum size of a reader's queue in characters, approximately."""
 LAG_S = 30.0
-"""How long something may wait for a reader who does not come for it."""
+"""How long an event may wait in a queue that is not read."""
 USUAL_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """What is wanted of all that is told; None: of any."""
+    """A filter for events; None: any."""
 
     project: str | None = None
     run: str | None = None
@@ -31,7 +31,7 @@ class Interest:
     channel: str | None = None
 
     def covers(self, event: Event) -> bool:
-        """Whether an event is wanted."""
+        """Whether an event passes the filter."""
         return (
             (self.project is None or event.project_id == self.project or event.project_id == EVERYWHERE)
             and (self.run is None or event.run_id == self.run)
@@ -41,48 +41,48 @@ class Interest:
 
 
 @dataclass(slots=True, eq=False)
-class Told:
-    """An event on its way to readers. `encoded` is theirs: what one has made of it serves the others too."""
+class QueuedEvent:
+    """An event in readers' queues. `encoded` is a cache shared by all readers."""
 
     event: Event
     encoded: bytes | None = None
 
     @property
     def weight(self) -> int:
-        """How much it is, in characters, about."""
+        """Its approximate size in characters."""
         return len(self.event.payload["delta"]) if self.event.name == ASSISTANT else USUAL_CHARS
 
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """Events wait here, in order and bounded. Where there are too many, or for too long, none is kept: it `has_lagged`.
+    """A bounded queue of events. If it overflows, or is not read for too long, it is dropped: the reader `has_lagged`.
 
-    What it missed then, it finds by asking anew from the last id that it has seen.
+    A lagged reader can resume from the last id that it has seen.
     """
 
     interest: Interest
     begins: int = 0
-    """Rows of the feed with greater ids are told by themselves."""
+    """Feed events with greater ids are published to the reader."""
     after: int = 0
-    """Rows of the feed with ids up to this are not told at all."""
+    """Feed events with ids up to this are skipped."""
     has_missed: bool = False
-    """Whether some of what was asked for is no longer kept."""
+    """Whether some of the requested events have been pruned."""
     has_lagged: bool = False
     has_ended: bool = False
-    """Nothing more is told, since the process stops."""
+    """Whether the process is stopping, so that no more events follow."""
     since: float | None = None
-    """Monotonic time since when something waits."""
-    _waiting: deque[Told] = field(default_factory=deque)
+    """Monotonic time since when the queue has not been empty."""
+    _waiting: deque[QueuedEvent] = field(default_factory=deque)
     _chars: int = 0
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether there are no more events."""
         return self.has_lagged or self.has_ended
 
-    def put(self, told: Told) -> None:
-        """Keeps an event, if it is wanted."""
+    def put(self, told: QueuedEvent) -> None:
+        """Enqueues an event, if it passes the filter."""
         event = told.event
         if self.has_lagged or not self.interest.covers(event) or (event.id is not None and event.id <= self.after):
             return
@@ -96,18 +96,18 @@ class Reader:
         self._came.set()
 
     def lag(self) -> None:
-        """Keeps nothing more: who reads is too far behind."""
+        """Drops the queue: the reader is too far behind."""
         self.has_lagged = True
         self._waiting.clear()
         self._came.set()
 
     def end(self) -> None:
-        """Lets what waits be read, and nothing more come."""
+        """Closes the queue; queued events can still be read."""
         self.has_ended = True
         self._came.set()
 
-    async def take(self, timeout_s: float) -> Sequence[Told]:
-        """What waits, at once or as soon as there is something; nothing after `timeout_s` or at the end."""
+    async def take(self, timeout_s: float) -> Sequence[QueuedEvent]:
+        """The queued events, as soon as there are any; empty after `timeout_s` or at the end."""
         if not self._came.is_set():
             try:
                 async with asyncio.timeout(timeout_s):
@@ -128,5 +128,5 @@ class Reader:
         text = last.payload["delta"] + event.payload["delta"]
         if len(text) > LONGEST_PIECE:
             return False
-        self._waiting[-1] = Told(replace(last, payload={**last.payload, "delta": text}))
+        self._waiting[-1] = QueuedEvent(replace(last, payload={**last.payload, "delta": text}))
         return True

@@ -1,6 +1,6 @@
-"""Where surfaces hand in what people said: kept before it is acknowledged, worked once, replied to.
+"""Processes requests from surfaces: stored before they are acknowledged, executed once, replied to.
 
-What a command does is in `commands`; who somebody is, in the people that an admin has linked.
+Commands are executed in `commands`; identities are linked to people by admins.
 """
 
 import asyncio
@@ -30,27 +30,27 @@ from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 
 POLL_S = 0.5
-"""How often what other processes took in, or left behind, is looked for."""
+"""How often to poll for requests of other processes."""
 SIDE_BY_SIDE = 16
-"""People whose requests are worked at once."""
+"""The number of people whose requests are processed concurrently."""
 WORK_S = 30.0
-"""How long one request may take."""
+"""The timeout of a request."""
 TAKEOVER_S = 60.0
-"""After this a request whose holder cannot be asked is worked by somebody else."""
+"""The time after which a request is taken over if its holder cannot be checked."""
 RETRY_S = 1.0
 AGAIN_S = 0.2
-"""Between tries to keep a request that somebody waits to hear of."""
+"""The pause between attempts to store a request."""
 MOST_BYTES = 100_000
-"""Of a request; what is said in a larger one is not kept, and refused."""
+"""The maximum size of a request; a larger one is refused, without its text."""
 MOST_STRANGERS = 20
-"""Unknown people who are told of one by one, as long as nobody has seen to these alerts."""
+"""The maximum number of individual alerts about unknown senders that are open at a time."""
 TOO_LONG = "too_long"
 _QUOTES = str.maketrans({"`": "", "“": "'", "”": "'"})
 _log = logging.getLogger(__name__)
 
 
 class Reception:
-    """The requests of all surfaces of this process, and of those that died while they had some in hand."""
+    """Processes the requests of all surfaces of this process, and those left behind by dead processes."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -61,10 +61,10 @@ class Reception:
         self._latest = ""
 
     async def accept(self, request: Request, *, patience_s: float = 0.0) -> bool:
-        """Keeps a request; when this returns it will be worked, whatever happens to this process.
+        """Stores a request; when this returns, it will be processed even if this process dies.
 
-        False if its key was accepted before, and where somebody unknown was refused before. A database that cannot
-        be reached is tried again for `patience_s` seconds.
+        False if its key was accepted before, or if the sender is unknown and was refused before. Retries for
+        `patience_s` seconds if the database cannot be reached.
 
         Raises StoreError.
         """
@@ -83,7 +83,7 @@ class Reception:
         return is_new
 
     async def may_act(self, identity: str) -> bool:
-        """Whether somebody is known here and more than a viewer; for a surface that would ask them for a reason first.
+        """Whether an identity belongs to an operator or admin; for surfaces that open a form first.
 
         Raises StoreError.
         """
@@ -91,7 +91,7 @@ class Reception:
         return found is not None and found.role in ROLES_THAT_ANSWER
 
     async def person(self, identity: str, surface: str) -> Person | None:
-        """Who somebody is by now; None if they are not known here, or have no role.
+        """The person with an identity; None if it is unknown, or they have no role.
 
         Raises StoreError.
         """
@@ -101,7 +101,7 @@ class Reception:
         return Person(id=found.id, name=found.name, role=found.role, surface=surface)
 
     async def run(self) -> None:
-        """Works open requests until it is cancelled: those of one person in order, several people side by side."""
+        """Processes open requests until cancelled: in order for each person, several people concurrently."""
         try:
             complaint = Complaint(_log)
             while True:
@@ -123,7 +123,7 @@ class Reception:
                 await self.runtime.store.write(inbox.release, self._mine)
 
     async def _round(self) -> None:
-        """Begins lanes in turn, so that people whose requests another process has in hand keep nobody from his."""
+        """Starts people's queues in turn, so that those held by another process do not starve others."""
         waiting = sorted(await self.runtime.store.read(inbox.waiting))
         turn = bisect.bisect_right(waiting, self._latest)
         for identity in waiting[turn:] + waiting[:turn]:
@@ -139,7 +139,7 @@ class Reception:
         self._lanes.pop(identity, None)
 
     async def _lane(self, identity: str) -> None:
-        """Works what one person said, one after the other, until nothing is left that this process may take."""
+        """Processes one person's requests in order, until none is left that this process may claim."""
         store = self.runtime.store
         try:
             while (row := await store.read(inbox.head, identity)) is not None:
@@ -155,7 +155,7 @@ class Reception:
         self._wake.set()
 
     def _is_free(self, row: Any, now: datetime) -> bool:
-        """Whether a request is nobody's, this process's, or that of one that is gone."""
+        """Whether a request is held by nobody, by this process, or by a dead one."""
         if not row.holder or row.holder == self._mine:
             return True
         host, pid, started, _ = json.loads(row.holder)
@@ -195,14 +195,14 @@ class Reception:
 
 
 def _bounded(request: Request) -> Request:
-    """A request of a size that can be kept."""
+    """A request limited to a size that can be stored."""
     size = len(json.dumps([request.words, request.fields, request.command, request.name]).encode())
     request = replace(request, name=request.name[:200], command=request.command[:200])
     return request if size <= MOST_BYTES else replace(request, words="", fields={TOO_LONG: size})
 
 
 def _take_in(tx: Tx, request: Request, payload: dict[str, Any], now: datetime) -> bool:
-    """INVARIANT: whoever is unknown and was refused leaves no row, however often they try."""
+    """INVARIANT: unknown senders who were refused before add no rows, however often they try."""
     if squad.person(tx, request.identity) is None and inbox.turned_away(tx, request.identity):
         return False
     return inbox.take_in(tx, request.key, request.place.surface, payload, now)
@@ -220,14 +220,14 @@ def _reply(tx: Tx, request: Request, card: Card, key: str, project: str, now: da
 
 
 def _refuse(tx: Tx, request: Request, project: str, mine: str, now: datetime) -> None:
-    """Says once, for good, that somebody is not known here, and how an admin can change that."""
+    """Replies once to an unknown sender, with how an admin can link them."""
     if not inbox.done(tx, request.key, mine, now):
         return
     identity, surface = request.identity, request.place.surface
     if not inbox.turn_away(tx, identity, surface, now):
         return
     how = f"`interlock people link NAME {identity}`"
-    card = replies.said("You are not known here", f"Ask an admin of this Interlock to link you: {how}")
+    card = replies.notice("You are not known here", f"Ask an admin of this Interlock to link you: {how}")
     _reply(tx, request, card, f"refusal:{identity}", project, now)
     name = line(request.name.translate(_QUOTES), 60)
     text, key = f"somebody unknown wrote on {surface}: “{name}” ({identity}); if you know them: {how}", identity

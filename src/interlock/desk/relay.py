@@ -1,6 +1,6 @@
-"""What happens in one process, told live in those others that have readers; on SQLite one process does everything.
+"""Relays transient events between processes that have readers; not needed on SQLite, with its single process.
 
-What must not be lost is in the feed, which each process reads by itself.
+Events that must not be lost are in the feed, which each process reads by itself.
 """
 
 import asyncio
@@ -17,23 +17,23 @@ from interlock.core.events import ASSISTANT, Event
 from interlock.store.broadcast import LONGEST, Broadcast
 
 GATHER_S = 0.02
-"""Between two notes: what is told meanwhile goes together."""
+"""The interval between two messages; events in between are batched."""
 BEACON_S = 5.0
-"""How often a process with readers says that it has some."""
+"""How often a process with readers announces that."""
 WANTED_S = 16.0
-"""For how long after that others tell it what happens."""
+"""How long after an announcement others send their events."""
 SPREAD_S = 0.2
-"""How long a reader's beginning waits until others know of it."""
+"""How long the start of a reader waits until others know of it."""
 BEACON = "live:"
 LARGEST = 200_000
-"""Characters of one event; of a larger one only what is short."""
+"""The maximum size of an event in characters; long fields of larger ones are dropped."""
 SHORT = 1_000
 MOST_UNFINISHED = 64
 _HEAD = 40
 
 
 class Relay:
-    """Hears of readers elsewhere and tells them what happens here; and the other way round, while there are readers."""
+    """Sends local events to processes with readers, and receives theirs while there are local readers."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._events, self._store = runtime.events, runtime.store
@@ -48,11 +48,11 @@ class Relay:
         self._shone_at: float | None = None
 
     def listen(self) -> None:
-        """Listens to other processes from now on, so that the first reader here misses nothing."""
+        """Subscribes to other processes, so that the first local reader misses nothing."""
         self._listens.set()
 
     async def run(self) -> None:
-        """Relays until it is cancelled."""
+        """Relays until cancelled."""
         self._store.beacons.add(self._hear_beacon)
         self._events.audience.add(self._audience_changed)
         self._events.spread = self._beacon
@@ -79,7 +79,7 @@ class Relay:
             self._read.clear()
 
     async def _beacon(self) -> None:
-        """Has the others know that somebody reads here, before what is to be read begins."""
+        """Announces to other processes that there are readers here, before reading starts."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SPREAD_S):
                 await self._broadcast.is_heard.wait()
@@ -125,7 +125,7 @@ class Relay:
         return [f"{head}:{place}:{len(pieces)}:{piece}" for place, piece in enumerate(pieces)]
 
     def _take(self, note: str) -> None:
-        """A piece of what another process tells; told here once it is whole. What cannot be read is left out."""
+        """Receives a fragment from another process; publishes the event once it is complete. Ignores invalid ones."""
         with contextlib.suppress(ValueError, TypeError, KeyError):
             key, place, count, piece = note.split(":", 3)
             pieces = self._parts.setdefault(key, {})
@@ -139,7 +139,7 @@ class Relay:
 
 
 def joined(events: Sequence[Event]) -> list[Event]:
-    """Events in order, with pieces of one text that follow each other as one."""
+    """Events in order, with consecutive deltas of one text merged."""
     out: list[Event] = []
     for event in events:
         last = out[-1] if out else None

@@ -1,47 +1,47 @@
-"""Cards that answer a command: listings, what was done, what was refused, help.
+"""Cards that reply to commands: listings, results, refusals, help.
 
-Cards of what is told unasked, such as approvals and missions, are drawn up in `drawing`.
+Cards of notifications, such as approvals and missions, are composed in `drawing`.
 """
 
 from collections.abc import Iterable, Sequence
 
 from interlock.core.errors import InterlockError
 from interlock.desk.cards import Card, Fact, Passage, Tone
-from interlock.desk.command_table import COMMANDS, Command, meant, spelled
+from interlock.desk.command_table import COMMANDS, Command, spelled, suggestion
 from interlock.desk.views import View
 from interlock.desk.wording import counted, dollars, line, listed, moment
 
 SHORT = 90
 
 
-def said(title: str, *paragraphs: str, tone: Tone = Tone.PLAIN, footer: str = "") -> Card:
-    """A card of a few words."""
+def notice(title: str, *paragraphs: str, tone: Tone = Tone.PLAIN, footer: str = "") -> Card:
+    """A short text as a card."""
     return Card(title, passages=tuple(Passage(text) for text in paragraphs if text), tone=tone, footer=footer)
 
 
 def fault(error: InterlockError | str) -> Card:
-    """What could not be done, on one line that says what to do next."""
-    return said("That did not work", line("; ".join(str(error).splitlines()), 1_000), tone=Tone.RED)
+    """An error on one line, with the next step."""
+    return notice("That did not work", line("; ".join(str(error).splitlines()), 1_000), tone=Tone.RED)
 
 
 def unknown(surface: str, written: str) -> Card:
-    """What is said to a word that is no command."""
-    near = meant(written)
+    """The reply to an unknown command."""
+    near = suggestion(written)
     word = line(written.replace("`", ""), 40)
     hint = f", did you mean `{spelled(surface, near.usage)}`" if near else ""
     return fault(f"no command `{word}`{hint}: `{spelled(surface, 'help')}` lists what there is")
 
 
 def help_card(surface: str, one: Command | None = None) -> Card:
-    """Every command, or one."""
+    """Help for all commands, or for one."""
     shown = [one] if one else list(COMMANDS.values())
     lines = [f"{spelled(surface, c.usage)} – {c.help[:1].lower()}{c.help[1:].rstrip('.')}" for c in shown]
     footer = "An id can be given as a unique beginning or end of it. Questions come with buttons."
-    return said("What can be said here" if one is None else one.name, "\n".join(lines), footer=footer)
+    return notice("What can be said here" if one is None else one.name, "\n".join(lines), footer=footer)
 
 
 def status_card(now: View, missions: Sequence[View]) -> Card:
-    """How things stand."""
+    """The overall status."""
     day = now["latest_day"]
     facts = [
         ("Squad", _squad(now["squad"])),
@@ -75,7 +75,7 @@ def tasks_card(rows: Sequence[View], state: str | None) -> Card:
     """Tasks, newest first."""
     lines = [f"{r['id']} · {r['status']} · {r['persona'] or '–'} · {line(r['title'], SHORT)}{_why(r)}" for r in rows]
     title = f"Tasks: {len(rows)}" + (f" {line(state, 20)}" if state else "")
-    return said(title, listed(lines, empty="no tasks in this state" if state else "no tasks yet"))
+    return notice(title, listed(lines, empty="no tasks in this state" if state else "no tasks yet"))
 
 
 def _why(row: View) -> str:
@@ -83,7 +83,7 @@ def _why(row: View) -> str:
 
 
 def task_card(task: View) -> Card:
-    """One task or mission: where it stands, what it needs, its last transitions and words."""
+    """One task or mission: state, dependencies, latest transitions and messages."""
     is_mission = task["parent_id"] is None
     facts = [
         ("Id", task["id"]),
@@ -120,13 +120,13 @@ def _handed_in(task: View) -> str:
 
 
 def agents_card(rows: Sequence[View]) -> Card:
-    """Agents with their members' state."""
+    """Agents with their members' states."""
     lines = [
         f"{r['id']} · {r['persona']} · {r['trust']} · {r['state']} · {r['runtime_status']}"
         + (f" · {line(r['state_reason'], SHORT)}" if r["state_reason"] else "")
         for r in rows
     ]
-    return said(f"Agents: {len(rows)}", listed(lines, empty="no agents yet: they are created when there is work"))
+    return notice(f"Agents: {len(rows)}", listed(lines, empty="no agents yet: they are created when there is work"))
 
 
 def budget_card(rows: Sequence[View]) -> Card:
@@ -137,11 +137,11 @@ def budget_card(rows: Sequence[View]) -> Card:
         + (f" · {line(r['whose'], 60)}" if r["whose"] else "")
         for r in rows
     ]
-    return said("Money", listed(lines, empty="nothing has been spent yet"))
+    return notice("Money", listed(lines, empty="nothing has been spent yet"))
 
 
 def queue_card(surface: str, cards: Sequence[View], total: int) -> Card:
-    """The questions that wait, one a line, and how many there are; each can be seen whole by its id."""
+    """The pending questions, one per line, and their number; each can be opened by its id."""
     lines = [f"{c['id']} · {c['risk']} · {c['asked_by']} · {line(headline(c), SHORT)}" for c in cards]
     hint = (
         f"{spelled(surface, 'approvals ID')} shows one whole; answer with {spelled(surface, 'approve ID [NOTE]')} "
@@ -149,18 +149,18 @@ def queue_card(surface: str, cards: Sequence[View], total: int) -> Card:
     )
     title = f"{total:,} wait for a person" if cards else "Nothing waits for you"
     more = [f"and {total - len(lines):,} more, which are newer"] if total > len(lines) else []
-    return said(title, listed([*lines, *more], most=len(lines) + 1), footer=hint if cards else "")
+    return notice(title, listed([*lines, *more], most=len(lines) + 1), footer=hint if cards else "")
 
 
 def headline(card: View) -> str:
-    """One line for what is asked."""
+    """A question on one line."""
     request = card["request"]
     kind = str(card["kind"]).replace("_", " ").lower()
     return line(card["does"] or card["summary"] or request.get("question") or kind)
 
 
 def answered_card(card: View) -> Card:
-    """What an answer by words led to."""
+    """The result of an answer given as text."""
     needed = card["still_needed"]
     more = f"{needed} more {'person' if needed == 1 else 'people'} must approve" if needed else ""
     if card.get("asks_anew"):
@@ -171,16 +171,16 @@ def answered_card(card: View) -> Card:
     elif granted := card.get("grant"):
         more = f"Granted: {leave_in_words(granted)}"
     waits = f"Nothing goes on yet: {card['hindrance']}" if card.get("hindrance") else ""
-    return said(f"{card['status']}: {headline(card)}", more, waits, footer=card["id"], tone=tone_of(card["status"]))
+    return notice(f"{card['status']}: {headline(card)}", more, waits, footer=card["id"], tone=tone_of(card["status"]))
 
 
 def tone_of(status: str) -> Tone:
-    """Green where an approval was given, red where it was denied."""
+    """Green for an approval, red for a denial."""
     return {"approved": Tone.GREEN, "used": Tone.GREEN, "denied": Tone.RED}.get(status, Tone.PLAIN)
 
 
 def canceled_card(ended: View) -> Card:
-    """What was ended."""
+    """What was cancelled."""
     word = "canceled" if ended["changed"] else "was canceled already"
     runs = len(ended["runs"])
     seen = {**ended, "runs": ended["in_flight"]}
@@ -207,7 +207,7 @@ DONE_NOW = {
 
 
 def mode_card(surface: str, view: View) -> Card:
-    """What the squad may do now, what was in flight, and which effects are uncertain."""
+    """The squad's mode, the runs that were executing, and uncertain effects."""
     mode = str(view["mode"])
     running = view.get("still_running", [])
     passages = [
@@ -239,7 +239,7 @@ def _uncertain(view: View) -> str:
 
 
 def member_card(surface: str, view: View) -> Card:
-    """One agent that was set apart, or let go on."""
+    """An agent that was quarantined or released."""
     shut = view["state"] == "QUARANTINED"
     passages = [
         ("" if view["changed"] else "It was so before.", None),
@@ -259,10 +259,10 @@ def member_card(surface: str, view: View) -> Card:
 
 
 def learned_card(view: View) -> Card:
-    """How much the Learner was given to look at."""
+    """How many reviews the Learner was given."""
     posted = view["posted"]
     looks = f"{posted} look{'' if posted == 1 else 's'} back" if posted else "nothing new to learn from"
-    return said(f"The Learner has {looks}", "lessons that it writes are in the next prompts" if posted else "")
+    return notice(f"The Learner has {looks}", "lessons that it writes are in the next prompts" if posted else "")
 
 
 def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:
@@ -270,7 +270,7 @@ def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:
 
 
 def leave_in_words(grant: View) -> str:
-    """What a grant lets run, for how long, and how to end it."""
+    """What a grant allows, for how long, and how to revoke it."""
     whom = f"{grant['persona']}'s calls of {grant['tool']}" + (" to the same targets" if grant["narrow"] else "")
     where = f" for task {grant['task_id']}" if grant["task_id"] else ""
     only = " in rehearsals" if grant["simulated"] else ""
@@ -278,29 +278,29 @@ def leave_in_words(grant: View) -> str:
 
 
 def grants_card(surface: str, rows: Sequence[View]) -> Card:
-    """The grants that are in force, and how to end one."""
+    """The grants in force, and how to revoke one."""
     lines = [f"{r['id']} · {leave_in_words(r)} · used {r['uses']} times · by {r['given_by']}" for r in rows]
     hint = f"`{spelled(surface, 'grants revoke ID')}` ends one at once" if rows else ""
-    return said(f"Grants: {len(rows)}", listed(lines, empty="every held call is asked about"), footer=hint)
+    return notice(f"Grants: {len(rows)}", listed(lines, empty="every held call is asked about"), footer=hint)
 
 
 def revoked_card(grant: View) -> Card:
-    """A grant that was ended."""
+    """A revoked grant."""
     word = "is revoked" if grant["changed"] else "was revoked already"
-    return said(f"{grant['id']} {word}", f"{grant['persona']}'s calls of {grant['tool']} are asked about again")
+    return notice(f"{grant['id']} {word}", f"{grant['persona']}'s calls of {grant['tool']} are asked about again")
 
 
 def batch_card(surface: str, verb: str, ident: str, cards: Sequence[View], mark: str) -> Card:
-    """Questions that may be answered together, with what one types or taps to answer exactly these."""
+    """Questions that may be answered together, with the command or buttons that answer exactly these."""
     if len(cards) < 2:
-        return said("Nothing else waits alike", f"Answer it alone: `{spelled(surface, f'{verb} {ident}')}`")
+        return notice("Nothing else waits alike", f"Answer it alone: `{spelled(surface, f'{verb} {ident}')}`")
     lines = [f"{c['id']} · {c['risk']} · {line(headline(c), SHORT)}" for c in cards]
     typed = spelled(surface, f"{verb} {ident}:{mark}") + (" REASON" if verb == "deny" else "")
-    return said(f"{len(cards)} wait alike", listed(lines, most=len(lines)), footer=f"`{typed}` answers exactly these")
+    return notice(f"{len(cards)} wait alike", listed(lines, most=len(lines)), footer=f"`{typed}` answers exactly these")
 
 
 def answered_together_card(cards: Sequence[View]) -> Card:
-    """What became of questions that were answered together."""
+    """The results of questions that were answered together."""
     lines = [f"{c['id']} · {c['failed'] if c.get('failed') else c['status']}" for c in cards]
     done = sum(not c.get("failed") for c in cards)
-    return said(f"{done} of {len(cards)} answered", listed(lines, most=len(lines)))
+    return notice(f"{done} of {len(cards)} answered", listed(lines, most=len(lines)))

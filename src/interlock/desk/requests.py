@@ -1,6 +1,6 @@
-"""What a surface hands to the desk: a verified command, where it came from, and how to reply.
+"""Requests from surfaces: a verified command, where it came from, and how to reply.
 
-How commands are carried out is in `commands`; how they are kept and taken up again after a crash, in `reception`.
+Commands are executed in `commands`; `reception` stores them and resumes them after a crash.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message came from, and where the reply goes."""
+    """The origin of a message, and the destination of the reply."""
 
     surface: str
     """slack or telegram."""
@@ -18,16 +18,16 @@ class Place:
     """A channel's or chat's id."""
     thread: str | None = None
     user: str | None = None
-    """The only person who is to see the reply, if the surface can do that."""
+    """The only person who should see the reply, if the surface supports that."""
     reply: Mapping[str, Any] = field(default_factory=dict)
-    """What else the surface needs to reply: `response_url`, `message_id`."""
+    """What else the surface needs for the reply: `response_url`, `message_id`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One command or tap.
+    """A command or a button press.
 
-    INVARIANT: only a surface that has verified where it comes from builds one; `identity` is from the verified part.
+    INVARIANT: only a surface that has verified the origin creates one; `identity` is from the verified part.
     """
 
     key: str
@@ -35,12 +35,12 @@ class Request:
     identity: str
     """`slack:U123`, `telegram:42`."""
     name: str
-    """Their own display name; shown, never trusted."""
+    """The sender's display name; shown, never trusted."""
     place: Place
     command: str
-    """A command from the table, or whatever they wrote instead."""
+    """A command from the table, or whatever text was sent instead."""
     words: str = ""
-    """What follows the command."""
+    """The text after the command."""
     fields: Mapping[str, Any] | None = None
     """For a tap or a form, instead of text: `id`, `reason`, `note`, `args`."""
     said_at: float | None = None

@@ -1,6 +1,6 @@
-"""Making and closing channels of the workspace chat, and who is in them; only operators do either.
+"""Managing channels of the workspace chat and their members; for operators.
 
-What is said there is `rooms`' matter.
+Messages are in `rooms`.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from interlock.core.ids import new_id
 from interlock.desk import room_names
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
-from interlock.desk.room_views import as_who, one, readable
+from interlock.desk.room_views import one, participant, readable
 from interlock.desk.views import View
 from interlock.policy.audience import AGENT, DM, PERSON, Who
 from interlock.store import audit, rooms, rounds, squad
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 KINDS = (OPEN, PRIVATE)
 
 
-class Staffed(Office, Protocol):
-    """An office that knows the personas; `Runtime` is one."""
+class PersonaOffice(Office, Protocol):
+    """An office with personas; `Runtime` is one."""
 
     @property
     def personas(self) -> "PersonaSet":
-        """Those that can be talked with."""
+        """The personas that can be talked with."""
 
 
 async def create(
-    office: Staffed,
+    office: PersonaOffice,
     person: Person,
     name: str,
     *,
@@ -43,9 +43,10 @@ async def create(
     topic: str = "",
     project: str | None = None,
 ) -> View:
-    """A new channel, open to the project or `private`, with its maker and these personas and people in it.
+    """Creates a channel, open to the project or `private`, with its creator and the given personas and people as
+    members.
 
-    Raises UsageError for a name, kind or member that cannot be, Conflict if the name is taken, Refused for a viewer.
+    Raises UsageError for an invalid name, kind or member, Conflict if the name is taken, Refused for a viewer.
     """
     require_operator(person, "create channels")
     if kind not in KINDS:
@@ -57,15 +58,15 @@ async def create(
 
 
 def _create(
-    tx: Tx, office: Staffed, person: Person, name: str, kind: str, members: Sequence[str], topic: str, project: str,
-    ident: str, now: datetime,
+    tx: Tx, office: PersonaOffice, person: Person, name: str, kind: str, members: Sequence[str], topic: str,
+    project: str, ident: str, now: datetime,
 ) -> View:  # fmt: skip
     squad.ensure_project(tx, project, office.settings.timezone, now)
     found = [_member(tx, office, each) for each in members]
     row = rooms.create(
-        tx, ident, project_id=project, kind=kind, key=name, name=name, topic=topic, by=as_who(person), now=now
+        tx, ident, project_id=project, kind=kind, key=name, name=name, topic=topic, by=participant(person), now=now
     )  # fmt: skip
-    for at, who in enumerate([as_who(person), *found]):
+    for at, who in enumerate([participant(person), *found]):
         _join(tx, office, row, who, now + timedelta(microseconds=at))
     audit.note(
         tx, "CHANNEL_CREATED", person.actor, now, project_id=project, subject=ident, name=name, kind=kind,
@@ -74,8 +75,8 @@ def _create(
     return one(tx, person, ident)
 
 
-async def dm(office: Staffed, person: Person, persona: str, *, project: str | None = None) -> View:
-    """The direct conversation of somebody with a persona; the two have one in a project.
+async def dm(office: PersonaOffice, person: Person, persona: str, *, project: str | None = None) -> View:
+    """The direct conversation of a person with a persona; there is one per project.
 
     Raises UsageError for an unknown persona, Refused for a viewer.
     """
@@ -86,9 +87,9 @@ async def dm(office: Staffed, person: Person, persona: str, *, project: str | No
     )
 
 
-def _dm(tx: Tx, office: Staffed, person: Person, persona: str, project: str, ident: str, now: datetime) -> View:
+def _dm(tx: Tx, office: PersonaOffice, person: Person, persona: str, project: str, ident: str, now: datetime) -> View:
     squad.ensure_project(tx, project, office.settings.timezone, now)
-    both = (as_who(person), Who(AGENT, persona))
+    both = (participant(person), Who(AGENT, persona))
     key = rooms.dm_key(*both)
     found: Any = rooms.by_key(tx, project, key)
     if found is None:
@@ -103,18 +104,18 @@ def _dm(tx: Tx, office: Staffed, person: Person, persona: str, project: str, ide
     return one(tx, person, found.id)
 
 
-async def join(office: Staffed, person: Person, channel_id: str, who: str | None = None) -> View:
-    """The channel with one more member: a persona, another person, or whoever asks.
+async def join(office: PersonaOffice, person: Person, channel_id: str, who: str | None = None) -> View:
+    """Adds a member to a channel: a persona, another person, or the caller; returns the channel.
 
-    Raises Unknown, UsageError for a direct conversation and for who is not known, Refused for a viewer.
+    Raises Unknown, UsageError for a direct conversation and for an unknown member, Refused for a viewer.
     """
     require_operator(person, "join channels")
     return await office.store.write(_joined, office, person, channel_id, who, office.clock.now())
 
 
-def _joined(tx: Tx, office: Staffed, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
+def _joined(tx: Tx, office: PersonaOffice, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
     row = _changeable(tx, person, channel_id)
-    member = as_who(person) if who is None else _member(tx, office, who)
+    member = participant(person) if who is None else _member(tx, office, who)
     if _join(tx, office, row, member, now):
         audit.note(
             tx, "CHANNEL_JOINED", person.actor, now, project_id=row.project_id, subject=row.id, member=member.name
@@ -122,8 +123,8 @@ def _joined(tx: Tx, office: Staffed, person: Person, channel_id: str, who: str |
     return one(tx, person, row.id)
 
 
-def _join(tx: Tx, office: Staffed, row: Any, who: Who, now: datetime) -> bool:
-    """An agent of the workspace chat is spawned where its persona has none yet."""
+def _join(tx: Tx, office: PersonaOffice, row: Any, who: Who, now: datetime) -> bool:
+    """Adds a member; spawns the persona's workspace-chat agent if there is none."""
     if who.kind == AGENT:
         persona = office.personas.personas[who.name]
         who_it_is = rounds.descriptor(row.project_id, persona.name)
@@ -132,9 +133,9 @@ def _join(tx: Tx, office: Staffed, row: Any, who: Who, now: datetime) -> bool:
 
 
 async def leave(office: Office, person: Person, channel_id: str, who: str | None = None) -> View:
-    """The channel without a member: a persona, another person, or whoever asks.
+    """Removes a member from a channel: a persona, another person, or the caller; returns the channel.
 
-    Raises Unknown, UsageError for a direct conversation and for who is not in it, Refused for a viewer.
+    Raises Unknown, UsageError for a direct conversation and for a non-member, Refused for a viewer.
     """
     require_operator(person, "leave channels")
     return await office.store.write(_left, person, channel_id, who, office.clock.now())
@@ -142,7 +143,7 @@ async def leave(office: Office, person: Person, channel_id: str, who: str | None
 
 def _left(tx: Tx, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
     row = _changeable(tx, person, channel_id)
-    member = as_who(person)
+    member = participant(person)
     if who is not None:
         is_agent = rooms.is_member(tx, row.id, Who(AGENT, who))
         member = Who(AGENT, who) if is_agent else Who(PERSON, find_person(tx, who).id)
@@ -151,11 +152,11 @@ def _left(tx: Tx, person: Person, channel_id: str, who: str | None, now: datetim
         raise UsageError(f"`{who or person.name}` is not in `{row.name}`")
     audit.note(tx, "CHANNEL_LEFT", person.actor, now, project_id=row.project_id, subject=row.id, member=member.name)
     kept = [each for each in shown["members"] if (each["kind"], each["who"]) != tuple(member)]
-    return {**shown, "members": kept, "is_member": shown["is_member"] and member != as_who(person)}
+    return {**shown, "members": kept, "is_member": shown["is_member"] and member != participant(person)}
 
 
 async def archive(office: Office, person: Person, channel_id: str, *, on: bool = True) -> View:
-    """Closes a channel to new words, or with `on` False opens it again; what was said can still be read.
+    """Archives a channel, or with `on` False reopens it; its messages can still be read.
 
     Raises Unknown, UsageError for a direct conversation, Refused for a viewer.
     """
@@ -180,12 +181,12 @@ def _changeable(tx: Tx, person: Person, channel_id: str) -> Any:
     return row
 
 
-def _known(office: Staffed, persona: str) -> None:
+def _known(office: PersonaOffice, persona: str) -> None:
     if persona not in office.personas.personas:
         raise UsageError(f"no persona `{persona}`: there are {', '.join(office.personas.personas)}")
 
 
-def _member(tx: Tx, office: Staffed, named: str) -> Who:
+def _member(tx: Tx, office: PersonaOffice, named: str) -> Who:
     name = named.strip().removeprefix("@")
     if name in office.personas.personas:
         return Who(AGENT, name)

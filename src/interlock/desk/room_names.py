@@ -1,4 +1,4 @@
-"""What channels may be called and messages be signed with; who may call them so is `rooms`' matter."""
+"""Validates names and topics of channels, and emoji of reactions."""
 
 import re
 
@@ -24,7 +24,7 @@ def name(given: str) -> str:
 
 
 def topic(given: str) -> str:
-    """What a channel is for, in a line.
+    """A channel's topic, on one line.
 
     Raises UsageError.
     """
@@ -35,7 +35,7 @@ def topic(given: str) -> str:
 
 
 def emoji(given: str) -> str:
-    """A sign to put on a message: an emoji, or its name such as `:tada:`.
+    """The emoji of a reaction: an emoji, or its name such as `:tada:`.
 
     Raises UsageError.
     """

@@ -1,4 +1,4 @@
-"""How channels and messages look to people, and who may see them; what is done with them is `rooms`' matter."""
+"""Views of channels and messages, and who may see them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,19 +13,19 @@ from interlock.store.rooms import OPEN
 from interlock.store.tx import Tx
 
 
-def as_who(person: Person) -> Who:
-    """A person as one who talks."""
+def participant(person: Person) -> Who:
+    """A person as a participant in a channel."""
     return Who(PERSON, person.id)
 
 
 def may_see(tx: Tx, person_id: str, channel_id: str) -> bool:
-    """Whether somebody may read a channel: an open one, or one that they are in."""
+    """Whether a person may read a channel: an open one, or one that they are a member of."""
     row = rooms.channel(tx, channel_id)
     return row is not None and (row.kind == OPEN or rooms.is_member(tx, row.id, Who(PERSON, person_id)))
 
 
 def readable(tx: Tx, person: Person, channel_id: str) -> Any:
-    """The row of a channel. Raises Unknown for one that is not there, or not this person's to see."""
+    """The row of a channel. Raises Unknown if it does not exist, or the person may not see it."""
     row = rooms.channel(tx, channel_id)
     if row is None or not may_see(tx, person.id, channel_id):
         raise Unknown("channel", channel_id, (), "channel list")
@@ -42,7 +42,7 @@ def view_of(row: Any, person: Person, inside: Sequence[Who], names: Mapping[str,
     members = [{"kind": who.kind, "who": who.name, "name": names.get(who.name, who.name)} for who in inside]
     return view(
         row, "id", "name", "kind", "topic", "project_id", "created_at", "archived_at",
-        members=members, is_member=as_who(person) in inside, messages=row.last_seq,
+        members=members, is_member=participant(person) in inside, messages=row.last_seq,
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def one(tx: Tx, person: Person, channel_id: str) -> View:
 
 
 def messages(tx: Tx, rows: Sequence[Any]) -> list[View]:
-    """Messages with their reactions and how many replies they have."""
+    """Messages with their reactions and numbers of replies."""
     ids = [row.id for row in rows]
     signs, replies = rooms.reactions(tx, ids), rooms.reply_counts(tx, ids)
     return [
@@ -67,7 +67,7 @@ def messages(tx: Tx, rows: Sequence[Any]) -> list[View]:
 
 
 def root_of(tx: Tx, channel_id: str, message_id: str | None) -> str | None:
-    """The root of the thread that a message of a channel is in, or begins. Raises UsageError for another channel's."""
+    """The root of the thread of a message, or the message itself. Raises UsageError for another channel's message."""
     if message_id is None:
         return None
     row = of_channel(tx, channel_id, message_id)
@@ -75,7 +75,7 @@ def root_of(tx: Tx, channel_id: str, message_id: str | None) -> str | None:
 
 
 def of_channel(tx: Tx, channel_id: str, message_id: str) -> Any:
-    """The row of a message of a channel. Raises UsageError for another one's."""
+    """The row of a message of a channel. Raises UsageError for another channel's message."""
     row = rooms.message(tx, message_id)
     if row is None or row.channel_id != channel_id:
         raise UsageError(f"no message `{message_id}` in this channel")

@@ -1,7 +1,7 @@
-"""The workspace chat for people: channels, direct conversations, what is said in them, reactions. Rows J4, E16.
+"""The workspace chat for people: channels, direct conversations, messages, reactions. Rows J4, E16.
 
-Everybody reads the open channels of a project, members alone private ones and their own conversations; only operators
-speak. Who speaks is who was authenticated. Which agents answer is `store.rounds`' matter.
+Everybody may read the open channels of a project; private channels and direct conversations only their members. Only
+operators post. The author is the authenticated person. Which agents answer is decided in `store.rounds`.
 """
 
 from datetime import datetime, timedelta
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
-from interlock.desk import room_names, sight
+from interlock.desk import room_names, visibility
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.room_keeping import archive, create, dm, join, leave
 from interlock.desk.room_views import (
-    as_who,
     may_see,
     message,
     messages,
     names_of,
     of_channel,
     one,
+    participant,
     readable,
     root_of,
     view_of,
@@ -43,11 +43,11 @@ __all__ = [
 MOST_CHARS = 20_000
 MOST_SHOWN = 200
 MOST_A_MINUTE = 120
-"""Messages of one person in one channel."""
+"""The maximum number of messages per person and channel in a minute."""
 
 
 async def channels(office: Office, person: Person, *, project: str | None = None, archived: bool = False) -> list[View]:
-    """The channels that somebody may read, by name, with their members; direct conversations after the others.
+    """The channels that a person may read, by name, with their members; direct conversations come last.
 
     Each is {id, name, kind, topic, project_id, members: [{kind, who, name}], is_member, messages, created_at,
     archived_at}; `messages` is the number of the last one.
@@ -58,26 +58,26 @@ async def channels(office: Office, person: Person, *, project: str | None = None
 def _channels(tx: Tx, person: Person, project: str, archived: bool) -> list[View]:
     rows = [row for row in rooms.channels(tx, project) if archived or row.archived_at is None]
     inside = rooms.members_by_channel(tx, [row.id for row in rows])
-    seen = [row for row in rows if row.kind == OPEN or as_who(person) in inside[row.id]]
+    seen = [row for row in rows if row.kind == OPEN or participant(person) in inside[row.id]]
     names = names_of(tx, [who for row in seen for who in inside[row.id]])
     shown = [view_of(row, person, inside[row.id], names) for row in seen]
     return sorted(shown, key=lambda each: (each["kind"] == DM, each["name"]))
 
 
 async def channel(office: Office, person: Person, channel_id: str) -> View:
-    """One channel, as `channels` has it. Raises Unknown for one that is not there, or not theirs to see."""
+    """One channel, as in `channels`. Raises Unknown if it does not exist, or the person may not see it."""
     return await office.store.read(one, person, channel_id)
 
 
 async def sees_run(office: Office, person: Person, run_id: str) -> bool:
-    """Whether somebody may read what a run was told: not where it, or what it came of, was woken in a channel that they
-    may not read; and viewers read no conversations with an agent but their own.
+    """Whether a person may read a run's inputs: not if it, or one of its causes, was triggered in a channel that they
+    may not read; and viewers not if it is another person's chat.
     """
     return await office.store.read(_sees_run, person, run_id)
 
 
 def _sees_run(tx: Tx, person: Person, run_id: str) -> bool:
-    return not sight.unseen(tx, person, [run_id])
+    return not visibility.hidden_runs(tx, person, [run_id])
 
 
 async def say(
@@ -89,12 +89,12 @@ async def say(
     parent_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> View:
-    """Says something in a channel, or in the thread of `parent_id`; the agents that hear it answer one after another.
+    """Posts a message to a channel, or to the thread of `parent_id`; its audience of agents answers one after another.
 
-    The message as `history` has it, with `runs`, those that it has begun so far, and `turns`, the personas that see it
-    in this order. The same key of the same person says it once.
+    Returns the message as in `history`, with `runs`, those started so far, and `turns`, the personas in the order of
+    their turns. Idempotent by person and key.
 
-    Raises UsageError for an empty or too long text, or too many; Unknown; Refused for a viewer.
+    Raises UsageError for an empty or too long text, or too many messages; Unknown; Refused for a viewer.
     """
     require_operator(person, "speak in channels")
     if not text.strip():
@@ -102,7 +102,7 @@ async def say(
     if len(text) > MOST_CHARS:
         raise UsageError(f"the message has {len(text):,} characters: {MOST_CHARS:,} are the most")
     words = Words(
-        channel_id=channel_id, author=as_who(person), text=runtime.vault.scrub(scrub(storable(text))),
+        channel_id=channel_id, author=participant(person), text=runtime.vault.scrub(scrub(storable(text))),
         key=f"{person.id}:{idempotency_key or new_id('say')}", parent_id=parent_id,
     )  # fmt: skip
     return await runtime.store.write(_say, runtime, person, words, runtime.clock.now())
@@ -137,7 +137,7 @@ def _require_open(channel: Any) -> None:
 
 
 async def edit(runtime: "Runtime", person: Person, message_id: str, text: str) -> View:
-    """Changes what this person has said; nobody is given a turn by it. Raises as `say`, Refused for others' words."""
+    """Edits a message of this person; this gives nobody a turn. Raises as `say`, Refused for others' messages."""
     require_operator(person, "speak in channels")
     if not text.strip() or len(text) > MOST_CHARS:
         raise UsageError(f"a message has 1 to {MOST_CHARS:,} characters")
@@ -148,7 +148,7 @@ async def edit(runtime: "Runtime", person: Person, message_id: str, text: str) -
 
 def _edit(tx: Tx, person: Person, message_id: str, text: str, now: datetime) -> View:
     row = message(tx, person, message_id)
-    if Who(row.author_kind, row.author) != as_who(person):
+    if Who(row.author_kind, row.author) != participant(person):
         raise Refused("only who has said it may change it")
     rooms.lock(tx, row.channel_id)
     _require_open(rooms.channel(tx, row.channel_id))
@@ -164,8 +164,8 @@ async def history(
     before: int | str | None = None,
     most: int = 50,
 ) -> list[View]:
-    """What was said in a channel, or in the thread of one of its messages, oldest first: the last `most` ones, or of
-    those before a message (its id, or its `seq`).
+    """The messages of a channel, or of the thread of one of its messages, oldest first: the last `most`, or the last
+    before a message (its id, or its `seq`).
 
     Each is {id, channel_id, parent_id, seq, author_kind, author, name, text, run_id, created_at, edited_at, reactions:
     [{emoji, by}], replies}. Raises Unknown, UsageError for a message that is not of this channel.
@@ -189,7 +189,7 @@ def _history(
 
 
 async def turns(office: Office, person: Person, channel_id: str, *, thread: str | None = None) -> list[str]:
-    """The personas whose turn it is in a channel, or in a thread of it, or is still to come, in order.
+    """The personas whose turns are active or pending in a channel or a thread, in order.
 
     Raises Unknown, UsageError for a message that is not of this channel.
     """
@@ -202,7 +202,7 @@ def _turns(tx: Tx, person: Person, channel_id: str, thread: str | None) -> list[
 
 
 async def outcomes(office: Office, person: Person, message_id: str) -> list[View]:
-    """What has become of the turns that a message has begun so far: {persona, run_id, status, stop_reason, error} each.
+    """The outcomes of the turns that a message has started so far: {persona, run_id, status, stop_reason, error} each.
 
     Raises Unknown.
     """
@@ -221,9 +221,9 @@ def _outcomes(tx: Tx, person: Person, message_id: str) -> list[View]:
 
 
 async def react(office: Office, person: Person, message_id: str, emoji: str, *, on: bool = True) -> View:
-    """The message with this person's sign on it, or with `on` False without it.
+    """Adds this person's reaction to a message, or with `on` False removes it; returns the message.
 
-    Raises UsageError for what is no emoji, Unknown, Refused for a viewer.
+    Raises UsageError for an invalid emoji, Unknown, Refused for a viewer.
     """
     require_operator(person, "react")
     sign = room_names.emoji(emoji)
@@ -232,12 +232,12 @@ async def react(office: Office, person: Person, message_id: str, emoji: str, *, 
 
 def _react(tx: Tx, person: Person, message_id: str, emoji: str, on: bool, now: datetime) -> View:
     row = message(tx, person, message_id)
-    rooms.react(tx, row.id, as_who(person), emoji, now, on=on)
+    rooms.react(tx, row.id, participant(person), emoji, now, on=on)
     return messages(tx, [row])[0]
 
 
 async def find(office: Office, person: Person, named: str, *, project: str | None = None) -> str:
-    """The id of the channel that somebody means by its id, its name with or without `#`, or `@PERSONA`.
+    """Resolves a channel by its id, its name with or without `#`, or `@PERSONA`; returns its id.
 
     Raises Unknown.
     """

@@ -1,7 +1,7 @@
-"""Text that is addressed to nobody: passed on by what its words say, else by a model's word; the choice is shown.
+"""Routes texts without an addressee: by trigger patterns, or else by a model; the choice is shown.
 
-INVARIANT: a message is passed on once, in the transaction that makes the choice, whatever happens to this process.
-How a choice is made is `agents.routing`'s. Source: row A13.
+INVARIANT: a text is routed once, in the transaction that makes the choice, even if this process crashes. The choice
+itself is made in `agents.routing`. Source: row A13.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from interlock.core.values import ENDED_RUNS, microusd
 from interlock.desk import conversation, goals, workflows
 from interlock.desk.cards import Card
 from interlock.desk.office import Office, Person, require_operator
-from interlock.desk.replies import said
+from interlock.desk.replies import notice
 from interlock.desk.requests import Place
 from interlock.graph.applying import POLICY
 from interlock.graph.launch import Launch, launch
@@ -37,40 +37,40 @@ from interlock.store.tx import Tx
 
 ROUTED = "MESSAGE_ROUTED"
 LEAST = 0.5
-"""Below it nobody is bothered on a model's guess: the person is asked."""
+"""Below this confidence of a model, the person is asked."""
 MOST_WORKFLOWS = 20
 REMEMBERED = timedelta(hours=12)
-"""For so long `no, finance` means the last message."""
+"""How long `no, finance` refers to the last message."""
 _NO_LONGER = Choice(routing.NOBODY, "", 0.0, "whoever said it may no longer talk to agents")
 DELIVERED, STARTED, ASKED, PENDING = "delivered", "started", "asked", "pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed:
-    """What became of a text."""
+    """The result of routing a text."""
 
     target: str
     """A persona's name, `workflow NAME`, `mission`, or `nobody`; empty while a model is being asked."""
     confidence: float
     why: str
     status: str
-    """delivered, started (a mission), asked (the person is to say who), or pending (a model is asked)."""
+    """delivered, started (a mission), asked (the person must choose), or pending (a model is being asked)."""
     run_id: str | None = None
-    """The chat that was posted."""
+    """The run of the posted message."""
     mission_id: str | None = None
     route_run_id: str | None = None
-    """The run in which a model was asked."""
+    """The run that asks a model."""
 
     @property
     def line(self) -> str:
-        """As people are shown it: ``→ research (0.93: `compare`)``."""
+        """The choice for people: ``→ research (0.93: `compare`)``."""
         kind = self.target if self.target in (MISSION, routing.NOBODY) else PERSONA
         return Choice(kind, self.target, self.confidence, self.why).line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
-    """A text that is on its way, as the payload of a run keeps it."""
+    """A text being routed, as stored in the payload of a run."""
 
     text: str
     person: Mapping[str, str]
@@ -78,20 +78,20 @@ class _Text:
     key: str
     place: Mapping[str, Any] | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
-    """The kind of each name that may be chosen."""
+    """The kind of each candidate, by name."""
     workflows: Mapping[str, Any] = field(default_factory=dict)
-    """Those that may be started, as they were when the text came."""
+    """The workflows that may be started, as of the arrival of the text."""
     model: str | None = None
     simulated: bool = False
 
     @property
     def who(self) -> Person:
-        """Who said it."""
+        """Its author."""
         return Person(**self.person)
 
     @property
     def there(self) -> Place | None:
-        """Where it was said."""
+        """Where it was sent."""
         return None if self.place is None else Place(**self.place)
 
 
@@ -104,10 +104,10 @@ async def route(
     place: Place | None = None,
     idempotency_key: str | None = None,
 ) -> Routed:
-    """Passes a text on to whom it is for; the same key passes it on once.
+    """Routes a text, once per key.
 
-    A trigger pattern that is sure enough (`routing.confidence`) decides at no cost. Else a model is asked in a run of
-    its own, whose end passes the text on; then the choice is told where the text was said, and `outcome` has it.
+    A trigger pattern with enough confidence (`routing.confidence`) decides at no cost. Otherwise a model is asked in a
+    run of its own, whose end routes the text; the choice is then reported where the text was sent, and by `outcome`.
 
     Raises Refused for a viewer, UsageError for an empty or too long text, or if no model can be asked.
     """
@@ -130,23 +130,23 @@ async def route(
     )  # fmt: skip
     choice = routing.best(text, known)
     if choice.confidence >= runtime.settings.routing.confidence:
-        passer = Passer(runtime.personas.personas, runtime.settings, runtime.policy.checks)
+        passer = TextRouter(runtime.personas.personas, runtime.settings, runtime.policy.checks)
         return await runtime.store.write(passer.decided, on_its_way, choice, runtime.clock.now())
     return await _ask_model(runtime, on_its_way, routing.question(text, known))
 
 
 async def is_known(office: Office, idempotency_key: str) -> bool:
-    """Whether a text with this key was on its way through here before: then `route` has it where it is, and whoever was
-    talked with since is not who it is for.
+    """Whether a text with this key was routed before: then `route` returns its result, and later conversations do not
+    matter.
     """
     keys = (f"routed:{idempotency_key}", f"route:{idempotency_key}")
     return await office.store.read(lambda tx: any(routed.by_key(tx, key) for key in keys))
 
 
 async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, place: Place, key: str) -> str | None:
-    """Passes on what somebody sets right (`no, finance`): what they say with it, else what they said last here.
+    """Corrects a routing (`no, finance`): passes on the text given with it, or else the person's last routed text here.
 
-    Returns the run's id; None if they have said nothing here that could be meant.
+    Returns the run's id; None if there is no such text.
 
     Raises Refused, UsageError.
     """
@@ -159,7 +159,7 @@ async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, 
 
 
 def _last_said(tx: Tx, person_id: str, place: Place, since: datetime) -> str:
-    """What somebody said last in a place that was passed on by a choice; empty if they said nothing."""
+    """A person's last routed text in a place; empty if there is none."""
     for row in routed.said_by(tx, person_id, since):
         told = row.payload.get("routed") or (row.payload if row.kind == KIND else None)
         there = (told or {}).get("place")
@@ -169,7 +169,7 @@ def _last_said(tx: Tx, person_id: str, place: Place, since: datetime) -> str:
 
 
 async def outcome(office: Office, route_run_id: str) -> Routed | None:
-    """What became of a text for which a model was asked; None while it is asked."""
+    """The result of routing by a model; None while it is being asked."""
     return await office.store.read(_outcome, route_run_id)
 
 
@@ -198,8 +198,8 @@ def _chosen(answer: str | None, what: _Text) -> Choice:
 
 
 def _startable(settings: Settings, personas: Mapping[str, Persona], project: str) -> dict[str, Workflow]:
-    """Workflows that need nothing to be given and fit into the usual budget of a project's missions."""
-    found, budget = workflows.loaded(settings, personas).workflows, microusd(settings.mission_usd(project))
+    """Workflows without required inputs that fit into the default budget of the project's missions."""
+    found, budget = workflows.load(settings, personas).workflows, microusd(settings.mission_usd(project))
     fit = {name: flow for name, flow in found.items() if not flow.missing and flow.least_microusd(budget) <= budget}
     return dict(list(fit.items())[:MOST_WORKFLOWS])
 
@@ -241,22 +241,24 @@ def _post(
 
 
 @dataclass(frozen=True, slots=True)
-class Passer:
-    """Passes texts on, in the transaction of the choice; `take_up` is the follow-up of runs of kind `route`."""
+class TextRouter:
+    """Routes texts in the transaction of the choice; `take_up` is the follow-up of runs of kind `route`."""
 
     personas: Mapping[str, Persona]
     settings: Settings
     checks: Mapping[str, Any] = field(default_factory=dict)
-    """What the policy demands, by type of task."""
+    """The policy's acceptance checks, by type of task."""
 
     def take_up(self, tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
-        """Takes up the end of a run that was to say whom a text is for; without an answer the person is asked."""
+        """Handles the end of a routing run; without an answer, the person is asked."""
         what = _text_of(run)
         choice = _chosen(answer, what) if people.role(tx, what.who.id) in ROLES_THAT_ANSWER else _NO_LONGER
         self.decided(tx, what, choice, now, route_run=run.id)
 
     def decided(self, tx: Tx, what: _Text, choice: Choice, now: datetime, *, route_run: str | None = None) -> Routed:
-        """Carries a choice out, once for a text: posts it, starts a mission, or asks who is meant; all on record."""
+        """Carries out a choice, once per text: posts it, starts a mission, or asks the person; recorded in the audit
+        log.
+        """
         fresh, mission_id, chat = new_id("run"), None, None
         is_new = True
         if choice.kind == PERSONA and choice.name in self.personas and choice.confidence >= LEAST:
@@ -281,7 +283,7 @@ class Passer:
         return became
 
     def _record(self, tx: Tx, what: _Text, became: Routed, now: datetime) -> None:
-        """Puts a choice on record, and shows it with its confidence where the text was said."""
+        """Records a choice, and shows it with its confidence where the text was sent."""
         squad.ensure_project(tx, what.project, self.settings.timezone, now)
         audit.note(
             tx, ROUTED, what.who.actor, now, project_id=what.project, mission_id=became.mission_id,
@@ -299,7 +301,7 @@ class Passer:
         outbox.say(tx, where, payload, f"reply:routed:{what.key}", now)
 
     def _starts(self, choice: Choice) -> bool:
-        """Whether a mission is started without asking: only where work was asked for, and that is sure enough."""
+        """Whether a mission is started without asking: only for a request for work, with enough confidence."""
         is_sure = choice.confidence >= self.settings.routing.confidence
         return choice.kind in (MISSION, WORKFLOW) and choice.asks_for_work and is_sure and COORDINATOR in self.personas
 
@@ -316,17 +318,17 @@ class Passer:
 
 
 def card(became: Routed, personas: list[str]) -> Card:
-    """What somebody is told of a choice: who has their message, or how to say whom they mean."""
+    """The card about a choice: who got the message, or how to name the addressee."""
     match became.status:
         case "delivered":
-            return said(became.line, footer=f"{became.run_id} · not meant for them? Say `no, NAME`")
+            return notice(became.line, footer=f"{became.run_id} · not meant for them? Say `no, NAME`")
         case "started":
-            return said(became.line, "A mission was started.", footer=str(became.mission_id))
+            return notice(became.line, "A mission was started.", footer=str(became.mission_id))
     named = ", ".join(f"`@{name}`" for name in personas)
     how = f"Say it again with who is to hear it at its beginning ({named}), or answer `no, NAME`"
     is_work = became.target == MISSION or became.target.startswith(WORKFLOW)
     more = f"; to start a mission, begin with `run`{_by(became)}." if is_work else "."
-    return said(became.line, how + more)
+    return notice(became.line, how + more)
 
 
 def _by(became: Routed) -> str:

@@ -1,6 +1,6 @@
-"""Schedules for people: adding, listing, pausing, resuming, removing. When one is due is told by who calls.
+"""Schedules for people: adding, listing, pausing, resuming, removing. Due times are computed by the caller's parser.
 
-What a schedule starts, and that it does so once, is the scheduler's job.
+Firing is in `scheduler`.
 """
 
 import contextlib
@@ -29,33 +29,33 @@ _NAME = re.compile(r"[\w][\w .+-]*")
 
 
 class Times(Protocol):
-    """When something is due, as the scheduler has read it."""
+    """A parsed timetable of the scheduler."""
 
     @property
     def cron(self) -> str | None:
-        """The expression."""
+        """The cron expression."""
 
     @property
     def every_s(self) -> float | None:
-        """The interval, where there is no expression."""
+        """The interval in seconds, if there is no expression."""
 
     @property
     def timezone(self) -> str:
-        """In which the expression is read."""
+        """The time zone of the expression."""
 
     @property
     def anchor_at(self) -> datetime:
-        """What intervals are counted from."""
+        """The origin of intervals."""
 
     def after(self, moment: datetime) -> datetime:
-        """The first time after a moment."""
+        """The first due time after `moment`."""
 
     def following(self, moment: datetime, count: int) -> list[datetime]:
-        """The next times after a moment."""
+        """The next `count` due times after `moment`."""
 
 
 Read = Callable[[Any], Times]
-"""The times of a row of `schedules`."""
+"""Parses the timetable of a row of `schedules`."""
 
 
 async def add(
@@ -71,9 +71,9 @@ async def add(
     model: str | None = None,
     project: str | None = None,
 ) -> View:
-    """Enters a schedule, which starts a mission from a goal, or a run of a persona's agent with a message.
+    """Adds a schedule that starts a mission from a goal, or sends a message to a persona's agent.
 
-    It acts in the name of this person. Raises UsageError for what cannot be, Refused for a viewer.
+    It acts on behalf of this person. Raises UsageError for invalid values, Refused for a viewer.
     """
     from interlock.desk import conversation, goals  # here, since they bring in what executes
 
@@ -114,7 +114,7 @@ def _add(tx: Tx, person: Person, values: dict[str, Any], times: Times, zone: str
 
 
 async def listing(office: Office, read: Read, *, project: str | None = None) -> list[View]:
-    """All schedules, or those of a project: when next (`next_times`, ISO in their zone), `last` firing and outcome."""
+    """All schedules, or those of a project: `next_times` (ISO, in their time zones), `last` firing and outcome."""
     return await office.store.read(_listing, read, project, office.clock.now())
 
 
@@ -123,12 +123,12 @@ def _listing(tx: Tx, read: Read, project: str | None, now: datetime) -> list[Vie
 
 
 async def squad_mode(office: Office) -> str:
-    """Whether the squad is running; while it is not, what is due waits."""
+    """The squad's mode; unless it is running, due schedules wait."""
     return str(await office.store.read(controls.mode))
 
 
 async def remove(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
-    """Forgets a schedule; what it has started goes on. Raises UsageError, Refused."""
+    """Removes a schedule; what it has started continues. Raises UsageError, Refused."""
     return await _change(office, person, "remove schedules", _remove, name, project)
 
 
@@ -140,7 +140,7 @@ def _remove(tx: Tx, row: Any, person: Person, now: datetime) -> None:
 
 
 async def pause(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
-    """Has a schedule not fire until it is resumed. Raises UsageError, Refused."""
+    """Pauses a schedule until it is resumed. Raises UsageError, Refused."""
     return await _change(office, person, "pause schedules", _pause, name, project)
 
 
@@ -151,7 +151,7 @@ def _pause(tx: Tx, row: Any, person: Person, now: datetime) -> None:
 
 
 async def resume(office: Office, person: Person, name: str, read: Read, *, project: str | None = None) -> View:
-    """Has a schedule fire again, from its next time on. Raises UsageError, Refused."""
+    """Resumes a schedule from its next due time on. Raises UsageError, Refused."""
 
     def act(tx: Tx, row: Any, person: Person, now: datetime) -> None:
         if row.state != "active":
@@ -220,7 +220,7 @@ def _upcoming(row: Any, read: Read, now: datetime) -> list[str]:
 
 
 def _local(at: datetime, row: Any) -> str:
-    """A moment in the zone of a schedule; in UTC where its row names none."""
+    """A time in the time zone of a schedule; in UTC if its row has none."""
     try:
         return at.astimezone(ZoneInfo(row.timezone)).isoformat()
     except (LookupError, ValueError, OSError):
@@ -228,7 +228,7 @@ def _local(at: datetime, row: Any) -> str:
 
 
 def _lasts(tx: Tx, rows: Sequence[Any]) -> dict[str, View]:
-    """The last firing of each that has fired, and how what it has started stands now."""
+    """The last firing of each schedule that has fired, and the current state of what it started."""
     by_job = {schedules.job(row.id): row for row in rows if row.last_at is not None}
     found = [(by_job[each.job], each) for each in firings.some(tx, [(job, row.last_at) for job, row in by_job.items()])]
     keys = [schedules.start_key(row.id, fired.fire_at) for row, fired in found]
@@ -255,7 +255,7 @@ def _known(runtime: "Runtime", persona: str) -> None:
 
 
 def _plain(name: str) -> str:
-    """One name for all that look alike but for their widths and blanks."""
+    """A name normalised for comparison: ignores character widths and blanks."""
     return " ".join(unicodedata.normalize("NFKC", name).split())
 
 

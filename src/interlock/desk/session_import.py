@@ -1,6 +1,6 @@
-"""Taking a session from a file: it becomes the history of the agent of its descriptor, and gives nobody anything else.
+"""Imports sessions from files: only the history of an agent is replaced; a file grants no permissions.
 
-What a file may look like is `agents.session_file`'s job; how one is written, that of `sessions`.
+The file format is in `agents.session_file`; exporting is in `sessions`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from interlock.store.tx import Tx
 from interlock.tools.secrets import Vault
 
 
-async def take(
+async def import_session(
     office: Office,
     person: Person,
     personas: PersonaSet,
@@ -32,14 +32,13 @@ async def take(
     replace: bool = False,
     mine: bool = False,
 ) -> View:
-    """Makes a file's session the history of the agent of its descriptor, which is made where there is none.
+    """Makes a file's session the history of the agent with its descriptor, which is spawned if necessary.
 
-    {agent_id, persona, project, runs, messages, notes}. `mine`: of the one with which this person talks here instead.
-    What the agent may do is as its persona says here, whatever the file says; `notes` tell where the two differ.
+    {agent_id, persona, project, runs, messages, notes}. With `mine`, this person's own chat agent is used instead.
+    The agent's permissions are those of its local persona, whatever the file says; `notes` list the differences.
 
-    Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, UsageError for a project or a
-    persona that is not here, and Conflict if the agent has messages to answer, or a history and it is not to be
-    replaced.
+    Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, UsageError for an unknown project
+    or persona, and Conflict if the agent has pending messages, or a history that should not be replaced.
     """
     require_operator(person, "import a conversation")
     found = session_file.read(data, source)
@@ -54,7 +53,7 @@ async def take(
 
 
 def _clean(found: SessionFile, mask: Mask) -> SessionFile:
-    """The same without what looks like a secret."""
+    """A session with secrets masked."""
     runs = []
     for columns, rows in found.runs:
         told = {name: mask.text(value) if isinstance(value, str) else value for name, value in columns.items()}
@@ -110,7 +109,7 @@ def _descriptor(person: Person, named: FileDescriptor, project: str, *, mine: bo
 
 
 def _agent(tx: Tx, wanted: Descriptor, persona: Persona, now: datetime) -> Any:
-    """The agent of a descriptor. What is spelled like another's is nobody's."""
+    """The agent with a descriptor; its canonical spelling must be unambiguous."""
     found = squad.ensure_agent(tx, wanted, persona.to_json(), persona.trust, now)
     if found.descriptor != {"kind": wanted.kind, **wanted.parts} or found.persona != wanted.persona:
         raise UsageError("the descriptor in the file is none that an agent can have")
@@ -118,7 +117,7 @@ def _agent(tx: Tx, wanted: Descriptor, persona: Persona, now: datetime) -> Any:
 
 
 def _notes(tx: Tx, agent: Any, persona: Persona, found: SessionFile) -> Sequence[str]:
-    """Where the file says otherwise than what holds here."""
+    """Differences between the file and the local settings."""
     header, notes = found.header, []
     if more := sorted(set(header.permissions.tools) - persona.offered_tools):
         shown = ", ".join(more[:5]) + (f" and {len(more) - 5} others" if len(more) > 5 else "")

@@ -1,6 +1,6 @@
-"""Sessions of agents for people: beginning one anew, and writing it into a file.
+"""Agents' sessions for people: resetting and exporting them.
 
-How one is taken from a file is `session_import`'s job; what an agent is shown of its session, the agents'.
+Importing is in `session_import`.
 """
 
 from datetime import datetime
@@ -22,12 +22,12 @@ from interlock.tools.secrets import Vault
 
 
 async def reset(office: Office, person: Person, agent: str, *, project: str | None = None) -> View:
-    """Begins a conversation anew: {persona, agents: [{agent_id, marker, pending, running}]}.
+    """Resets sessions: {persona, agents: [{agent_id, marker, pending, running}]}.
 
-    `agent` is the id of an agent, or a persona: then it is what this person talks about with it here. Ids stay, what
-    is pending stays in its mailbox, and what is at work goes on with what it knows. Source: row E13.
+    `agent` is the id of an agent, or a persona: then this person's chats with it are reset. Ids are kept, pending
+    messages stay in the mailbox, and executing runs continue with their history. Source: row E13.
 
-    Raises Refused for a viewer, UsageError for a name that is nobody's.
+    Raises Refused for a viewer, UsageError for an unknown name.
     """
     require_operator(person, "begin a conversation anew")
     where = project or office.settings.project
@@ -49,7 +49,7 @@ def _reset(tx: Tx, person: Person, project_id: str, named: str, now: datetime) -
 
 
 def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
-    """The agents with a session that a name means: at least one."""
+    """The agents with a session that a name refers to: at least one."""
     name = as_id(named)
     if squad.member_of(tx, project_id, name) is not None:
         found = sessions.talks(tx, project_id, name, person.id)
@@ -71,9 +71,9 @@ def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
 
 
 async def export(office: Office, person: Person, agent: str, *, project: str | None = None) -> list[str]:
-    """What counts of a session, as lines of JSON: what it is of, then its ended runs; without what looks like a secret.
+    """The current session as lines of JSON: a header, then its ended runs; secrets are masked.
 
-    Raises Refused for a viewer, UsageError for a name that is nobody's or means several agents.
+    Raises Refused for a viewer, UsageError for an unknown or ambiguous name.
     """
     require_operator(person, "export a conversation")
     where = project or office.settings.project

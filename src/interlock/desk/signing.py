@@ -1,20 +1,20 @@
-"""The approval queue: showing questions as cards, approving and denying them, one by one or many alike.
+"""The approval queue: showing questions as cards, approving and denying them, singly or in batches.
 
-Whether an answer counts is decided in `store.approvals`; the runner and the coordinator do what follows from it.
+Whether an answer is valid is decided in `store.approvals`; the runner and the coordinator act on it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import digest
-from interlock.desk import emergency, sight
-from interlock.desk import grants as leave
+from interlock.desk import emergency, grants, visibility
 from interlock.desk.accounts import open_today
 from interlock.desk.deeds import deed
 from interlock.desk.finding import find, one_of_states
-from interlock.desk.grants import Wish
+from interlock.desk.grants import GrantRequest
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
 from interlock.store import approvals as approval_store
@@ -95,19 +95,19 @@ def _queue(
     within = find(tx, "mission", mission) if mission else None
     last = find(tx, "approval", after) if after else None
     rows = asked.page(tx, status=status, mission_id=within, project_id=project, after=last, most=limit)
-    return shown(tx, reader, [card_of(row) for row in rows])
+    return redacted_for(tx, reader, [card_of(row) for row in rows])
 
 
 def _one(tx: Tx, ident: str, reader: Person | None = None) -> View:
-    return shown(tx, reader, [card_of(asked.one(tx, find(tx, "approval", ident)))])[0]
+    return redacted_for(tx, reader, [card_of(asked.one(tx, find(tx, "approval", ident)))])[0]
 
 
-def shown(tx: Tx, reader: Person | None, cards: list[View]) -> list[View]:
-    """Cards with what a reader may see."""
-    if reader is None or sight.reads_all(reader):
+def redacted_for(tx: Tx, reader: Person | None, cards: list[View]) -> list[View]:
+    """Cards without the content that a reader may not see."""
+    if reader is None or visibility.reads_all(reader):
         return cards
-    hidden = sight.unseen(tx, reader, {card["run_id"] for card in cards if card["run_id"] is not None})
-    return [sight.withheld(card) if card["run_id"] in hidden else card for card in cards]
+    hidden = visibility.hidden_runs(tx, reader, {card["run_id"] for card in cards if card["run_id"] is not None})
+    return [visibility.redacted_card(card) if card["run_id"] in hidden else card for card in cards]
 
 
 def _open_alike(tx: Tx, ident: str) -> list[View]:
@@ -142,7 +142,7 @@ def card_of(row: Any) -> View:
         mission_cost_usd=dollars(row.mission_cost or 0),
         simulated=bool(rehearsed),
         mark=approval_store.mark_of(row) if row.status == "pending" else None,
-        scopes=leave.scopes(row),
+        scopes=grants.scopes(row),
         withheld=False,
     )  # fmt: skip
 
@@ -169,20 +169,20 @@ async def approve(
     Raises Unknown, AlreadyAnswered, Changed, Refused, and UsageError for invalid arguments or an impossible grant.
     """
     ident, found = _seen(ident, mark)
-    words, wish = _words(note), None if grant is None else Wish.of(grant, narrow=narrow)
+    words, wanted = _words(note), None if grant is None else GrantRequest.of(grant, narrow=narrow)
     judge = None if args is None else _judge_of(office)
-    now = office.clock.now()
-    return await office.store.write(_answer, office, person, ident, "approve", words, args, judge, wish, now, found)
+    reply = _Reply(person, "approve", words, args=args, judge=judge, grant=wanted, mark=found)
+    return await office.store.write(_answer, office, ident, reply, office.clock.now())
 
 
 def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
-    """An id without the mark behind it, and the mark."""
+    """Splits `ID:MARK` into the id and the mark."""
     whole, _, found = ident.partition(f":{approval_store.EDITED}")
     return whole, mark or (f"{approval_store.EDITED}{found}" if found else None)
 
 
 def _judge_of(office: Office) -> "Judge":
-    """What decides an edited call; imported late, since most callers do not need the policy engine."""
+    """The judge of edited calls; imported lazily, since most callers do not need the policy engine."""
     from interlock.desk.judging import Judge
 
     return Judge(office.policy, office.settings.approvals.people_for_red)
@@ -193,12 +193,11 @@ async def deny(office: Office, person: Person, ident: str, *, reason: str) -> Vi
 
     Raises Unknown, AlreadyAnswered, Refused, and UsageError without a reason.
     """
-    words = _reason(reason)
-    now = office.clock.now()
-    return await office.store.write(_answer, office, person, ident, "deny", words, None, None, None, now)
+    reply = _Reply(person, "deny", _reason(reason))
+    return await office.store.write(_answer, office, ident, reply, office.clock.now())
 
 
-async def shown_alike(office: Office, ident: str, mark: str) -> list[str]:
+async def batch_ids(office: Office, ident: str, mark: str) -> list[str]:
     """The ids of the questions that were shown as the batch with this mark, if all of them are still open.
 
     Raises Unknown, and Conflict if one of them has been answered since.
@@ -227,7 +226,7 @@ async def approve_alike(
 
     Raises Unknown, and UsageError if they are not alike.
     """
-    return await _answer_all(office, person, shown, "approve", _words(note))
+    return await _answer_all(office, shown, _Reply(person, "approve", _words(note)))
 
 
 async def deny_alike(office: Office, person: Person, shown: Sequence[str], *, reason: str) -> list[View]:
@@ -235,19 +234,15 @@ async def deny_alike(office: Office, person: Person, shown: Sequence[str], *, re
 
     Raises Unknown, and UsageError without a reason, or if they are not alike.
     """
-    return await _answer_all(office, person, shown, "deny", _reason(reason))
+    return await _answer_all(office, shown, _Reply(person, "deny", _reason(reason)))
 
 
-async def _answer_all(
-    office: Office, person: Person, shown: Sequence[str], verdict: str, words: str | None
-) -> list[View]:  # fmt: skip
+async def _answer_all(office: Office, shown: Sequence[str], reply: "_Reply") -> list[View]:
     cards = []
     await office.store.read(_check_alike, shown)
     for ident in shown:
         try:
-            now = office.clock.now()
-            given = (office, person, ident, verdict, words, None, None, None, now)
-            cards.append(await office.store.write(_answer, *given))
+            cards.append(await office.store.write(_answer, office, ident, reply, office.clock.now()))
         except StoreError:
             raise
         except InterlockError as error:
@@ -276,41 +271,43 @@ def _words(text: str | None) -> str | None:
     return words or None
 
 
-def _answer(
-    tx: Tx,
-    office: Office,
-    person: Person,
-    ident: str,
-    verdict: str,
-    words: str | None,
-    args: Mapping[str, Any] | None,
-    judge: "Judge | None",
-    wish: Wish | None,
-    now: datetime,
-    mark: str | None = None,
-) -> View:
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What a person answers, for one question or several alike."""
+
+    person: Person
+    verdict: str
+    note: str | None
+    args: Mapping[str, Any] | None = None
+    judge: "Judge | None" = None
+    """Decides the call with edited `args`."""
+    grant: GrantRequest | None = None
+    mark: str | None = None
+
+
+def _answer(tx: Tx, office: Office, ident: str, reply: _Reply, now: datetime) -> View:
     approval_id = find(tx, "approval", ident)
     row: Any = approval_store.approval(tx, approval_id)
-    is_open = row.status == "pending"
+    is_open, person, judge, args = row.status == "pending", reply.person, reply.judge, reply.args
     given = Answer(
         approval_id=approval_id,
         person_id=person.id,
         name=person.name,
         role=person.role,
         surface=person.surface,
-        verdict=verdict,
-        note=words,
+        verdict=reply.verdict,
+        note=reply.note,
         edit=judge.edit(tx, row, args) if judge is not None and args is not None and is_open else None,
-        mark=mark,
+        mark=reply.mark,
     )
-    if wish is not None and is_open:
-        leave.check(row, wish, given.edit)
+    if reply.grant is not None and is_open:
+        grants.check(row, reply.grant, given.edit)
     if row.kind == "BUDGET" and is_open:
         open_today(tx, office, row.project_id, now)
     answered = approval_store.answer(tx, given, now)
     granted = None
-    if wish is not None and not answered.asks_anew:
-        granted = leave.give(tx, person, answered.approval, wish, now)
+    if reply.grant is not None and not answered.asks_anew:
+        granted = grants.give(tx, person, answered.approval, reply.grant, now)
     card = card_of(asked.one(tx, approval_id))
     return {
         **card, "still_needed": answered.still_needed, "asks_anew": answered.asks_anew, "grant": granted,

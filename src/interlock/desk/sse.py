@@ -1,7 +1,4 @@
-"""Events as text/event-stream, and a stream of them as an ASGI application sends it; what is in them is not read here.
-
-No framework is needed for it, so that each surface uses its own.
-"""
+"""Server-sent events: encoding, and streaming them over ASGI, without a framework."""
 
 import asyncio
 import contextlib
@@ -15,7 +12,7 @@ from interlock.core.errors import InterlockError
 from interlock.core.events import Event
 from interlock.desk.conversation import Reply
 from interlock.desk.office import is_outage, outage_told
-from interlock.desk.readers import Told
+from interlock.desk.readers import QueuedEvent
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -24,41 +21,41 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 KEEP_ALIVE_S = 30.0
 """Source: numbers, "Time"."""
 GIVE_UP_S = 60.0
-"""How long a client may take nothing of what is sent to it."""
+"""How long a client may stop reading."""
 HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no"}
 HELLO = b"retry: 2000\n\n"
 STILL_HERE = b": still here\n\n"
 LAGGED = "lagged"
-"""The last event for a reader who was too slow, or the first where what was asked for is no longer kept."""
+"""The last event for a reader that was too slow, or the first if the requested events have been pruned."""
 DONE = "done"
 
 
 def frame(name: str, payload: Mapping[str, Any], ident: int | None = None) -> bytes:
-    """One event."""
+    """One event as text/event-stream."""
     data = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), default=str)
     head = f"id: {ident}\n" if ident is not None else ""
     return f"{head}event: {name}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 
 def of_event(event: Event) -> bytes:
-    """An event as it was told."""
+    """A published event, encoded."""
     return frame(event.name, event.payload, event.id)
 
 
-def encoded(told: Told) -> bytes:
-    """The same, made once for all who read it."""
+def encoded(told: QueuedEvent) -> bytes:
+    """The same, cached for all readers."""
     if told.encoded is None:
         told.encoded = of_event(told.event)
     return told.encoded
 
 
 def answer(reply: Reply) -> dict[str, Any]:
-    """What a chat call returns, streamed or not. Source: row J6."""
+    """The JSON of a chat reply, streamed or not. Source: row J6."""
     return asdict(reply)
 
 
-async def spoken_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenerator[bytes, None]:
-    """A conversation as frames: what happens, then `done` with the reply, or `error`; comments where nothing comes."""
+async def conversation_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenerator[bytes, None]:
+    """A chat as frames: its events, then `done` with the reply, or `error`; keep-alive comments in between."""
     yield HELLO
     try:
         async with contextlib.aclosing(paced(said, KEEP_ALIVE_S)) as items:
@@ -76,7 +73,7 @@ async def spoken_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenera
 
 
 async def paced(items: AsyncIterator[T], every_s: float) -> AsyncGenerator[T | None, None]:
-    """What comes, and None each time that nothing has come for a while."""
+    """The items, with None after each interval without any."""
     coming: asyncio.Task[T] | None = None
     try:
         while True:
@@ -106,7 +103,9 @@ async def stream(
     frames: AsyncGenerator[bytes, None], headers: Mapping[str, str], receive: Receive, send: Send, *,
     gone: Callable[[], Awaitable[object]] | None = None,
 ) -> None:  # fmt: skip
-    """Sends frames until they end, the client is gone, or takes nothing for `GIVE_UP_S`; `gone` is called for these."""
+    """Sends frames until they end, the client disconnects, or reads nothing for `GIVE_UP_S`; calls `gone` in the last
+    two cases.
+    """
     lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in {**HEADERS, **headers}.items()]
     await send({"type": "http.response.start", "status": 200, "headers": lines})
     sending = asyncio.create_task(_send(frames, send))

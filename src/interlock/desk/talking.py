@@ -1,6 +1,6 @@
-"""What somebody says in a chat that is no command: a message for the persona they name, or last talked with there.
+"""Chat texts that are not commands: messages to the persona that they name, or that was last talked with there.
 
-What a run answers is delivered to where it was said; how commands are carried out is in `commands`.
+The answer is delivered to the same place; commands are executed in `commands`.
 """
 
 from dataclasses import replace
@@ -12,22 +12,22 @@ from interlock.agents.routing import corrected
 from interlock.desk import conversation, replies, routing
 from interlock.desk.addressing import Addressed, addressed
 from interlock.desk.cards import Card
-from interlock.desk.command_table import in_chat, meant
+from interlock.desk.command_table import in_chat, suggestion
 from interlock.desk.emergency import hindrance
 from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place, Request
 from interlock.store import conversations
 
 MISSPELLED = 2
-"""So few words with one that is almost a command."""
+"""The maximum number of words of a text that may be a misspelled command."""
 GOES_ON = timedelta(hours=12)
-"""For so long a conversation with a persona goes on without naming it again."""
+"""How long a conversation with a persona continues without naming it again."""
 
 
 async def talk(runtime: Runtime, person: Person, request: Request) -> Card | None:
-    """Passes a text on to the agent that it is for; None if its answer will be all that there is to say.
+    """Passes a text on to the right agent; returns a card, or None if the agent's answer suffices.
 
-    One word or two that look like a command are taken for one that was misspelled.
+    One or two words that resemble a command are treated as a misspelled command.
 
     Raises Refused, UsageError.
     """
@@ -35,7 +35,7 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
     found, count = addressed(text, runtime.personas.personas), len(text.split(maxsplit=2))
     if found is None and (other := corrected(text, runtime.personas.personas)) is not None:
         return await _corrected(runtime, person, other, place, request.key)
-    if found is None and count <= MISSPELLED and meant(request.command) is not None:
+    if found is None and count <= MISSPELLED and suggestion(request.command) is not None:
         return replies.unknown(place.surface, request.command)
     persona = await _latest(runtime, place) if found is None else None
     if persona is not None and not await routing.is_known(runtime, f"chat:{request.key}"):
@@ -55,9 +55,9 @@ async def talk(runtime: Runtime, person: Person, request: Request) -> Card | Non
 
 
 async def _waiting(runtime: Runtime, place: Place, who: str) -> Card | None:
-    """What keeps the squad from working now; None if nothing does."""
+    """Why the squad is not working now; None if it is."""
     waits = await runtime.store.read(hindrance)
-    return replies.said(f"{who} has it and waits", in_chat(place.surface, waits)) if waits else None
+    return replies.notice(f"{who} has it and waits", in_chat(place.surface, waits)) if waits else None
 
 
 async def _corrected(
@@ -70,18 +70,18 @@ async def _corrected(
 
 
 async def here(runtime: Runtime, place: Place) -> str | None:
-    """The persona that a conversation at a place is with; None if there is none, or not lately."""
+    """The persona of the recent conversation at a place; None if there is none."""
     return await _latest(runtime, _there(place))
 
 
 def _there(place: Place) -> Place:
-    """Where a conversation is that begins here: what is said in the open of a channel begins a thread, if it can."""
+    """The place of a new conversation: a message in a channel starts a thread, if possible."""
     beneath = place.reply.get("beneath")
     return place if place.thread is not None or beneath is None else replace(place, thread=str(beneath))
 
 
 async def _latest(runtime: Runtime, place: Place) -> str | None:
-    """The persona that was last talked with here, not too long ago."""
+    """The persona that was recently talked with here."""
     since = runtime.clock.now() - GOES_ON
     found = await runtime.store.read(
         conversations.talked_with, place.surface, place.channel, place.thread, since

@@ -1,4 +1,4 @@
-"""Tokens by which programs act for people: making, listing and revoking them. Showing one is `gate`'s job.
+"""API tokens, with which programs act for people: creating, listing, revoking. Authentication is in `gate`.
 
 Source: row L4.
 """
@@ -15,14 +15,14 @@ from interlock.core.text import visible
 from interlock.desk import projects
 from interlock.desk.finding import one_of
 from interlock.desk.office import ROLES, Office, Person
-from interlock.desk.people import alike, find_person
+from interlock.desk.people import find_person, folded_name
 from interlock.desk.views import View, view
 from interlock.store import audit
 from interlock.store import tokens as store
 from interlock.store.tx import Tx
 
 PREFIX = "ilk_"
-"""By which a token is told from other texts, and kept out of logs; see `policy.secrets`."""
+"""Identifies tokens in texts, so that they are masked in logs; see `policy.secrets`."""
 BYTES = 32
 LONGEST_NAME = 60
 LONGEST_S = 10 * 365 * 86_400.0
@@ -40,11 +40,11 @@ async def create(
     expires_s: float | None = None,
     who: str | None = None,
 ) -> View:
-    """A new token that acts for `person`, or for somebody else where an admin makes it; `token` is shown only here.
+    """A new token for `person`, or (by an admin) for somebody else; `token` is returned only here.
 
-    Without a role it has the person's own. With a project it is good for that one only.
+    Without a role it has the person's own. With a project it is valid for that project only.
 
-    Raises UsageError for what cannot be, also a project that there is not; Refused for more than the person may.
+    Raises UsageError for invalid values and an unknown project, Refused for a higher role than the person's.
     """
     if person.role == "viewer" and role not in (None, "viewer"):
         raise Refused(f"{person.name} is a viewer, and so is each token of theirs: leave out `--role`")
@@ -71,7 +71,7 @@ def _create(
     if ROLES.index(wanted) > ROLES.index(row.role):
         raise Refused(f"{row.name} has the role {row.role}, and a token is never more than who it acts for")
     for other in store.tokens(tx):
-        if other.person_id == row.id and alike(other.name) == alike(name) and _status(other, now) == "good":
+        if other.person_id == row.id and folded_name(other.name) == folded_name(name) and _status(other, now) == "good":
             raise UsageError(
                 f"{row.name} has a token `{other.name}` already (`{other.id}`): give another name, or revoke that one"
             )
@@ -81,14 +81,14 @@ def _create(
 
 
 async def tokens(office: Office, person: Person) -> list[View]:
-    """The tokens of a person, or of everybody for an admin: all but what they are themselves."""
+    """The tokens of a person, or of everybody for an admin; without the secrets."""
     now = office.clock.now()
     rows = await office.store.read(store.tokens)
     return [_shown(row, now) for row in rows if person.role == "admin" or row.person_id == person.id]
 
 
 async def revoke(office: Office, person: Person, ident: str) -> View:
-    """Makes a token no good, within two seconds everywhere; who has shown it is turned away.
+    """Revokes a token, within two seconds everywhere; its open connections are closed.
 
     Raises NotFound, and Refused for somebody else's unless an admin does it.
     """
@@ -107,12 +107,12 @@ def _revoke(tx: Tx, actor: Person, ident: str, now: datetime, at_home: str) -> V
 
 
 async def are_there(office: Office) -> bool:
-    """Whether any program has a token."""
+    """Whether there are any tokens."""
     return await office.store.read(store.has_any)
 
 
 def digest_of(token: str) -> str:
-    """What is kept of a token. It has 256 random bits, so that nothing slower is needed."""
+    """The stored digest of a token. It has 256 random bits, so that no slow hash is needed."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,7 +1,4 @@
-"""What every surface shows: rows as plain dictionaries, money in dollars, times as aware datetimes.
-
-How they look on a screen is each surface's job.
-"""
+"""Rows as plain dictionaries for surfaces: money in dollars, times as aware datetimes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +6,7 @@ from typing import Any
 from interlock.core.values import MICRO
 
 View = dict[str, Any]
-"""Names and JSON values, but for datetimes."""
+"""Names and JSON values, plus datetimes."""
 
 
 def dollars(amount_microusd: int) -> float:
@@ -18,7 +15,7 @@ def dollars(amount_microusd: int) -> float:
 
 
 def view(row: Any, *names: str, **more: Any) -> View:
-    """The named columns of a row (`a=b` names are given as keywords); `*_microusd` ones become `*_usd`."""
+    """A row as a dictionary; `*_microusd` columns become `*_usd`. Keywords add entries."""
     values: Mapping[str, Any] = row._asdict()
     out: View = {}
     for name in names or values:

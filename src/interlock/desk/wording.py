@@ -1,7 +1,4 @@
-"""How things are put in a chat: texts without secrets and without characters that mislead, money, moments, lists.
-
-What is said with them is in `replies` and `drawing`.
-"""
+"""Formats values for chats: texts without secrets and deceptive characters, money, times, lists."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +13,7 @@ MOST_LINES = 20
 
 
 def words(text: object) -> str:
-    """A text as it may be shown: secrets masked, what is invisible spelled out, nothing left out."""
+    """A text for display: secrets masked, invisible characters made visible, otherwise complete."""
     return visible(scrub(str(text)))
 
 
@@ -26,14 +23,14 @@ def line(text: object, most: int = LONGEST_LINE) -> str:
     return whole if len(whole) <= most else f"{whole[: most - 1].rstrip()}…"
 
 
-def begun(text: object, most: int, where: str) -> str:
-    """A text, or its first `most` characters with how many are missing and `where` they are."""
+def excerpt(text: object, most: int, where: str) -> str:
+    """A text, or its first `most` characters with the number of missing ones and `where` to read them."""
     whole = words(text)
     return whole if len(whole) <= most else f"{whole[:most]}…\n({len(whole) - most:,} more characters: {where})"
 
 
 def listed(lines: Sequence[str], *, most: int = MOST_LINES, empty: str = "") -> str:
-    """The first lines, and how many more there are."""
+    """The first lines, and the number of further ones."""
     if not lines:
         return empty
     more = [f"and {len(lines) - most:,} more"] if len(lines) > most else []
@@ -41,19 +38,19 @@ def listed(lines: Sequence[str], *, most: int = MOST_LINES, empty: str = "") -> 
 
 
 def dollars(amount_usd: float | None) -> str:
-    """`$1.20`, `$0.0042`; a dash where there is no amount."""
+    """`$1.20`, `$0.0042`; a dash if there is no amount."""
     if amount_usd is None:
         return "–"
     return f"${amount_usd:,.2f}" if amount_usd == 0 or abs(amount_usd) >= 1 else f"${amount_usd:.4f}"
 
 
 def moment(at: datetime) -> str:
-    """A time as everybody understands it."""
+    """A time in a format that is clear to everybody."""
     return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
-def why_apart(member: Any) -> str | None:
-    """Why a member gets no work, in words; None if nothing was given as the reason."""
+def quarantine_reason(member: Any) -> str | None:
+    """Why a member is not active, in words; None if no reason was given."""
     found = squad.budget_pause(member)
     if found is None:
         return str(member.state_reason) if member.state_reason else None
@@ -61,5 +58,5 @@ def why_apart(member: Any) -> str | None:
 
 
 def counted(by_state: dict[str, int]) -> str:
-    """`2 DONE, 1 IN_PROGRESS`; `none` where there is nothing."""
+    """`2 DONE, 1 IN_PROGRESS`; `none` if empty."""
     return ", ".join(f"{n} {state}" for state, n in sorted(by_state.items()) if n) or "none"

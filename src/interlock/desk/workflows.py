@@ -1,4 +1,4 @@
-"""Workflows at the desk: which there are, and which one a goal gets; what a mission makes of one is the graph's."""
+"""Workflows for people: listing, checking, and choosing one for a goal."""
 
 import asyncio
 import re
@@ -22,21 +22,21 @@ _OUT = re.compile(
     r"\b(?:without|not|never|don['’]?t|instead of|rather than|ohne|nicht|kein\w*|sans|sin|no)\b[^.!?;\n]{0,40}$",
     re.IGNORECASE,
 )
-"""What takes back the naming that follows."""
+"""Negations before a name."""
 
 
-def loaded(settings: Settings, personas: Mapping[str, Persona]) -> WorkflowSet:
-    """The shipped workflows and those of the settings' folders, as their files are now."""
+def load(settings: Settings, personas: Mapping[str, Persona]) -> WorkflowSet:
+    """Loads the built-in workflows and those in the settings' folders."""
     return load_workflows(settings.workflows, personas, workspaces=settings.home / "workspaces")
 
 
-def checked(settings: Settings, personas: Mapping[str, Persona], files: list[Path]) -> list[Workflow]:
-    """The workflows of some files, or all that there are.
+def check(settings: Settings, personas: Mapping[str, Persona], files: list[Path]) -> list[Workflow]:
+    """Loads the workflows of some files, or all.
 
     Raises ConfigError with every fault.
     """
     if not files:
-        found = loaded(settings, personas)
+        found = load(settings, personas)
         if found.faults:
             raise ConfigError(list(found.faults))
         return list(found.workflows.values())
@@ -51,8 +51,8 @@ def checked(settings: Settings, personas: Mapping[str, Persona], files: list[Pat
     return good
 
 
-def shown(workflow: Workflow) -> View:
-    """A workflow as surfaces list it."""
+def view_of(workflow: Workflow) -> View:
+    """A workflow for display."""
     return {
         "name": workflow.name, "title": workflow.title, "description": workflow.description,
         "triggers": list(workflow.triggers), "inputs": dict(workflow.inputs), "source": workflow.source,
@@ -68,16 +68,16 @@ def shown(workflow: Workflow) -> View:
     }  # fmt: skip
 
 
-async def chosen(
+async def workflow_for(
     runtime: Runtime, goal: str, named: str | None, inputs: Mapping[str, str], budget_microusd: int
 ) -> Workflow | None:
-    """What stands in place of a plan: the workflow that is named, else the one that the goal names, else None.
+    """The workflow for a goal: the one given, else the one named in the goal, else None.
 
-    Raises UsageError for one that there is not, that has faults, lacks an input, or costs more than the mission has.
+    Raises UsageError if it is unknown, invalid, lacks an input, or exceeds the mission's budget.
     """
     if named is None and not inputs and "workflow" not in goal.casefold():
         return None
-    found = await asyncio.to_thread(loaded, runtime.settings, runtime.personas.personas)
+    found = await asyncio.to_thread(load, runtime.settings, runtime.personas.personas)
     name = named if named is not None else named_in(goal, (*found.workflows, *found.refused))
     if name is None:
         if inputs:
@@ -88,10 +88,10 @@ async def chosen(
     if name not in found.workflows:
         hint = suggestion(name, found.workflows) or f": there are {', '.join(found.workflows)}"
         raise UsageError(f"no workflow `{name[:60]}`{hint}")
-    return started(found.workflows[name], inputs, budget_microusd)
+    return instantiate(found.workflows[name], inputs, budget_microusd)
 
 
-def started(workflow: Workflow, inputs: Mapping[str, str], budget_microusd: int) -> Workflow:
+def instantiate(workflow: Workflow, inputs: Mapping[str, str], budget_microusd: int) -> Workflow:
     """A workflow with its inputs, for a mission with a budget.
 
     Raises UsageError.
@@ -116,9 +116,10 @@ def started(workflow: Workflow, inputs: Mapping[str, str], budget_microusd: int)
 
 
 def named_in(goal: str, names: tuple[str, ...]) -> str | None:
-    """The workflow that a goal names (`… using workflow incident`, `follow the incident workflow`); None for two.
+    """The workflow named in a goal (`… using workflow incident`, `follow the incident workflow`); None if there are
+    two.
 
-    What is quoted, and what is taken back (`without the incident workflow`), names none. Source: row A14.
+    Quoted and negated names (`without the incident workflow`) do not count. Source: row A14.
     """
     text = own_words(goal, most_quoted=1)
     found = set()

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, NotFound, Refused, UsageError
 from interlock.desk import controls, conversation, guests, sse
-from interlock.desk.answering import Answers, spoken
+from interlock.desk.answering import Answers, stream_reply
 from interlock.desk.office import Person, is_outage, outage_told
 
 _log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ async def _said(
 
     if not stream:
         return sse.answer(await box.answers.of(await post(None)))
-    said = spoken(box.runtime, box.answers, post)
+    said = stream_reply(box.runtime, box.answers, post)
     run_id = str(await anext(said))
 
     async def gone() -> None:
@@ -113,7 +113,7 @@ async def _said(
         except InterlockError as error:
             _log.info("run %s goes on without its client: %s", run_id, error)
 
-    return _Stream(sse.spoken_frames(said), run_id, gone if cancels else None)
+    return _Stream(sse.conversation_frames(said), run_id, gone if cancels else None)
 
 
 def _status(error: InterlockError) -> int:

@@ -52,7 +52,7 @@ def _tell_who_asked(tx: Tx, row: Any, why: str, now: datetime) -> None:
     place = Place(**payload["place"])
     if (place.surface, place.channel) != (row.surface, row.channel):
         return
-    card = replies.said(
+    card = replies.notice(
         "The mission has no thread here", f"{why}. It goes on all the same: its questions are among the approvals. "
         "Once that is put right, `interlock outbox retry --all` writes the thread.", tone=Tone.YELLOW,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from interlock.agents.persona import PersonaSet, load_personas
 from interlock.agents.routing import KIND
 from interlock.core.clock import Clock
 from interlock.core.telemetry import SILENT, Telemetry
-from interlock.desk.routing import Passer
+from interlock.desk.routing import TextRouter
 from interlock.llm.circuits import Circuits
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.prices import PriceTable
@@ -65,7 +65,7 @@ def runtime_over(
     toolbox, time = Toolbox([*builtin_tools(), *tools]), clock or FakeClock()
     vault = Vault.of(settings)
     personas = _personas(frozenset(toolbox.names)).with_needs(toolbox.needs)
-    passer = Passer(personas.personas, settings, (policy or Policy.builtin()).checks)
+    passer = TextRouter(personas.personas, settings, (policy or Policy.builtin()).checks)
     return Runtime(
         settings=settings,
         clock=time,

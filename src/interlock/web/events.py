@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from interlock.core.errors import InterlockError, UsageError
 from interlock.desk import sse
 from interlock.desk.gate import Caller
-from interlock.desk.readers import Interest, Told
+from interlock.desk.readers import Interest, QueuedEvent
 from interlock.web.premises import Here, Premises, Who, project_of, token_of
 
 LAGGED = sse.frame(sse.LAGGED, {"detail": "too much happened while nothing was read: ask again from the last id"})
@@ -106,5 +106,5 @@ async def _frames(
             return
 
 
-async def _visible(here: Premises, who: Caller, batch: Sequence[Told]) -> bytes:
+async def _visible(here: Premises, who: Caller, batch: Sequence[QueuedEvent]) -> bytes:
     return b"".join([sse.encoded(told) for told in batch if await here.live.may_see(who.person, told.event)])

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.desk import conversation, room_views, rooms, sse
-from interlock.desk.answering import spoken
+from interlock.desk.answering import stream_reply
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
 from interlock.web.events import EventStream
@@ -101,9 +101,9 @@ async def chat(persona: Ident, body: ChatBody, here: Here, who: Who) -> Response
 
     if not body.stream:
         return sse.answer(await here.answers.of(await post(None)))
-    said = spoken(runtime, here.answers, post)
+    said = stream_reply(runtime, here.answers, post)
     run_id = str(await anext(said))
-    return EventStream(sse.spoken_frames(said), {"x-run-id": run_id})
+    return EventStream(sse.conversation_frames(said), {"x-run-id": run_id})
 
 
 async def say(body: MessageBody, here: Here, who: Who) -> View:

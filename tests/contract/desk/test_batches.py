@@ -76,7 +76,7 @@ async def test_forged_mark_answers_nothing(front: Front) -> None:
     for mark in ("2-0000000000", "2", "-", "99999999999999999999-x", "0-" + "a" * 10):
         assert "has changed since" in text_of(await front.say(f"approve apr_00001:{mark}"))
     with pytest.raises(Conflict):
-        await signing.shown_alike(front.box.runtime, "apr_00001", "²-x")
+        await signing.batch_ids(front.box.runtime, "apr_00001", "²-x")
     assert [await status(front.box, n) for n in (1, 2)] == ["pending", "pending"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.desk import listings, signing
-from interlock.desk.command_table import COMMANDS, in_chat, meant, named
+from interlock.desk.command_table import COMMANDS, in_chat, named, suggestion
 from interlock.desk.commands import HANDLERS
 from interlock.desk.views import View
 from interlock.store import audit, conversations, outbox
@@ -44,7 +44,7 @@ def test_every_spelling_means_one_command() -> None:
 
 @pytest.mark.parametrize(("written", "is_meant"), [("aprove", "approve"), ("/STATUSS", "status"), ("tsks", "tasks")])
 def test_what_a_typo_means(written: str, is_meant: str) -> None:
-    found = meant(written)
+    found = suggestion(written)
     assert found is not None
     assert found.name == is_meant
 

@@ -32,10 +32,10 @@ def test_check_is_written_with_or_without_braces_in_yaml_or_json(tmp_path: Path)
         "kind: contains\ntext: a",
         f"kind: json_schema, schema: {schema}",
     ]
-    found = evidence.written(texts, listed)
+    found = evidence.parse(texts, listed)
     assert [each["kind"] for each in found] == ["file_exists", "command", "contains", "json_schema", "contains"]
     assert found[3]["schema"] == {"type": "object"}
-    assert evidence.written() == []
+    assert evidence.parse() == []
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_check_is_written_with_or_without_braces_in_yaml_or_json(tmp_path: Path)
 )
 def test_what_is_no_check_is_said_in_a_line(text: str, message: str) -> None:
     with pytest.raises((UsageError, BadCheck), match=message) as told:
-        evidence.written([text])
+        evidence.parse([text])
     assert "\n" not in str(told.value)
 
 

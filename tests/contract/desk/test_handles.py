@@ -11,7 +11,7 @@ import pytest
 from interlock import Handle, Interlock, QueueCleared, RunFailed
 from interlock.core.errors import NotFound, UsageError
 from interlock.desk import controls, listings, queues
-from interlock.desk.ends import Ends
+from interlock.desk.ends import RunWatcher
 from interlock.store import leases, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
@@ -142,7 +142,7 @@ async def test_handle_that_nobody_awaits_any_more_is_forgotten(box: Interlock) -
 
 async def test_waiting_within_a_run_is_refused_at_once(store: Store, tmp_path: Path) -> None:
     waited: list[Any] = []
-    ends = Ends(store, lambda: None)
+    ends = RunWatcher(store, lambda: None)
 
     @tool(risk="GREEN", idempotent=True, outside=False)
     async def wait_for_run(run: str) -> str:
@@ -179,7 +179,7 @@ async def test_database_that_is_away_for_a_while_is_sat_out(migrated_url: str, t
     store = Flaky(migrated_url)
     async with store:
         stage = await staged(store, tmp_path, ScriptedModel("done"))
-        run, ends = await stage.think(), Ends(store, lambda: None)
+        run, ends = await stage.think(), RunWatcher(store, lambda: None)
         store.down = True
         waits = asyncio.create_task(Handle(run, ends, None).result())
         while not ends._waiting:
@@ -196,7 +196,7 @@ async def test_end_of_the_worker_of_this_process_ends_the_wait(store: Store, tmp
     def check() -> None:
         raise StoreUnavailable("the worker ended")
 
-    ends = Ends(store, check)
+    ends = RunWatcher(store, check)
     with pytest.raises(StoreUnavailable, match="the worker ended"):
         await asyncio.wait_for(Handle(await stage.think(), ends, None), 30)
 

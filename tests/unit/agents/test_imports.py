@@ -14,7 +14,7 @@ from interlock.agents.imports.foreign import Foreign
 from interlock.agents.persona import load_personas
 from interlock.agents.persona_schema import BUDGETS_USD
 from interlock.core.errors import ConfigError, UsageError
-from interlock.desk.importing import Brought, bring, write
+from interlock.desk.importing import Imported, read_personas, write
 from interlock.tools.builtin import builtin_tools
 
 TOOLS = frozenset(tool.name for tool in builtin_tools())
@@ -42,10 +42,10 @@ You review code.
 """
 
 
-def brought(folder: Path, text: str | bytes, name: str) -> Brought:
+def brought(folder: Path, text: str | bytes, name: str) -> Imported:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
-    return bring([path], TOOLS)
+    return read_personas([path], TOOLS)
 
 
 def faults_of(read: Callable[[bytes, str], Any], raw: bytes) -> list[str]:
@@ -57,14 +57,14 @@ def faults_of(read: Callable[[bytes, str], Any], raw: bytes) -> list[str]:
     return []
 
 
-def crew(folder: Path, **changes: Any) -> Brought:
+def crew(folder: Path, **changes: Any) -> Imported:
     """An agent of CrewAI with those attributes beside its own."""
     own = {"role": "Tester", "goal": "Test", "backstory": "You test."} | changes
     lines = [f"  {key}: {value}" for key, value in own.items() if value is not None]
     return brought(folder, "tester:\n" + "\n".join(lines) + "\n", "agents.yaml")
 
 
-def claude(folder: Path, fields: str, body: str = "You work.") -> Brought:
+def claude(folder: Path, fields: str, body: str = "You work.") -> Imported:
     return brought(folder, f"---\nname: worker\ndescription: Does work.\n{fields}---\n{body}\n", "worker.md")
 
 
@@ -255,7 +255,7 @@ def test_a_hostile_file_is_refused_with_file_line_and_reason_and_the_others_come
 ) -> None:
     (tmp_path / "z-good.md").write_text(CLAUDE, encoding="utf-8")
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    found = bring([tmp_path / name, tmp_path / "z-good.md"], TOOLS)
+    found = read_personas([tmp_path / name, tmp_path / "z-good.md"], TOOLS)
     assert [draft.persona.name for draft in found.drafts] == ["code-reviewer"]
     assert found.faults
     assert found.faults[0].startswith(f"{tmp_path}/{name}{says}"), found.faults

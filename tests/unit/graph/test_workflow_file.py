@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
 from interlock.core.errors import ConfigError, UsageError
-from interlock.desk.workflows import named_in, started
+from interlock.desk.workflows import instantiate, named_in
 from interlock.graph.plan import PlanLimits
 from interlock.graph.workflow import Workflow
 from interlock.graph.workflow_file import WorkflowSet, load_workflow, load_workflows, shipped_folder
@@ -72,7 +72,7 @@ def test_a_step_says_who_what_by_when_how_often_and_with_which_checks(tmp_path: 
 
 
 def test_steps_become_tasks_with_the_goal_the_inputs_and_a_review_of_its_own(tmp_path: Path) -> None:
-    flow = started(load(tmp_path, GOOD).workflows["tidy"], {"depth": "all of it"}, 10_000_000)
+    flow = instantiate(load(tmp_path, GOOD).workflows["tidy"], {"depth": "all of it"}, 10_000_000)
     plan = flow.plan("the cellar {{steps.do}}", 10_000_000)
     look, do, review = plan.tasks
     assert look.description == "Look at the cellar {{steps.do}}, all of it"
@@ -210,20 +210,20 @@ def test_a_goal_gets_the_workflow_that_it_names(goal: str, name: str | None) -> 
 )
 def test_inputs_that_cannot_be_are_refused(inputs: dict[str, str], budget: int, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        started(good(), inputs, budget)
+        instantiate(good(), inputs, budget)
 
 
 def test_an_input_without_a_default_must_be_given(tmp_path: Path) -> None:
     flow = load(tmp_path, GOOD.replace(", default: a little", "")).workflows["tidy"]
     with pytest.raises(UsageError, match="needs --input depth=…"):
-        started(flow, {}, 20_000_000)
+        instantiate(flow, {}, 20_000_000)
 
 
 def test_a_mission_must_be_able_to_pay_for_its_steps(tmp_path: Path) -> None:
     flow = load(tmp_path, GOOD.replace("budget_share: 0.5", "budget_usd: 12")).workflows["tidy"]
     with pytest.raises(UsageError, match=r"take \$12.*give `--budget 12` at least"):
-        started(flow, {}, 5_000_000)
-    budgets = started(flow, {}, 20_000_000).plan("g", 20_000_000).budgets_microusd(PlanLimits(20_000_000))
+        instantiate(flow, {}, 5_000_000)
+    budgets = instantiate(flow, {}, 20_000_000).plan("g", 20_000_000).budgets_microusd(PlanLimits(20_000_000))
     assert budgets["do"] + budgets["do-review"] == 12_000_000
 
 

@@ -17,7 +17,7 @@ from interlock.desk.cards import Card
 from interlock.desk.following import Follower
 from interlock.desk.office import Person
 from interlock.desk.reception import Reception
-from interlock.desk.sight import reads_all
+from interlock.desk.visibility import reads_all
 from interlock.integrations.slack.api import Api, heard
 from interlock.integrations.slack.blocks import Block, sheets
 
@@ -111,7 +111,7 @@ class Home:
         left = total - count
         title = f"{total:,} wait for a person" if total else "Nothing waits for you"
         more = f"and {left:,} more: `/interlock approvals` lists them" if left else ""
-        return [*_drawn(replies.said(title, more)), *shown, *_drawn(stand)]
+        return [*_drawn(replies.notice(title, more)), *shown, *_drawn(stand)]
 
 
 def _drawn(card: Card) -> list[Any]:
@@ -120,4 +120,4 @@ def _drawn(card: Card) -> list[Any]:
 
 def _stranger(user: str) -> list[Any]:
     how = f"`interlock people link NAME slack:{user}`"
-    return _drawn(replies.said("You are not known here", f"Ask an admin of this Interlock to link you: {how}"))
+    return _drawn(replies.notice("You are not known here", f"Ask an admin of this Interlock to link you: {how}"))

@@ -1,6 +1,6 @@
-"""What of others' private words somebody may read: conversations with agents, and channels that not everybody may read.
+"""What a person may read of others' private content: chats with agents, and private channels.
 
-Who may read a channel is `room_views`' matter; what operators answer for, they read whole.
+Who may read a channel is decided in `room_views`; operators may read everything that they approve.
 """
 
 from collections.abc import Iterable
@@ -15,30 +15,30 @@ from interlock.store.rounds import SEEN
 from interlock.store.tx import Tx
 
 _KEPT = frozenset({"kind", "risk", "tool", "verdict", "surface", "name", "edited"})
-"""What of an activity's data says nothing of what was said, or where."""
+"""The fields of an activity's data that reveal nothing of the content or its place."""
 _RUNS = frozenset({"run", "event"})
-"""Causes that may be runs: those of votes on what a run wants to do."""
+"""Kinds of causes that may be runs, as for votes on a run's call."""
 CHANNEL = "chn_"
-"""Before the ids of channels."""
+"""The prefix of channels' ids."""
 
 
 def reads_all(person: Person | None) -> bool:
-    """Whether somebody reads what was asked in private: who answers for it does. None: the machine's own terminal."""
+    """Whether a person may read private content: those who answer approvals may, as does (None) the local terminal."""
     return person is None or person.role in ROLES_THAT_ANSWER
 
 
-def unseen_by(tx: Tx, reader: Person | None, run_ids: Iterable[str]) -> frozenset[str]:
-    """The same for anybody: nothing is hidden from who answers for it, or from the machine's own terminal."""
+def hidden_from(tx: Tx, reader: Person | None, run_ids: Iterable[str]) -> frozenset[str]:
+    """As `hidden_runs`, for any reader: nothing is hidden from operators, or (None) from the local terminal."""
     if reader is None or reads_all(reader):
         return frozenset()
-    return unseen(tx, reader, run_ids)
+    return hidden_runs(tx, reader, run_ids)
 
 
-def unseen(tx: Tx, person: Person, run_ids: Iterable[str]) -> frozenset[str]:
-    """Those of some runs of which somebody may not read what they were told.
+def hidden_runs(tx: Tx, person: Person, run_ids: Iterable[str]) -> frozenset[str]:
+    """The runs whose inputs a person may not read.
 
-    That is where a run, or what it came of, was woken in a channel that they may not read; and viewers read no
-    conversations with an agent but their own. What a mission does is for all to read.
+    These are runs triggered (directly, or through their causes) in a channel that the person may not read; and for
+    viewers, chats of other people with agents. Everybody may read missions' runs.
     """
     at, hidden, known = {run_id: run_id for run_id in run_ids}, set[str](), dict[str, bool]()
     for _ in range(SEEN if at else 0):
@@ -67,9 +67,9 @@ def _is_closed(tx: Tx, person: Person, run: Any, known: dict[str, bool]) -> bool
     return run.cause_kind == "message" and run.cause_id != person.id and person.role not in ROLES_THAT_ANSWER
 
 
-def withheld(card: View) -> View:
-    """The card of a question that was asked in private, as others see it: who asks, the kind, the risk, the rule, the
-    age; not what exactly.
+def redacted_card(card: View) -> View:
+    """The card of a private question for other readers: who asks, the kind, the risk, the rule and the age, but not the
+    content.
     """
     return {
         **card, "withheld": True, "request": {}, "args": None, "edited_args": None, "summary": None, "reasons": [],
@@ -78,19 +78,19 @@ def withheld(card: View) -> View:
     }  # fmt: skip
 
 
-def told(tx: Tx, person: Person, rows: list[View]) -> list[View]:
-    """Activities as somebody may read them; `withheld` says of which the particulars are left out: those of runs that
-    they may not see, and of channels that they may not read.
+def visible_activities(tx: Tx, person: Person, rows: list[View]) -> list[View]:
+    """Activities as a person may read them; `withheld` marks those whose details are removed: activities of hidden
+    runs, and of channels that the person may not read.
     """
     if reads_all(person):
         return [{**row, "withheld": False} for row in rows]
-    hidden = unseen(tx, person, {row["run_id"] for row in rows if row["run_id"] is not None})
+    hidden = hidden_runs(tx, person, {row["run_id"] for row in rows if row["run_id"] is not None})
     named = {row["subject"] for row in rows if str(row["subject"]).startswith(CHANNEL)}
     closed = {each for each in named if rooms.channel(tx, each) is not None and not may_see(tx, person.id, each)}
-    return [_told(row, row["run_id"] in hidden, row["subject"] in closed) for row in rows]
+    return [_redacted(row, row["run_id"] in hidden, row["subject"] in closed) for row in rows]
 
 
-def _told(row: View, is_hidden: bool, is_closed: bool) -> View:
+def _redacted(row: View, is_hidden: bool, is_closed: bool) -> View:
     if is_closed:
         return {**row, "subject": None, "data": {}, "withheld": True}
     if is_hidden:
