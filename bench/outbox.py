@@ -26,7 +26,7 @@ from aiohttp import web
 from bench.databases import databases
 from interlock.core.clock import SystemClock
 from interlock.desk.cards import Card
-from interlock.integrations.contract import Later, Message, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Message
 from interlock.integrations.delivery import Deliverer, duty
 from interlock.policy.rules import Policy
 from interlock.scheduler.leadership import Leadership
@@ -113,7 +113,7 @@ class Wire:
         except aiohttp.ClientConnectorError as error:
             raise Later("not there") from error
         except aiohttp.ClientError as error:
-            raise Unheard(type(error).__name__) from error
+            raise DeliveryUnknown(type(error).__name__) from error
 
     async def edit(self, message: Message) -> None:
         raise AssertionError("nothing is edited here")

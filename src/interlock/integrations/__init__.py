@@ -1,1 +1,1 @@
-"""Adapters to chat, mail and other services, each a thin surface over the desk; no rules of their own."""
+"""Adapters to chat, e-mail and other services, each a thin surface over the desk."""

@@ -1,6 +1,6 @@
-"""One attempt to deliver a message: drawn up as things are now, handed to its surface, and what came of it recorded.
+"""One attempt to deliver a message: renders it, hands it to its surface, and records the outcome.
 
-Which messages are next, and who may deliver at all, is `delivery`'s job.
+Which messages are next, and which process delivers, is decided in `delivery`.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from interlock.core.complaint import Complaint
 from interlock.desk.cards import Card
 from interlock.desk.office import Office
 from interlock.integrations import undelivered
-from interlock.integrations.contract import Later, Message, Sender, Undeliverable, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Message, Sender, Undeliverable
 from interlock.policy.secrets import scrub
 from interlock.store import dispatch
 from interlock.store.dispatch import AttemptLost
@@ -39,23 +39,23 @@ _log = logging.getLogger(__name__)
 
 
 def backoff_s(attempts: int, *, jitter: float) -> float:
-    """Seconds to wait after so many attempts: doubled with each up to five minutes, the upper half random (0 to 1)."""
+    """The backoff in seconds: doubled with each attempt up to five minutes, half of it scaled by `jitter` (0 to 1)."""
     full = min(BASE_S * 2.0 ** (max(attempts, 1) - 1), CAP_S)
     return float(full / 2 + full / 2 * jitter)
 
 
 class Attempts:
-    """Attempts by one surface, for one holder at a time: what is recorded is recorded by whose attempt it is.
+    """Delivery attempts on one surface; outcomes are recorded under the holder of the attempt.
 
-    INVARIANT: an attempt whose outcome is unknown is made again only where the surface does not show the message and
-    a second one would do no harm; and nothing is sent by who is no longer `in_charge`.
+    INVARIANT: an attempt of unknown outcome is repeated only if the surface does not show the message and a duplicate
+    would do no harm; and a process that is no longer `in_charge` sends nothing.
     """
 
     def __init__(self, office: Office, sender: Sender, draw: Draw, in_charge: Callable[[], bool]) -> None:
         self.office, self.sender, self._draw, self._in_charge = office, sender, draw, in_charge
 
     async def make(self, row: Any, holder: str, *, is_open: bool) -> None:
-        """Delivers one message that was taken; of one whose earlier attempt `is_open`, finds out what came of it."""
+        """Delivers a claimed message; if an earlier attempt `is_open`, first determines its outcome."""
         try:
             message = await self._message(row)
             if not self._in_charge():
@@ -78,7 +78,7 @@ class Attempts:
         except Later as error:
             await self._failed(row, holder, str(error), error.seconds)
             if error.needs_person:
-                await self._record(undelivered.shut, row, _line(str(error)), self.office.clock.now())
+                await self._record(undelivered.alert_unavailable, row, _line(str(error)), self.office.clock.now())
         except Undeliverable as error:
             await self._bury(row, holder, str(error))
         except Exception as error:  # noqa: BLE001 (whatever a surface raises, the message may be there)
@@ -106,7 +106,7 @@ class Attempts:
         return None
 
     async def _look(self, row: Any, holder: str, message: Message) -> None:
-        """Finds out whether an earlier attempt arrived."""
+        """Determines whether an earlier attempt arrived."""
         try:
             async with asyncio.timeout(SEND_S):
                 ref = await self.sender.find(message)
@@ -133,10 +133,10 @@ class Attempts:
     async def _delivered(self, row: Any, holder: str, revision: int, ref: str | None) -> None:
         now = self.office.clock.now()
         rest = now + timedelta(seconds=EDIT_EVERY_S) if row.kind == "mission" else None
-        await self._record(told, row, holder, revision, ref, now, rest_until=rest)
+        await self._record(record_delivery, row, holder, revision, ref, now, rest_until=rest)
 
     async def _failed(self, row: Any, holder: str, why: str, seconds: float | None) -> None:
-        """Puts a message off that has certainly not arrived; with the surface's own word, its whole channel."""
+        """Postpones a message that has certainly not arrived; if the surface asked for a pause, its whole channel."""
         if seconds is None and row.attempts >= MOST_ATTEMPTS:
             await self._bury(row, holder, why)
             return
@@ -153,7 +153,7 @@ class Attempts:
         await self._record(dispatch.doubt, row.id, holder, due_at, _line(why))
 
     async def _record(self, unit: Callable[Concatenate[Tx, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Writes what came of an attempt, as soon as the database takes it: nobody else knows.
+        """Records the outcome of an attempt, retrying until the database accepts it: it is known only here.
 
         Raises AttemptLost.
         """
@@ -173,31 +173,33 @@ class Attempts:
         await self._record(give_up, row, holder, _line(why), now, uncertain=uncertain)
 
 
-def told(
+def record_delivery(
     tx: Tx, row: Any, holder: str, revision: int, ref: str | None, now: datetime, *, rest_until: datetime | None
 ) -> None:
-    """Records that a message is there; an alert that its surface is shut is over.
+    """Records a delivery, and settles an alert that the surface is unavailable.
 
     Raises AttemptLost.
     """
     dispatch.delivered(tx, row.id, holder, revision, ref, now, rest_until=rest_until)
     if row.error is not None:
-        undelivered.opened(tx, row.surface, now)
+        undelivered.settle_unavailable(tx, row.surface, now)
 
 
 def give_up(tx: Tx, row: Any, holder: str, why: str, now: datetime, *, uncertain: bool) -> None:
-    """Buries a message and tells people.
+    """Gives up on a message, and alerts people.
 
     Raises AttemptLost.
     """
     dispatch.bury(tx, row.id, holder, why, uncertain=uncertain)
-    undelivered.tell(tx, row, why, now)
+    undelivered.alert_undelivered(tx, row, why, now)
 
 
 def _cause(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {SEND_S:g} s"
-    return str(error) if isinstance(error, Unheard | Later | Undeliverable) else f"{type(error).__name__}: {error}"
+    return (
+        str(error) if isinstance(error, DeliveryUnknown | Later | Undeliverable) else f"{type(error).__name__}: {error}"
+    )
 
 
 def _line(text: str) -> str:

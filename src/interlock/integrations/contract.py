@@ -1,6 +1,7 @@
-"""What the outbox asks of a surface: post a message, edit it, look for one whose fate is unknown; what a hook answers.
+"""The interface of a surface's sender: post a message, edit it, find one of unknown outcome; and the answer of a
+webhook.
 
-Order, retries and what became of a message are `delivery`'s job.
+Order, retries and outcomes are handled in `delivery`.
 """
 
 from collections.abc import Mapping
@@ -12,9 +13,9 @@ from interlock.desk.cards import Card
 
 
 class Later(InterlockError):
-    """The surface does not take it now; not before `seconds` from now, where it said so.
+    """A temporary failure; retry after `seconds`, if the surface gave a time.
 
-    `needs_person` where nothing gets through until somebody has put something right: people are told.
+    `needs_person` if nothing will be delivered until a person fixes something: people are alerted.
     """
 
     def __init__(self, why: str, seconds: float | None = None, *, needs_person: bool = False) -> None:
@@ -23,16 +24,16 @@ class Later(InterlockError):
 
 
 class Undeliverable(InterlockError):
-    """The surface will never take it as it is."""
+    """A permanent failure: the surface rejects the message."""
 
 
-class Unheard(InterlockError):
-    """The request left and no answer came: nobody knows whether the message is there."""
+class DeliveryUnknown(InterlockError):
+    """The request was sent and no response came: the outcome is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a surface says to the service that posted to its hook."""
+    """The HTTP response of a surface's webhook."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message as it is to be seen now."""
+    """A message in its current form."""
 
     key: str
     """The same at every attempt; a surface that can carry it along finds the message by it."""
@@ -60,7 +61,7 @@ class Message:
 
 
 class Sender(Protocol):
-    """A surface that messages go out to."""
+    """Sends messages to a surface."""
 
     surface: str
     """slack, telegram or email."""
@@ -68,22 +69,22 @@ class Sender(Protocol):
     """Whether a message of unknown fate that `find` does not find may be posted once more."""
 
     async def post(self, message: Message) -> str:
-        """Posts it; returns what the surface calls it.
+        """Posts it; returns the surface's reference to it.
 
-        Raises Later, Undeliverable, Unheard.
+        Raises Later, Undeliverable, DeliveryUnknown.
         """
 
     async def edit(self, message: Message) -> None:
-        """Makes the posted message (`ref`) say what the card says now.
+        """Edits the posted message (`ref`) to match the card.
 
-        Raises Later, Undeliverable, Unheard.
+        Raises Later, Undeliverable, DeliveryUnknown.
         """
 
     async def find(self, message: Message) -> str | None:
-        """What the surface calls a message that an earlier attempt may have posted; None if it is not there.
+        """The reference of a message that an earlier attempt may have posted; None if it is not there.
 
         Raises Later.
         """
 
     async def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""

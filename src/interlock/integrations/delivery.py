@@ -1,6 +1,7 @@
-"""Carries what is in the outbox to the surfaces: in order, side by side, by one process at a time for each surface.
+"""Delivers the outbox to the surfaces: in order within a conversation, otherwise concurrently, by one process per
+surface.
 
-What one attempt does is in `attempts`; what a surface is, in its own package.
+A single attempt is in `attempts`; each surface has its own package.
 """
 
 import asyncio
@@ -33,13 +34,12 @@ _log = logging.getLogger(__name__)
 
 
 def duty(surface: str) -> str:
-    """What the lease of a surface's outbox is called."""
+    """The name of the duty of delivering a surface's outbox."""
     return f"outbox:{surface}"
 
 
 class Deliverer:
-    """Delivers by several surfaces until it is cancelled; then says the last words, gives its duties back and closes
-    the senders."""
+    """Delivers on several surfaces until cancelled; then flushes, releases its duties and closes the senders."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class Deliverer:
         self._posts = [Post(office, sender, leadership_factory(duty(sender.surface)), draw) for sender in senders]
 
     async def run(self) -> None:
-        """Delivers until it is cancelled."""
+        """Delivers until cancelled."""
         async with asyncio.TaskGroup() as group:
             for post in self._posts:
                 group.create_task(post.run(), name=f"outbox {post.sender.surface}")
 
 
 class Post:
-    """The outbox of one surface."""
+    """Delivers the outbox of one surface."""
 
     def __init__(self, office: Office, sender: Sender, leadership: Leadership, draw: Draw) -> None:
         self.office, self.sender, self.leadership = office, sender, leadership
@@ -72,13 +72,14 @@ class Post:
 
     @property
     def holder(self) -> str:
-        """Whose attempts these are: another leader has another fence."""
+        """The holder of attempts: unique for each term of leadership."""
         return str(self.leadership.fence)
 
     async def run(self) -> None:
-        """Delivers whenever this process has the duty, until it is cancelled.
+        """Delivers while this process has the duty, until cancelled.
 
-        INVARIANT: no cancel comes between taking a message and attempting it: nobody could tell that it has not left.
+        INVARIANT: cancellation never falls between claiming a message and attempting it, or its outcome would be
+        unknown.
         """
         serving = asyncio.create_task(self._serve(), name=f"outbox {self.sender.surface}")
         try:
@@ -128,7 +129,7 @@ class Post:
         return self.leadership.leads
 
     async def _start_what_is_due(self) -> int:
-        """Begins attempts at what is due, as many as may be open at once; returns how many."""
+        """Starts attempts at due messages, up to the limit of concurrent ones; returns how many."""
         office, surface, room = self.office, self.sender.surface, AT_ONCE - len(self._open)
         if room <= 0:
             return 0
@@ -152,14 +153,14 @@ class Post:
         self._news.tell()
 
     async def _drop(self) -> None:
-        """Breaks off what another process does now."""
+        """Cancels attempts that another process has taken over."""
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
 
 def _look(tx: Tx, surface: str, holder: str, now: datetime, underway: frozenset[int]) -> tuple[bool, bool]:
-    """Whether anything is to leave, and whether now."""
+    """Whether any message is undelivered, and whether any is due."""
     is_open = dispatch.has_open(tx, surface)
     return is_open, is_open and dispatch.has_due(tx, surface, holder, now, underway)
 
@@ -167,7 +168,7 @@ def _look(tx: Tx, surface: str, holder: str, now: datetime, underway: frozenset[
 def _take(
     tx: Tx, surface: str, fence: int, now: datetime, most: int, underway: frozenset[int]
 ) -> list[tuple[Any, bool]]:
-    """What is to be attempted now, and whether an attempt was made before whose outcome nobody knows."""
+    """Messages to attempt now, and whether each has an earlier attempt of unknown outcome."""
     leaders.check(tx, duty(surface), fence)
     holder = str(fence)
     begun = [(row, True) for row in dispatch.open_attempts(tx, surface, holder, now, underway)]

@@ -1,11 +1,11 @@
-"""E-mail as a surface of the outbox: a letter as it was kept, handed to the mail server that is set up.
+"""E-mail as a surface of the outbox: hands stored e-mails to the configured mail server.
 
-Letters are never repeated by themselves: whether one has arrived, no mail server tells afterwards.
+E-mails are never retried automatically, since mail servers cannot tell afterwards whether one was accepted.
 """
 
 from typing import Any
 
-from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Message, Undeliverable
 from interlock.settings import Settings
 from interlock.store import blobs
 from interlock.store.engine import Store
@@ -17,7 +17,7 @@ from interlock.tools.smtp import send_by_smtp
 
 
 class Mail:
-    """Sends letters by Postal where that is set up, else by SMTP."""
+    """Sends e-mails by Postal if that is configured, else by SMTP."""
 
     surface = "email"
     repeats = False
@@ -27,13 +27,13 @@ class Mail:
 
     @staticmethod
     def is_set_up(settings: Settings) -> bool:
-        """Whether there is a mail server to hand letters to."""
+        """Whether a mail server is configured."""
         return settings.postal.base_url is not None or settings.smtp.host is not None
 
     async def post(self, message: Message) -> str:
-        """Hands the letter over, for all its recipients or for none; returns the server's receipt.
+        """Submits the e-mail for all its recipients or for none; returns the server's receipt.
 
-        Raises Later, Undeliverable, Unheard.
+        Raises Later, Undeliverable, DeliveryUnknown.
         """
         letter = Letter.from_json(message.payload, await self.store.read(_files, message.payload["attachments"]))
         try:
@@ -45,17 +45,17 @@ class Mail:
         except ToolError as error:
             raise Undeliverable(str(error)) from error
         except OutcomeUnknown as error:
-            raise Unheard(str(error)) from error
+            raise DeliveryUnknown(str(error)) from error
 
     async def edit(self, message: Message) -> None:
-        """Nothing: a letter that has left says what it says."""
+        """Does nothing: a sent e-mail cannot be edited."""
 
     async def find(self, message: Message) -> str | None:
-        """None: no mail server tells."""
+        """None: mail servers cannot be asked."""
         return None
 
     async def close(self) -> None:
-        """Nothing is held between letters."""
+        """Does nothing: no connections are kept."""
 
 
 def _files(tx: Tx, attached: list[dict[str, Any]]) -> dict[str, bytes]:

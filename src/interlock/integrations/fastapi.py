@@ -1,6 +1,6 @@
-"""A router for a host application that runs on FastAPI: its users talk with personas. Source: row J6.
+"""A router for a FastAPI host application, whose users can chat with personas. Source: row J6.
 
-Who a user is, the host's own dependency says; what comes of a message is not known here.
+Authentication is a dependency of the host's.
 """
 
 import logging
@@ -24,18 +24,18 @@ class Box(Protocol):
 
     @property
     def runtime(self) -> Runtime:
-        """Its open parts."""
+        """Its runtime."""
 
     @property
     def answers(self) -> Answers:
-        """What comes of messages."""
+        """The replies of runs."""
 
     async def start(self) -> bool:
-        """Begins to execute here, where no other process does."""
+        """Starts a worker in this process, unless another process executes runs."""
 
 
 class _Stream(Response):
-    """Frames as they come, until they end or the client is gone."""
+    """Streams frames until they end or the client disconnects."""
 
     media_type = "text/event-stream"
 
@@ -77,7 +77,7 @@ def chat_router(
         message: Annotated[str, Body()],
         stream: Annotated[bool, Body()] = False,
     ) -> Any:
-        """Says something to a persona, and returns its reply, or what it waits for; as events where `stream`."""
+        """Sends a message to a persona, and returns its reply, or what it waits for; as events if `stream`."""
         try:
             if personas is not None and persona not in personas:
                 raise UsageError(f"no persona `{persona}`: there are {', '.join(personas)}")

@@ -1,6 +1,6 @@
-"""Who is told that messages do not arrive: an alert for those in charge, a word to who started a mission in a chat.
+"""Notifications of undelivered messages: an alert for operators, and a message to the person who started the mission.
 
-When a message is put off or given up is `attempts`' matter.
+When to postpone or give up is decided in `attempts`.
 """
 
 from datetime import datetime
@@ -16,21 +16,21 @@ SHUT = "SURFACE_SHUT"
 """The kind of an alert that nothing gets through to a surface."""
 
 
-def shut(tx: Tx, row: Any, why: str, now: datetime) -> None:
-    """Tells people, once until it is over, that nothing gets through to a surface until one of them acts."""
+def alert_unavailable(tx: Tx, row: Any, why: str, now: datetime) -> None:
+    """Alerts people, once per outage, that nothing can be delivered to a surface until one of them acts."""
     audit.alert(
         tx, now, project_id=row.project_id, severity="critical", kind=SHUT, text=f"{why}; what is to be said there "
         "waits, and nothing of it is lost: `interlock outbox` lists it", key=f"shut:{row.surface}", subject=row.surface,
     )  # fmt: skip
 
 
-def opened(tx: Tx, surface: str, now: datetime) -> None:
-    """Ends that alert: a message got through."""
+def settle_unavailable(tx: Tx, surface: str, now: datetime) -> None:
+    """Settles that alert after a successful delivery."""
     audit.settle(tx, SHUT, surface, now)
 
 
-def tell(tx: Tx, row: Any, why: str, now: datetime) -> None:
-    """Tells people of a message that nobody tries any more, but for one that is an alert itself."""
+def alert_undelivered(tx: Tx, row: Any, why: str, now: datetime) -> None:
+    """Alerts people about a message that is no longer tried, unless it is an alert itself."""
     if row.kind == "alert":
         return
     text = f"a message by {row.surface} could not be delivered: {why}: see `interlock outbox --dead`"
@@ -43,7 +43,7 @@ def tell(tx: Tx, row: Any, why: str, now: datetime) -> None:
 
 
 def _tell_who_asked(tx: Tx, row: Any, why: str, now: datetime) -> None:
-    """Says it where the mission was asked for: replies come through where its thread does not."""
+    """Also replies where the mission was requested, in case its thread is unreachable."""
     root = tasks.task(tx, row.subject.partition(":")[2])
     request = root.idempotency_key.partition(":chat:")[2] if root is not None else ""
     payload = inbox.payload(tx, request) if request else None

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from interlock.desk.cards import Card
-from interlock.integrations.contract import Later, Message, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Message
 from interlock.store import audit, conversations, dispatch, outbox
 from tests.contract.delivery.board import Board, Desk, delivering, until
 from tests.contract.delivery.test_delivery import is_now, is_put_off, pass_time, place, room, say, tell
@@ -84,9 +84,9 @@ async def test_message_without_an_answer_is_looked_for_before_it_is_repeated(des
     board = Board()
     await room(desk)
     if is_there:
-        board.lost = {KEY: [Unheard("no answer")]}
+        board.lost = {KEY: [DeliveryUnknown("no answer")]}
     else:
-        board.faults = {KEY: [Unheard("no answer")]}
+        board.faults = {KEY: [DeliveryUnknown("no answer")]}
     await tell(desk, "approval:1")
     async with delivering(desk, board):
         await until(lambda: is_in_doubt(desk))

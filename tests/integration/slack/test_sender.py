@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from interlock.desk.cards import Action, Card, Passage
-from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Message, Undeliverable
 from interlock.integrations.slack.api import REFUSED_S, Api, vendor_log
 from interlock.integrations.slack.sender import SlackSender
 from interlock.testing.slack_api import Fault, SlackApi
@@ -104,7 +104,7 @@ async def test_an_edit_that_needs_fewer_or_more_messages_has_them(api: SlackApi,
 async def test_a_message_whose_answer_never_came_is_found_again(api: SlackApi) -> None:
     sender = SlackSender(Api(api.base_url, api.bot_token, timeout_s=0.3))
     api.fail("chat.postMessage", Fault(is_silent=True, does_it=True))
-    with pytest.raises(Unheard, match="did not answer in time"):
+    with pytest.raises(DeliveryUnknown, match="did not answer in time"):
         await sender.post(message())
     assert await sender.find(message()) == api.messages[0].ts
     assert await sender.find(message(key="mission:msn_2@slack:C0GENERAL")) is None
@@ -142,10 +142,10 @@ async def test_what_is_looked_for_is_found_on_later_pages(api: SlackApi, sender:
         (Fault(retry_after_s=30), Later, "fewer calls"),
         (Fault(retry_after_s=float("inf")), Later, "fewer calls"),
         (Fault(error="ratelimited"), Later, "fewer calls"),
-        (Fault(status=500), Unheard, "status 500"),
-        (Fault(status=502, does_it=True), Unheard, "status 502"),
-        (Fault(error="fatal_error"), Unheard, "fatal_error"),
-        (Fault(hangs_up=True), Unheard, "broke"),
+        (Fault(status=500), DeliveryUnknown, "status 500"),
+        (Fault(status=502, does_it=True), DeliveryUnknown, "status 502"),
+        (Fault(error="fatal_error"), DeliveryUnknown, "fatal_error"),
+        (Fault(hangs_up=True), DeliveryUnknown, "broke"),
         (Fault(error="channel_not_found"), Undeliverable, "/invite @Interlock"),
         (Fault(error="not_in_channel"), Undeliverable, "/invite @Interlock"),
         (Fault(error="is_archived"), Undeliverable, "unarchive"),
@@ -258,7 +258,7 @@ async def test_a_long_reply_does_not_use_its_address_up(api: SlackApi, sender: S
 
 @pytest.mark.parametrize(
     ("fault", "expected"),
-    [(Fault(retry_after_s=5), Later), (Fault(status=500), Unheard), (Fault(hangs_up=True), Unheard)],
+    [(Fault(retry_after_s=5), Later), (Fault(status=500), DeliveryUnknown), (Fault(hangs_up=True), DeliveryUnknown)],
 )
 async def test_a_reply_that_fails_is_a_matter_for_the_outbox(
     api: SlackApi, sender: SlackSender, fault: Fault, expected: type[Exception]
@@ -287,7 +287,7 @@ async def test_a_message_is_found_in_a_public_channel_that_the_app_is_not_in(
 ) -> None:
     api.outside.add("C0GENERAL")
     api.fail("chat.postMessage", Fault(status=502, does_it=True))
-    with pytest.raises(Unheard):
+    with pytest.raises(DeliveryUnknown):
         await sender.post(message())
     assert await sender.find(message()) == api.messages[0].ts
     assert len(api.asked("conversations.join")) == 1
@@ -336,7 +336,7 @@ async def test_a_reply_whose_address_keeps_failing_goes_another_way_at_the_next_
 ) -> None:
     api.fail("respond", *[Fault(status=500)] * 9)
     given = reply(payload={"response_url": api.response_url()})
-    with pytest.raises(Unheard):
+    with pytest.raises(DeliveryUnknown):
         await sender.post(given)
     await sender.post(given)
     assert (len(api.asked("respond")), len(api.asked("chat.postEphemeral"))) == (1, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock.desk.cards import Action, Card, Fact, Passage
-from interlock.integrations.contract import Later, Undeliverable, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Undeliverable
 from interlock.integrations.telegram.sender import TelegramSender
 from interlock.testing.telegram_api import TelegramApi, Trouble
 from interlock.testing.telegram_state import Fault
@@ -124,11 +124,12 @@ async def test_too_many_requests_wait_as_long_as_telegram_says(api: TelegramApi,
     ("trouble", "error"),
     [
         (Fault(500, "Internal Server Error"), Later), (Fault(502, "Bad Gateway"), Later),
-        (Fault(504, "Gateway Timeout"), Unheard), (Fault(401, "Unauthorized"), Later),
+        (Fault(504, "Gateway Timeout"), DeliveryUnknown), (Fault(401, "Unauthorized"), Later),
         (Fault(403, "Forbidden: bot was kicked"), Undeliverable),
         (Fault(400, "Bad Request: chat not found"), Undeliverable),
-        (Fault(400, "Bad Request: not enough rights"), Undeliverable), (Trouble.DROP, Unheard), (Trouble.LOSE, Unheard),
-        (Trouble.GARBAGE, Unheard),
+        (Fault(400, "Bad Request: not enough rights"), Undeliverable), (Trouble.DROP, DeliveryUnknown),
+        (Trouble.LOSE, DeliveryUnknown),
+        (Trouble.GARBAGE, DeliveryUnknown),
     ],
 )  # fmt: skip
 async def test_each_trouble_of_a_post_is_taken_for_what_it_is(

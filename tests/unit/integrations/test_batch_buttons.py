@@ -9,7 +9,7 @@ from interlock.desk.cards import Action, Card
 from interlock.desk.requests import Place
 from interlock.integrations.slack import blocks, intake, modals
 from interlock.integrations.telegram.layout import pages
-from interlock.integrations.telegram.reading import understood
+from interlock.integrations.telegram.reading import parse
 
 IDENT = "apr_1m816e6kjwcv08shpm"
 GRANT, BATCH = f"{IDENT}:task", f"{IDENT}:12-0123456789"
@@ -27,7 +27,7 @@ CHAT = {"id": 42, "type": "private"}
 
 
 def heard(**update: Any) -> Any:
-    return understood({"update_id": 1, **update}, Bot("1:a"), ME)
+    return parse({"update_id": 1, **update}, Bot("1:a"), ME)
 
 
 def tapped(data: str) -> Any:

@@ -1,1 +1,1 @@
-"""Sentry: how runs, steps, tool calls and decisions look from afar; nothing of what is said or done in them."""
+"""Sentry telemetry of runs, steps, tool calls and decisions, without their content."""

@@ -1,6 +1,6 @@
-"""The last look at what leaves for Sentry: only listed attributes, no secrets, no text of an exception, no variables.
+"""Scrubs everything sent to Sentry: only listed attributes, no secrets, no exception texts, no variables.
 
-What the attributes mean is `vocabulary`'s job.
+The attributes are defined in `vocabulary`.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ OF_AN_EVENT = ("event_id", "timestamp", "level", "platform", "environment", "rel
 
 
 def clean(value: Any) -> Any:
-    """A value without secrets and not longer than a name is."""
+    """A value without secrets, limited in length."""
     if isinstance(value, str):
         return _text(value[: LONGEST * 4])
     if isinstance(value, list | tuple):
@@ -36,27 +36,27 @@ def clean(value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _text(value: str) -> str:
-    """Remembered, since most names and words of ours come again and again."""
+    """Cached, since most values recur."""
     return scrub(" ".join(value.split()))[:LONGEST]
 
 
 def kept(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The attributes that may leave."""
+    """The attributes that may be sent."""
     return {name: clean(value) for name, value in (attributes or {}).items() if name in ALLOWED}
 
 
 def span(item: Any, _: Any) -> Any:
-    """A span as it may leave."""
+    """A scrubbed span."""
     return {**item, "name": clean(item.get("name")), "attributes": kept(item.get("attributes"))}
 
 
 def record(item: Any, _: Any) -> Any:
-    """A log or a metric as it may leave; what it says or counts is a constant of ours."""
+    """A scrubbed log or metric; its text or name is a constant."""
     return {**item, "attributes": kept(item.get("attributes"))}
 
 
 def event(item: Any, _: Any) -> Any:
-    """An error as it may leave: the types of the exceptions and where they were raised, in which run."""
+    """A scrubbed error: the types of the exceptions, where they were raised, and the run."""
     told = {name: item[name] for name in OF_AN_EVENT if item.get(name) is not None}
     exceptions = (item.get("exception") or {}).get("values") or []
     told["exception"] = {"values": [_exception(one) for one in exceptions]}
@@ -81,7 +81,7 @@ def _exception(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _frame(frame: Mapping[str, Any]) -> dict[str, Any]:
-    """Where in the code, without the code, its variables, or whose folder it is in."""
+    """A stack frame without source code, variables and local paths."""
     path = PurePath(str(frame.get("filename") or "?"))
     return {
         "filename": path.name if path.is_absolute() else str(path),

@@ -1,7 +1,7 @@
-"""Sentry as who is told: spans that leave as they end, logs of decisions, counters, and unexpected errors.
+"""Telemetry to Sentry: spans, logs of decisions, counters, and unexpected errors.
 
-What things are called is `vocabulary`'s job, what is kept back `scrubbing`'s. The library's global state is left
-alone: an application that uses Sentry for itself keeps its own client.
+Names are defined in `vocabulary`, filters in `scrubbing`. The library's global state is not touched: an application
+that uses Sentry itself keeps its own client.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ _log = logging.getLogger(__name__)
 
 
 class Sentry:
-    """Tells a Sentry project; close it. Nothing that it does waits for the network but `close`.
+    """Reports to a Sentry project; close it. Only `close` waits for the network.
 
-    Raises ConfigError for what is no DSN.
+    Raises ConfigError for an invalid DSN.
     Source: row K1.
     """
 
@@ -110,7 +110,7 @@ class Sentry:
 
     @property
     def above(self) -> "Part | None":
-        """What is under way here, if it is told to this project."""
+        """The current span, if it belongs to this project."""
         found = _here.get()
         return found if found is not None and found.sentry is self else None
 
@@ -161,8 +161,8 @@ class Sentry:
     def _trace_of(self, run: Any) -> Scope:
         """A scope in the trace of a run's mission: below the run that posted it, or the run's own earlier part.
 
-        A trace without a beginning on record has an id that follows from the mission's, so that all its processes
-        find the same, and sample it alike.
+        If the start of the trace is not recorded, its id is derived from the mission's, so that all processes use the
+        same trace and sampling decision.
         """
         scope = self.scope.fork()
         with quietly(scope):
@@ -177,7 +177,7 @@ class Sentry:
 
 
 class Part:
-    """A span of ours; what begins while it is open, in this task or in one that it starts, is below it."""
+    """A span; spans that start while it is open, in this task or its child tasks, are its children."""
 
     __slots__ = ("_token", "fields", "kind", "of_run", "opened", "scope", "sentry")
 
@@ -219,7 +219,7 @@ class Part:
 
 @contextmanager
 def quietly(scope: Scope) -> Iterator[None]:
-    """In a scope of ours and not in the application's; nothing that goes wrong with telemetry goes further."""
+    """Runs in a scope of its own, separate from the application's; suppresses telemetry errors."""
     try:
         with use_scope(scope):
             yield
@@ -234,7 +234,7 @@ def _told_of_span(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _begin_earlier(span: StreamedSpan, seconds: float) -> None:
-    """Has a span begin when the wish was made; the library offers no way to say so."""
+    """Backdates the start of a span, for which the library has no interface."""
     if not isinstance(span, NoOpStreamedSpan):
         span._start_timestamp -= timedelta(seconds=seconds)
         span._start_timestamp_monotonic_ns -= int(seconds * 1e9)

@@ -1,6 +1,6 @@
-"""Our words in Sentry's: which span, log, counter and attribute each thing is; nothing is sent that is not named here.
+"""Maps facts to Sentry's spans, logs, counters and attributes; nothing is sent that is not listed here.
 
-How it is sent is `telemetry`'s job, what is cut from it `scrubbing`'s.
+Sending is in `telemetry`, scrubbing in `scrubbing`.
 """
 
 from collections.abc import Mapping
@@ -11,21 +11,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SpanWords:
-    """Sentry's operation, what the span is called, and the field whose value its name ends with."""
+    """Sentry's operation, the span's name, and the field whose value is appended to the name."""
 
     op: str
     name: str
     ends_with: str | None = None
 
     def called(self, fields: Mapping[str, Any]) -> str:
-        """The name of a span of which these fields are known."""
+        """The name of a span with these fields."""
         end = fields.get(self.ends_with) if self.ends_with else None
         return self.name if end is None else f"{self.name} {end}"
 
 
 @dataclass(frozen=True, slots=True)
 class LogWords:
-    """What a log says, and which fields of the fact go with it, under which names."""
+    """The text of a log, and which fields of the fact are attached, under which names."""
 
     body: str
     fields: Mapping[str, str]
@@ -106,12 +106,12 @@ ATTRIBUTES: Mapping[str, str] = MappingProxyType(
 
 
 def attributes_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a thing as Sentry's attributes; fields that are not listed are left out."""
+    """Fields as Sentry attributes; unlisted fields are dropped."""
     return {ATTRIBUTES[name]: value for name, value in fields.items() if value is not None and name in ATTRIBUTES}
 
 
 def run_fields(run: Any) -> dict[str, Any]:
-    """What may be told of a run, of its row or of the message that makes it one."""
+    """The reportable fields of a run, from its row or its post."""
     return {
         "run_id": getattr(run, "run_id", None) or run.id,
         "run_kind": run.kind,

@@ -1,1 +1,1 @@
-"""Slack: verified requests become commands, cards become blocks; no command is carried out here."""
+"""Slack: converts verified requests to commands, and cards to blocks."""

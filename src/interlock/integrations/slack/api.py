@@ -1,4 +1,4 @@
-"""The Web API client, shared by everything here, and what its failures mean; which methods are called is elsewhere."""
+"""The shared client of Slack's Web API, and the translation of its errors."""
 
 import logging
 import re
@@ -11,7 +11,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from interlock.integrations.contract import Later, Undeliverable, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Undeliverable
 from interlock.policy.secrets import scrub
 
 TIMEOUT_S = 10.0
@@ -40,7 +40,7 @@ _ADVICE: Mapping[str, str] = {
 
 
 class Failure(Undeliverable):
-    """Slack refused a call for good, and would again; `code` is its own word for why."""
+    """Slack rejected a call permanently; `code` is its error code."""
 
     def __init__(self, code: str, detail: str = "", token: str = BOT_TOKEN) -> None:
         self.code = code
@@ -49,7 +49,7 @@ class Failure(Undeliverable):
 
 
 class Api:
-    """One session to Slack. The client does not repeat calls by itself: a repeated post is a second message."""
+    """One HTTP session to Slack. The client does not retry: a repeated post would be a second message."""
 
     def __init__(self, base_url: str, token: str, *, timeout_s: float = TIMEOUT_S) -> None:
         self._base_url, self._token, self._timeout_s = base_url.rstrip("/") + "/", token, timeout_s
@@ -63,7 +63,7 @@ class Api:
         )
 
     def webhook(self, url: object) -> AsyncWebhookClient | None:
-        """A client for a `response_url`; None for an address that is not Slack's, which nothing is ever sent to."""
+        """A client for a `response_url`; None if the URL is not Slack's: nothing is sent there."""
         if not isinstance(url, str) or _origin(url) not in _HOOKS | {_origin(self._base_url)}:
             return None
         return AsyncWebhookClient(url, session=self._opened(), logger=vendor_log(), retry_handlers=[])
@@ -74,13 +74,13 @@ class Api:
         return self._session
 
     async def close(self) -> None:
-        """Lets go of the connections; the next call opens new ones."""
+        """Closes the connections; the next call opens new ones."""
         if self._session is not None:
             await self._session.close()
 
 
 def _origin(url: str) -> tuple[str, str]:
-    """Scheme and host of an address without credentials; blanks for all else."""
+    """Scheme and host of a URL without credentials; empty if it is anything else."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -90,7 +90,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 class _OneLine(logging.Filter):
-    """What the vendor reports of each failed attempt, without a stack trace and without the ticket of an address."""
+    """Log filter: removes stack traces and the secrets in URLs from the vendor's reports of failed attempts."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.exc_info = record.exc_text = None
@@ -102,17 +102,17 @@ _ONE_LINE = _OneLine()
 
 
 def vendor_log() -> logging.Logger:
-    """The log of the vendor's libraries: errors only. Else they would tell of tokens and of everything that is said."""
+    """The logger of the vendor's libraries: errors only, since others would contain tokens and messages."""
     log = logging.getLogger("interlock.slack")
     log.setLevel(logging.ERROR)
     log.addFilter(_ONE_LINE)
     return log
 
 
-async def heard(call: Awaitable[Any], token: str = BOT_TOKEN) -> Any:
-    """What Slack answered; `token` is what is told where it does not take the call's.
+async def response_of(call: Awaitable[Any], token: str = BOT_TOKEN) -> Any:
+    """Slack's response; `token` names the token in the error about an invalid one.
 
-    Raises Later if it was not done and may be soon; Failure if it never will be; Unheard if nobody knows.
+    Raises Later for a temporary failure, Failure for a permanent one, DeliveryUnknown if the outcome is unknown.
     """
     try:
         return await call
@@ -121,12 +121,12 @@ async def heard(call: Awaitable[Any], token: str = BOT_TOKEN) -> Any:
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
         raise Later(f"Slack cannot be reached: {error}") from error
     except TimeoutError as error:
-        raise Unheard("Slack did not answer in time") from error
+        raise DeliveryUnknown("Slack did not answer in time") from error
     except aiohttp.ClientError as error:
-        raise Unheard(f"the connection to Slack broke: {type(error).__name__}") from error
+        raise DeliveryUnknown(f"the connection to Slack broke: {type(error).__name__}") from error
 
 
-def _meaning(error: SlackApiError, token: str) -> Later | Undeliverable | Unheard:
+def _meaning(error: SlackApiError, token: str) -> Later | Undeliverable | DeliveryUnknown:
     response = error.response
     said = getattr(response, "data", None)
     data: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
@@ -135,7 +135,7 @@ def _meaning(error: SlackApiError, token: str) -> Later | Undeliverable | Unhear
     if status == 429 or code in _LATER:
         return Later("Slack wants fewer calls", retry_after(getattr(response, "headers", None) or {}))
     if status >= 500 or code in _UNHEARD or not code:
-        return Unheard(f"Slack answered with status {status}" + (f" (`{code}`)" if code else ""))
+        return DeliveryUnknown(f"Slack answered with status {status}" + (f" (`{code}`)" if code else ""))
     refused = Failure(code, _detail(data), token)
     if code in _TOKEN and token == BOT_TOKEN:
         return Later(str(refused), REFUSED_S, needs_person=True)
@@ -143,7 +143,7 @@ def _meaning(error: SlackApiError, token: str) -> Later | Undeliverable | Unhear
 
 
 def _detail(data: Mapping[str, Any]) -> str:
-    """What Slack says beside the code: the scope that is missing, the block that is wrong."""
+    """Details of Slack's error: the missing scope, the invalid block."""
     if needed := data.get("needed"):
         return f": add the scope `{needed}` and install the app again"
     messages = (data.get("response_metadata") or {}).get("messages") or []
@@ -151,7 +151,7 @@ def _detail(data: Mapping[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:
-    """The seconds that Slack wants to be left alone for, an hour at most; None if it does not say."""
+    """The Retry-After in seconds, an hour at most; None if there is none."""
     given = headers.get("Retry-After")
     try:
         return min(max(0.0, float(str(given))), LONGEST_REST_S)

@@ -1,4 +1,4 @@
-"""The vendor's app as it is used here: it looks nothing up, and leaves nothing unanswered; no listener of it."""
+"""The vendor's app class, adapted: no lookups, and every request is acknowledged."""
 
 import logging
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class Installation:
 
 
 class App(AsyncApp):
-    """Answers when a listener ends. What nobody here listens to is acknowledged: Slack would send it again.
+    """Responds when a listener ends. Requests without a listener are acknowledged, or Slack would resend them.
 
     INVARIANT: once `installed` is known, nothing from another workspace gets further. An app can be installed in
     several, all of which Slack signs for alike, and the ids of people are unique only within one.
@@ -61,7 +61,7 @@ class App(AsyncApp):
         self.error(_failed)
 
     async def async_dispatch(self, req: AsyncBoltRequest) -> BoltResponse:
-        """The answer: 200 for what has been taken up or concerns nobody, 400 for what is no payload of Slack."""
+        """The response: 200 for requests that were accepted or are ignored, 400 for invalid payloads."""
         team, enterprise = req.context.team_id, req.context.enterprise_id
         if self.installed is not None and not self.installed.has(team, enterprise):
             _log.warning("a request from another Slack workspace, `%s`, was ignored", visible(team or enterprise))

@@ -1,4 +1,4 @@
-"""A card as Slack's blocks, in as many messages as it takes; how they are sent is `sender`'s job.
+"""Renders a card as Slack blocks, in as many messages as necessary.
 
 Source: https://docs.slack.dev/reference/block-kit/blocks for the limits.
 """
@@ -34,14 +34,14 @@ DO, ASK, EDIT = "do", "ask", "edit"
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One message: its blocks, and what a notification says."""
+    """One message: its blocks, and the notification text."""
 
     text: str
     blocks: tuple[Block, ...]
 
 
 def sheets(card: Card) -> tuple[Sheet, ...]:
-    """The card's messages, at least one: nothing of it is left out, and its buttons stand under the last word."""
+    """The card's messages, at least one: complete, with the buttons at the end."""
     card = _unmasked(card)
     title = _SIGNS.get(card.tone, "") + (" ".join(card.title.split()) or "–")
     packed = _packed([*_head(title), *_facts(card.facts), *_passages(card.passages), *_foot(card)])
@@ -54,7 +54,7 @@ def sheets(card: Card) -> tuple[Sheet, ...]:
 
 
 def _unmasked(card: Card) -> Card:
-    """The card with its invisible characters spelled out."""
+    """The card with invisible characters made visible."""
     return replace(
         card,
         title=visible(card.title),
@@ -68,7 +68,7 @@ def _unmasked(card: Card) -> Card:
 
 
 def _packed(blocks: Sequence[Block]) -> list[list[Block]]:
-    """The blocks in messages that Slack takes."""
+    """The blocks split into messages within Slack's limits."""
     found: list[list[Block]] = [[]]
     room = MOST_TOGETHER
     for block in blocks:
@@ -81,7 +81,7 @@ def _packed(blocks: Sequence[Block]) -> list[list[Block]]:
 
 
 def _weight(part: object) -> int:
-    """Characters of all texts in a block; they are escaped already."""
+    """The number of characters of all (escaped) texts in a block."""
     if isinstance(part, Mapping):
         return sum(_weight(value) for value in part.values())
     if isinstance(part, (list, tuple)):
@@ -162,13 +162,13 @@ def _small(text: str) -> Block:
 
 
 def _preformatted(text: str) -> Block:
-    """A text that holds Slack's own mark for code, which would end it too early in a section."""
+    """A preformatted block, for text that contains Slack's code fence."""
     inner = {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": text}]}
     return {"type": "rich_text", "elements": [inner]}
 
 
 def _marked(text: str) -> dict[str, Any]:
-    """Text that has been escaped; `verbatim` keeps Slack from making links and mentions of words in it."""
+    """An escaped text object; `verbatim` prevents automatic links and mentions."""
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 

@@ -1,4 +1,4 @@
-"""Opening a form for a button that needs more than a tap; what comes back from it is `modals`' matter."""
+"""Opens the forms of buttons that need input; submissions are parsed in `modals`."""
 
 import logging
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from interlock.desk import signing
 from interlock.desk.reception import Reception
 from interlock.desk.requests import Place
 from interlock.integrations.slack import intake, modals
-from interlock.integrations.slack.api import Api, Failure, heard
+from interlock.integrations.slack.api import Api, Failure, response_of
 from interlock.integrations.slack.blocks import EDIT
 from interlock.integrations.slack.text import escape
 from interlock.policy.secrets import scrub_value
@@ -21,13 +21,13 @@ _log = logging.getLogger(__name__)
 
 
 class NoForm(InterlockError):
-    """There is nothing to fill in, or not here."""
+    """There is no form for this button, or not here."""
 
 
 async def offer(api: Api, reception: Reception, body: intake.Payload, action: intake.Payload) -> None:
-    """Opens the form of a button for whoever tapped it, or tells them alone why not.
+    """Opens the form of a button for the person who pressed it, or tells them in private why not.
 
-    A tap of somebody who may not act goes to the reception instead, which says so; no form shows them anything.
+    If that person may not act, the request goes to the reception, which refuses it; no form is shown.
     """
     tap, place = intake.of_tap(body, action), intake.place_of_tap(body)
     if not await reception.may_act(tap.identity):
@@ -35,7 +35,7 @@ async def offer(api: Api, reception: Reception, body: intake.Payload, action: in
         return
     try:
         form = await _form(reception, action, place)
-        await heard(api.client.views_open(trigger_id=body["trigger_id"], view=form))
+        await response_of(api.client.views_open(trigger_id=body["trigger_id"], view=form))
     except Failure as error:
         if error.code not in _TWICE:
             await _tell(api, place, "that took too long" if error.code in _SLOW else str(error))
@@ -66,13 +66,13 @@ async def _form(reception: Reception, action: intake.Payload, place: Place) -> d
 
 
 async def _tell(api: Api, place: Place, what: str, *, again: bool = True) -> None:
-    """Says it to who tapped; where that fails too, they see that no form opened."""
+    """Tells the person who pressed the button; errors are ignored."""
     hook = api.webhook(place.reply.get("response_url"))
     if hook is None:
         return
     text = f"No form: {escape(what)}." + (" Tap the button again." if again else "")
     try:
         said = {"text": text, "response_type": "ephemeral", "replace_original": False, "thread_ts": place.thread}
-        await heard(hook.send_dict(said))
+        await response_of(hook.send_dict(said))
     except InterlockError as error:
         _log.warning("could not tell why no form was opened: %s", error)

@@ -1,6 +1,6 @@
-"""The Home tab of the app: what waits for a person and how things stand, for whoever opens it and may see it.
+"""The app's Home tab: pending questions and the status, for people who may see them.
 
-What a question looks like and who may answer is the desk's; taps on its buttons are taken in like any other.
+Button presses are handled like those in messages.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from interlock.desk.following import Follower
 from interlock.desk.office import Person
 from interlock.desk.reception import Reception
 from interlock.desk.visibility import reads_all
-from interlock.integrations.slack.api import Api, heard
+from interlock.integrations.slack.api import Api, response_of
 from interlock.integrations.slack.blocks import Block, sheets
 
 MOST_BLOCKS = 100
@@ -44,7 +44,7 @@ class Home:
         self._opened, self._changed = asyncio.Event(), asyncio.Event()
 
     async def opened(self, user: str) -> None:
-        """Somebody looks at their tab: it is drawn, and kept up to date for a while. Raises what Slack refuses."""
+        """Renders a person's tab when they open it, and keeps it up to date for a while. Raises Slack's errors."""
         self._open.pop(user, None)
         while len(self._open) >= MOST_KEPT_UP:
             del self._open[next(iter(self._open))]
@@ -53,7 +53,7 @@ class Home:
         await self._draw(user)
 
     async def run(self) -> None:
-        """Brings open tabs up to date when something changes, until it is cancelled."""
+        """Updates open tabs upon changes, until cancelled."""
         while True:
             await self._opened.wait()
             follower = Follower(self._reception.runtime.store, self._told)
@@ -94,7 +94,7 @@ class Home:
         person = await self._reception.person(identity, "slack")
         blocks = _stranger(user) if person is None else await self._blocks(person)
         view = {"type": "home", "blocks": [*blocks][:MOST_BLOCKS]}
-        await heard(self._api.client.views_publish(user_id=user, view=view))
+        await response_of(self._api.client.views_publish(user_id=user, view=view))
 
     async def _blocks(self, person: Person) -> Sequence[Block]:
         runtime, taps = self._reception.runtime, reads_all(person)

@@ -1,4 +1,4 @@
-"""Slack's payloads as the desk's requests; that they are Slack's has been verified before, and nothing is done here.
+"""Converts Slack's verified payloads to the desk's requests.
 
 Source: https://docs.slack.dev/interactivity and https://docs.slack.dev/apis/events-api for the payloads.
 """
@@ -24,7 +24,7 @@ _SPOKEN = frozenset({None, "file_share", "thread_broadcast"})
 
 
 def of_command(body: Payload) -> Request:
-    """A slash command: its first word is the command, and help where there is none."""
+    """A slash command: its first word is the command; without any, help."""
     command, words = _command(body.get("text") or "")
     return Request(
         key=_key(body["trigger_id"]),
@@ -37,7 +37,7 @@ def of_command(body: Payload) -> Request:
 
 
 def of_tap(body: Payload, action: Payload) -> Request:
-    """A button that sends its command at once. Its value says what about; who may is not in it."""
+    """A button that sends its command at once. Its value contains the target, but no authorisation."""
     user = body["user"]
     return Request(
         key=_key(f"{action['action_ts']}:{action['action_id']}:{user['id']}"),
@@ -50,12 +50,12 @@ def of_tap(body: Payload, action: Payload) -> Request:
 
 
 def verb(action: Payload) -> str:
-    """The command that a button stands for."""
+    """The command of a button."""
     return str(action["action_id"]).split(":")[1]
 
 
 def place_of_tap(body: Payload) -> Place:
-    """Where the button stands."""
+    """The place of the message with the button."""
     message, container = body.get("message") or {}, body.get("container") or {}
     channel = (body.get("channel") or {}).get("id") or container.get("channel_id") or body["user"]["id"]
     thread = message.get("thread_ts") or container.get("thread_ts")
@@ -63,7 +63,7 @@ def place_of_tap(body: Payload) -> Place:
 
 
 def of_form(body: Payload, command: str, fields: Mapping[str, Any], place: Place) -> Request:
-    """A form that was sent, with what has been read from it."""
+    """A submitted form, with its parsed fields."""
     user, view = body["user"], body["view"]
     return Request(
         key=_key(f"{view['id']}:{view['hash']}"),
@@ -76,9 +76,9 @@ def of_form(body: Payload, command: str, fields: Mapping[str, Any], place: Place
 
 
 def of_event(body: Payload) -> Request | None:
-    """What a person said to the app, in a channel by name or in their conversation with it; None for all else.
+    """A person's message to the app, by mention in a channel or in a direct message; None for all other events.
 
-    INVARIANT: what a bot says, this one, another or Slack's own, is never a request.
+    INVARIANT: messages of bots (this app's, others' or Slack's own) are never requests.
     """
     event: Payload = body.get("event") or {}
     if (event.get("type"), event.get("channel_type") == "im") not in _ADDRESSED:
@@ -100,7 +100,7 @@ def of_event(body: Payload) -> Request | None:
 
 
 def at_home(body: Payload) -> str | None:
-    """Who has opened the Home tab of the app; None if this tells of something else."""
+    """The user who has opened the app's Home tab; None for other events."""
     event: Payload = body.get("event") or {}
     if event.get("type") != "app_home_opened" or event.get("tab") != "home":
         return None
@@ -109,7 +109,7 @@ def at_home(body: Payload) -> str | None:
 
 
 def _beneath(event: Payload) -> dict[str, Any]:
-    """What was said in a channel is answered in a thread of its own."""
+    """Messages in a channel are answered in a thread."""
     ts = event.get("ts")
     return {"beneath": str(ts)} if ts and event.get("channel_type") != "im" else {}
 

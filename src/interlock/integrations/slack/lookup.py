@@ -1,12 +1,12 @@
-"""Finding messages again whose fate is unknown, by the key that each carries along; nothing is posted here."""
+"""Finds messages of unknown outcome by the key in their metadata."""
 
 from collections.abc import AsyncIterator
 from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from interlock.integrations.contract import Later, Unheard
-from interlock.integrations.slack.api import Failure, heard
+from interlock.integrations.contract import DeliveryUnknown, Later
+from interlock.integrations.slack.api import Failure, response_of
 
 ABSENT = frozenset({"channel_not_found", "not_in_channel", "user_not_in_channel", "message_not_found"})
 THREAD_GONE = frozenset({"thread_not_found", "message_not_found", "cannot_reply_to_message"})
@@ -16,11 +16,11 @@ _PAGES, _PAGES_OF_THREAD = 3, 10
 
 
 async def parts_there(client: AsyncWebClient, channel: str, key: str, thread: str | None) -> dict[int, str]:
-    """The timestamps of a message's parts that are in a channel or its thread, by their number.
+    """The timestamps of a message's parts in a channel or its thread, by number.
 
-    A public channel can be written to from outside, and not read: it is joined for that.
+    Joins a public channel if necessary: it can be posted to, but not read, without membership.
 
-    Raises Later if nobody can look now.
+    Raises Later if the channel cannot be read now.
     """
     try:
         try:
@@ -28,7 +28,7 @@ async def parts_there(client: AsyncWebClient, channel: str, key: str, thread: st
         except Failure as error:
             if error.code != "not_in_channel":
                 raise
-            await heard(client.conversations_join(channel=channel))
+            await response_of(client.conversations_join(channel=channel))
             return await _parts(client, channel, key, thread)
     except Failure as error:
         if thread is not None and error.code in THREAD_GONE:
@@ -36,7 +36,7 @@ async def parts_there(client: AsyncWebClient, channel: str, key: str, thread: st
         if error.code in ABSENT - {"not_in_channel"}:
             return {}
         raise Later(str(error)) from error
-    except Unheard as error:
+    except DeliveryUnknown as error:
         raise Later(str(error)) from error
 
 
@@ -56,7 +56,7 @@ async def _seen(
     for _ in range(_PAGES_OF_THREAD if thread else _PAGES):
         asked["cursor"] = cursor
         call = client.conversations_replies(ts=thread, **asked) if thread else client.conversations_history(**asked)
-        page = await heard(call)
+        page = await response_of(call)
         for found in page.get("messages") or []:
             payload = (found.get("metadata") or {}).get("event_payload") or {}
             if payload.get("key") == key:

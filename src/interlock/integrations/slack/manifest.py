@@ -1,4 +1,4 @@
-"""The manifest from which Slack makes the app: its command, scopes, events; from the desk's table of commands.
+"""The manifest of the Slack app: its command, scopes and events, from the desk's table of commands.
 
 Source: https://docs.slack.dev/reference/app-manifest.
 """
@@ -24,7 +24,7 @@ MOST_HINT = 1_000
 
 
 def manifest(address: str | None = None) -> dict[str, Any]:
-    """The manifest; Slack calls `address` (`https://…/slack/events`), or with None the app keeps a line to Slack."""
+    """The manifest; Slack posts to `address` (`https://…/slack/events`), or None for Socket Mode."""
     line = spelled("slack", "").strip()
     hint = " | ".join(command.usage for command in COMMANDS.values())
     command = {

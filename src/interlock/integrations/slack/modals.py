@@ -1,6 +1,6 @@
-"""The forms that ask for more than a tap can say: words for an answer, other arguments for a call.
+"""Forms for input: reasons and answers, and edited arguments of a call.
 
-That they are opened, and what becomes of what is sent, is `surface`'s job.
+They are opened in `forms`, and submissions are handled in `surface`.
 """
 
 import json
@@ -20,12 +20,12 @@ _TITLES = {"approve": "Approve", "deny": "Deny"}
 
 
 class Unfit(ValueError):
-    """What a person has sent cannot be taken; the form says why, beneath the field."""
+    """Invalid input; the form shows the reason beneath the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A form that came back: the command it stands for, what it says, and where its button was."""
+    """A submitted form: its command, its input, and the place of its button."""
 
     command: str
     fields: Mapping[str, Any]
@@ -33,14 +33,14 @@ class Filled:
 
 
 def words_form(verb: str, target: str, place: Place) -> dict[str, Any]:
-    """Asks why something is denied, or what the answer is."""
+    """A form for the reason of a denial, or for an answer."""
     denies = verb == "deny"
     hint = "The agent is told this, word for word." if denies else "The agent goes on with this."
     return _form(WORDS, verb, target, place, label="Reason" if denies else "Answer", hint=hint, initial=None)
 
 
 def arguments_form(target: str, tool: str, args: Mapping[str, Any], place: Place) -> dict[str, Any] | None:
-    """Asks for the arguments that a call is to have instead; None if they are too long for a form."""
+    """A form for editing a call's arguments; None if they are too long."""
     text = json.dumps(args, indent=2, ensure_ascii=False)
     if size(text) > MOST_INPUT:
         return None
@@ -78,9 +78,9 @@ def _kept(verb: str, target: str, place: Place) -> dict[str, Any]:
 
 
 def filled(body: Payload) -> Filled:
-    """What a form says.
+    """Parses a submitted form.
 
-    Raises Unfit if it says nothing, or no arguments.
+    Raises Unfit if it is empty or has invalid arguments.
     """
     view = body["view"]
     kept = json.loads(view["private_metadata"])
@@ -98,7 +98,7 @@ def filled(body: Payload) -> Filled:
 
 
 def unfit(error: Unfit) -> dict[str, Any]:
-    """What keeps a form open and says what is wrong with it."""
+    """The response that keeps a form open and shows its fault."""
     return {"response_action": "errors", "errors": {_INPUT: str(error)}}
 
 
@@ -115,7 +115,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which every key stands once, so that nobody signs another value than they read."""
+    """Rejects duplicate keys, so that nobody approves a value other than the one they read."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise Unfit("A key stands in it twice.")

@@ -1,12 +1,12 @@
-"""Messages of the outbox in Slack: posted once, edited, found again; order and retries are `delivery`'s job."""
+"""Sends the outbox to Slack: posts once, edits, and finds messages; order and retries are handled in `delivery`."""
 
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from interlock.desk.cards import Card
-from interlock.integrations.contract import Later, Message, Undeliverable, Unheard
-from interlock.integrations.slack.api import Api, Failure, heard, retry_after
+from interlock.integrations.contract import DeliveryUnknown, Later, Message, Undeliverable
+from interlock.integrations.slack.api import Api, Failure, response_of, retry_after
 from interlock.integrations.slack.blocks import Sheet, sheets
 from interlock.integrations.slack.lookup import ABSENT, THREAD_GONE, parts_there
 
@@ -21,8 +21,8 @@ _BEGUN = 256
 class SlackSender:
     """The outbox's sender for Slack.
 
-    A card may take several messages; they stand in one thread, and their timestamps, joined by blanks, are the
-    reference. What of it was posted before an attempt failed is not posted again.
+    A card may need several messages, in one thread; their timestamps, joined by blanks, are the reference. Parts that
+    were posted before an attempt failed are not posted again.
     """
 
     surface = "slack"
@@ -36,7 +36,7 @@ class SlackSender:
         """Addresses for replies that brought no answer: what is said there is said another way at the next attempt."""
 
     async def post(self, message: Message) -> str:
-        """Posts all parts; returns the reference. Raises Later, Undeliverable, Unheard."""
+        """Posts all parts; returns the reference. Raises Later, Undeliverable, DeliveryUnknown."""
         parts = sheets(_card(message))
         if message.kind == "text" and message.address.get("user"):
             return await self._reply(message, parts)
@@ -49,7 +49,7 @@ class SlackSender:
         return _joined(there)
 
     async def edit(self, message: Message) -> None:
-        """Brings all parts up to date. Raises Later, Undeliverable, Unheard."""
+        """Edits all parts. Raises Later, Undeliverable, DeliveryUnknown."""
         if message.ref is None or message.ref == _REPLIED:
             return
         parts, named = sheets(_card(message)), dict(enumerate(message.ref.split()))
@@ -61,7 +61,7 @@ class SlackSender:
             self._remember(message.key, there)
 
     async def find(self, message: Message) -> str | None:
-        """The reference of a message that is there whole; of one that is there in part, the rest is posted next.
+        """The reference of a completely posted message; if parts are missing, only these are posted next.
 
         Raises Later.
         """
@@ -74,7 +74,7 @@ class SlackSender:
         return None
 
     async def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""
         await self._api.close()
 
     def _remember(self, key: str, there: dict[int, str]) -> dict[int, str]:
@@ -84,9 +84,9 @@ class SlackSender:
         return there
 
     async def _settle(self, message: Message, parts: Sequence[Sheet], there: dict[int, str]) -> None:
-        """Makes Slack show exactly these parts; `there` gets each one as soon as it is posted.
+        """Makes Slack show exactly these parts; each one is added to `there` as soon as it is posted.
 
-        What somebody has deleted needs no edit.
+        Deleted messages are not edited.
         """
         client = self._api.client
         for number, part in enumerate(parts):
@@ -99,25 +99,25 @@ class SlackSender:
             await _unless_deleted(client.chat_delete(channel=message.channel, ts=there.pop(number)))
 
     async def _put(self, message: Message, first: str | None, say: Mapping[str, Any]) -> str:
-        """Posts a part in its thread; where that is gone, beneath its first part, or in the channel itself."""
+        """Posts a part in its thread; if that is gone, beneath its first part, or in the channel itself."""
         threads = [*dict.fromkeys(thread for thread in (_thread(message), first) if thread), None]
         for thread in threads:
             call = self._api.client.chat_postMessage(
                 channel=message.channel, thread_ts=thread, unfurl_links=False, unfurl_media=False, **say
             )
             try:
-                return str((await heard(call))["ts"])
+                return str((await response_of(call))["ts"])
             except Failure as error:
                 if thread is None or error.code not in THREAD_GONE:
                     raise
         raise AssertionError("the last one is posted or raises")
 
     async def _seek(self, message: Message, thread: str | None) -> dict[int, str]:
-        """The parts of a message that are in the channel or its thread. Raises Later."""
+        """Finds the parts of a message in the channel or its thread. Raises Later."""
         return await parts_there(self._api.client, message.channel, message.key, thread)
 
     async def _reply(self, message: Message, parts: Sequence[Sheet]) -> str:
-        """Says it to one person alone where they asked, else in the conversation that they have with the app."""
+        """Replies to one person in private where they asked, or else in their direct messages with the app."""
         done = self._remember(message.key, self._begun.get(message.key, {}))
         for number, part in enumerate(parts):
             if number not in done:
@@ -136,21 +136,21 @@ class SlackSender:
         if not message.channel.startswith("D"):
             try:
                 call = client.chat_postEphemeral(channel=message.channel, user=user, thread_ts=thread, **_said(part))
-                await heard(call)
+                await response_of(call)
                 return
             except Failure as error:
                 if error.code not in ABSENT:
                     raise
-            await heard(client.chat_postMessage(channel=user, **say))
+            await response_of(client.chat_postMessage(channel=user, **say))
         else:
-            await heard(client.chat_postMessage(channel=message.channel, thread_ts=thread, **say))
+            await response_of(client.chat_postMessage(channel=message.channel, thread_ts=thread, **say))
 
     async def _respond(self, url: str, part: Sheet, thread: str | None) -> bool:
-        """Whether it could be said by a `response_url`, which is good for half an hour.
+        """Tries to reply by a `response_url`, which is valid for half an hour; returns whether that worked.
 
-        It may be out of reach where the rest of Slack is not: its host is another one.
+        Its host differs from the API's, so it may be unreachable on its own.
 
-        Raises Later, Unheard.
+        Raises Later, DeliveryUnknown.
         """
         hook = self._api.webhook(url)
         if hook is None or url in self._failing:
@@ -158,17 +158,17 @@ class SlackSender:
         said = {"text": part.text, "blocks": list(part.blocks)}
         body = {**said, "response_type": "ephemeral", "replace_original": False, "thread_ts": thread}
         try:
-            answer = await heard(hook.send_dict(body))
+            answer = await response_of(hook.send_dict(body))
         except Later:
             return False
-        except Unheard:
+        except DeliveryUnknown:
             self._failing.append(url)
             raise
         if answer.status_code == 429:
             raise Later("Slack wants fewer replies", retry_after(answer.headers))
         if answer.status_code >= 500:
             self._failing.append(url)
-            raise Unheard(f"Slack answered a reply with status {answer.status_code}")
+            raise DeliveryUnknown(f"Slack answered a reply with status {answer.status_code}")
         return bool(answer.status_code == 200)
 
 
@@ -180,7 +180,7 @@ def _card(message: Message) -> Card:
 
 async def _unless_deleted(call: Awaitable[Any]) -> None:
     try:
-        await heard(call)
+        await response_of(call)
     except Failure as error:
         if error.code != "message_not_found":
             raise
@@ -195,7 +195,7 @@ def _metadata(message: Message, number: int) -> Mapping[str, Any]:
 
 
 def _thread(message: Message) -> str | None:
-    """The thread's first message: of the thread it was started in, else the first one of this conversation."""
+    """The root of the thread: that of the thread it was started in, else the first message of this conversation."""
     inside: str | None = message.address.get("thread")
     return inside or (message.root.split()[0] if message.root else None)
 

@@ -1,4 +1,4 @@
-"""Socket Mode: a connection that Slack sends requests by, kept up; what is done with a request is `surface`'s job.
+"""Socket Mode: keeps up the connection by which Slack sends requests.
 
 Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
 """
@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from interlock.core.errors import InterlockError
 from interlock.integrations.contract import Later
-from interlock.integrations.slack.api import APP_TOKEN, heard, vendor_log
+from interlock.integrations.slack.api import APP_TOKEN, response_of, vendor_log
 from interlock.integrations.slack.app import App
 
 _log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a line is kept up, in seconds."""
+    """The timing of the connection, in seconds."""
 
     ping_s: float = 2.0
     """How often it is looked at; a dead one is noticed after four times as long."""
@@ -33,20 +33,20 @@ class Pace:
 
 
 class Line(SocketModeClient):
-    """The vendor's client, but for two habits of it.
+    """The vendor's client with two corrections.
 
-    It would try the address of a connection for ever, though Slack gives each for one use within half a minute; and
-    where Slack gives none, it would ask again without growing pauses.
+    It would retry a connection URL forever, although each is valid once and for half a minute; and without a URL it
+    would ask again without backoff.
     """
 
     pace = Pace()
 
     async def issue_new_wss_url(self) -> str:
-        """An address to connect to, however long Slack takes to give one."""
+        """A connection URL; retries until Slack issues one."""
         pause = self.pace.first_pause_s
         while True:
             try:
-                answer = await heard(self.web_client.apps_connections_open(app_token=self.app_token), APP_TOKEN)
+                answer = await response_of(self.web_client.apps_connections_open(app_token=self.app_token), APP_TOKEN)
                 return str(answer["url"])
             except InterlockError as error:
                 wait = error.seconds if isinstance(error, Later) and error.seconds is not None else pause
@@ -55,7 +55,7 @@ class Line(SocketModeClient):
             pause = min(pause * 2, self.pace.longest_pause_s)
 
     async def connect(self) -> None:
-        """Returns once there is a connection."""
+        """Returns once connected."""
         pause = self.pace.first_pause_s
         while not self.closed:
             if self.wss_uri is None:
@@ -71,7 +71,7 @@ class Line(SocketModeClient):
 
 
 class SocketMode(AsyncSocketModeHandler):
-    """Dispatches what comes by the line to the app, and acknowledges it."""
+    """Dispatches requests to the app, and acknowledges them."""
 
     def __init__(self, app: App, app_token: str, web_client: AsyncWebClient, pace: Pace) -> None:
         self.app, self.app_token = app, app_token
@@ -80,7 +80,7 @@ class SocketMode(AsyncSocketModeHandler):
         self.client.socket_mode_request_listeners.append(self.handle)  # type: ignore[arg-type]
 
     async def run(self) -> None:
-        """Keeps the connection until it is cancelled."""
+        """Keeps the connection until cancelled."""
         try:
             await self.connect_async()  # type: ignore[no-untyped-call]
             await asyncio.Event().wait()

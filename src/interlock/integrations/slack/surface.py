@@ -1,4 +1,4 @@
-"""Slack as a surface: what it sends is verified, kept by the reception, acknowledged; no command is done here."""
+"""Slack as a surface: requests are verified, stored by the reception, and acknowledged."""
 
 import asyncio
 import contextlib
@@ -15,9 +15,9 @@ from slack_sdk.signature import SignatureVerifier
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.desk.reception import Reception
 from interlock.desk.requests import Request
-from interlock.integrations.contract import Answer, Later, Unheard
+from interlock.integrations.contract import Answer, DeliveryUnknown, Later
 from interlock.integrations.slack import forms, intake, modals
-from interlock.integrations.slack.api import Api, Failure, heard
+from interlock.integrations.slack.api import Api, Failure, response_of
 from interlock.integrations.slack.app import App, Installation
 from interlock.integrations.slack.blocks import ASK, DO, EDIT
 from interlock.integrations.slack.home import Home
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class Slack:
     """One Slack app: its hook at `/slack/events`, its Socket Mode connection, and its sender.
 
-    Raises ConfigError if there is a token for nothing, or nothing to verify requests by.
+    Raises ConfigError for an unusable combination of tokens, or if requests cannot be verified.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Slack:
         self._app = self._listening(token, secret, settings.base_url)
 
     def sender(self) -> SlackSender:
-        """What the outbox sends by."""
+        """The sender for the outbox."""
         return SlackSender(self._api)
 
     async def handle(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """The answer to a POST to `/slack/events`: 401 and nothing else unless Slack has signed it.
+        """The response to a POST to `/slack/events`: 401 without a body unless it is signed by Slack.
 
-        INVARIANT: nothing of a body is read before its signature has been verified over its bytes, but for whether it
-        is Slack's unsigned look at the certificate (`ssl_check`), which does nothing.
+        INVARIANT: a body is not parsed before its signature has been verified over its bytes, except to detect Slack's
+        unsigned certificate check (`ssl_check`), which has no effect.
         """
         headers = {name.lower(): value for name, value in headers.items()}
         if self._verifier is None:
@@ -83,7 +83,7 @@ class Slack:
         return Answer(response.status, response.first_headers_without_set_cookie(), response.body.encode())
 
     async def run(self) -> None:
-        """Keeps a Socket Mode connection, where there is an app token, until it is cancelled."""
+        """Keeps a Socket Mode connection, if there is an app token, until cancelled."""
         self._begin(self.introduce())
         self._begin(self._home.run())
         if self._app_token is None:
@@ -92,7 +92,7 @@ class Slack:
         await SocketMode(self._app, self._app_token, self._api.client, self._pace).run()
 
     async def close(self) -> None:
-        """Ends what is under way and lets go of connections."""
+        """Cancels pending work and closes connections."""
         working = list(self._working)
         for task in working:
             task.cancel()
@@ -120,13 +120,13 @@ class Slack:
         while self._app.installed is None:
             wait: float | None = None
             try:
-                self._app.installed = Installation.of(await heard(self._api.client.auth_test()))
+                self._app.installed = Installation.of(await response_of(self._api.client.auth_test()))
                 return
             except (Failure, Later) as error:
                 wait = error.seconds if isinstance(error, Later) else None
                 if said != (said := str(error)):
                     _log.error("slack: %s", error)
-            except Unheard:
+            except DeliveryUnknown:
                 pass
             await asyncio.sleep(pause if wait is None else wait)
             pause = min(pause * 2, self._pace.longest_pause_s)
@@ -166,7 +166,7 @@ class Slack:
         return None
 
     async def _kept(self, request: Request) -> bool:
-        """Whether a request will be worked, now or as one that is known already. What takes longer goes on."""
+        """Whether a request has been stored, now or before. A slow attempt continues in the background."""
         keeping = self._begin(self._reception.accept(request, patience_s=self._keep_s))
         done, _ = await asyncio.wait({keeping}, timeout=self._keep_s)
         return bool(done) and not keeping.cancelled() and keeping.exception() is None
@@ -190,7 +190,7 @@ async def _nothing(ack: AsyncAck) -> None:
 
 
 def _is_signed(verifier: SignatureVerifier, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether the body is Slack's, and was so within the last five minutes.
+    """Whether the body is signed by Slack, with a timestamp within the last five minutes.
 
     Source: https://docs.slack.dev/authentication/verifying-requests-from-slack.
     """

@@ -1,4 +1,4 @@
-"""Text on its way to Slack and back: escaping, reading what people wrote, cutting at sensible places; no blocks."""
+"""Text for Slack: escaping, unescaping, and splitting."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _HOMELY = 0.5
 
 
 def escape(text: str) -> str:
-    """The text as Slack shows it letter by letter: nothing in it is a mention, a link or a ping.
+    """Escapes a text, so that nothing in it becomes a mention, a link or a notification.
 
     Source: https://docs.slack.dev/messaging/formatting-message-text, "Escaping text".
     """
@@ -20,7 +20,7 @@ def escape(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """What a person typed, from how Slack tells of it: `<https://a.b|a.b>` is a link, `&lt;` a sign."""
+    """The text that a person typed, from Slack's markup: `<https://a.b|a.b>` is a link, `&lt;` a character."""
     said = _TOKEN.sub(lambda found: _spoken(found[1]), text)
     for sign, entity in reversed(_ENTITIES.items()):
         said = said.replace(entity, sign)
@@ -38,7 +38,7 @@ def _spoken(token: str) -> str:
 
 
 def size(text: str) -> int:
-    """How long Slack takes the text to be at most: UTF-16 units once it is escaped."""
+    """The maximum length of a text as Slack counts it: UTF-16 units after escaping."""
     return sum(_weight(sign) for sign in text)
 
 
@@ -47,9 +47,9 @@ def _weight(sign: str) -> int:
 
 
 def pieces(text: str, most: int) -> Iterator[str]:
-    """The text in pieces of at most `most` by `size`; joined they are the text again.
+    """Splits a text into pieces of at most `most` by `size`; joined, they equal the text.
 
-    A cut is made after a line, else after a word, else wherever it must be.
+    Splits after a line if possible, else after a word, else anywhere.
     """
     start = 0
     while start < len(text):
@@ -69,6 +69,6 @@ def _after(sign: str, text: str, least: int, end: int) -> int | None:
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning of a text on one line, for a place where the whole does not stand."""
+    """A text shortened to one line."""
     line = " ".join(text.split())
     return line if size(line) <= most else next(pieces(line, most - 1)).rstrip() + "…"

@@ -1,1 +1,1 @@
-"""Telegram: updates become commands, cards become messages; no command is carried out here."""
+"""Telegram: converts updates to commands, and cards to messages."""

@@ -1,6 +1,5 @@
-"""The connection to the Bot API: python-telegram-bot's Bot over a base URL, its errors translated, its token unseen.
-
-What is asked for and what is made of the answers is in `polling`, `sender` and `surface`.
+"""The client of the Bot API: python-telegram-bot's Bot with a configurable base URL, translated errors and a masked
+token.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, Invali
 from telegram.request import HTTPXRequest
 
 from interlock.core.errors import ConfigError
-from interlock.integrations.contract import Later, Undeliverable, Unheard
+from interlock.integrations.contract import DeliveryUnknown, Later, Undeliverable
 from interlock.policy.secrets import scrub
 from interlock.settings.services import TelegramSettings
 
@@ -38,7 +37,7 @@ _UNSENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 
 
 class Unreadable(TelegramError):
-    """An answer that is none of the Bot API; `first_id` is the number of the first update in it, where there is one."""
+    """An invalid response; `first_id` is the id of the first update in it, if any."""
 
     def __init__(self, first_id: int | None) -> None:
         self.first_id = first_id
@@ -46,7 +45,7 @@ class Unreadable(TelegramError):
 
 
 class Busy(TelegramError):
-    """Telegram wants to be left alone for `seconds`; the library's own error warns of itself whenever it is made."""
+    """Rate limited for `seconds`; replaces the library's own error, which emits a warning when constructed."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -54,9 +53,9 @@ class Busy(TelegramError):
 
 
 class _Calls(HTTPXRequest):
-    """The requests of the library, which tell how long to wait, and log nothing of an answer that nobody can read.
+    """The library's HTTP requests, with Retry-After, and without logging of unparsable responses.
 
-    INVARIANT: whatever an answer holds, what is raised is a TelegramError.
+    INVARIANT: whatever a response contains, only TelegramError is raised.
     """
 
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
@@ -79,7 +78,7 @@ class _Calls(HTTPXRequest):
 
 
 class _Hidden(logging.Filter):
-    """Takes the token out of what libraries log."""
+    """Log filter: masks the token."""
 
     def __init__(self, token: str) -> None:
         super().__init__()
@@ -93,9 +92,9 @@ class _Hidden(logging.Filter):
 
 
 class Client(Bot):
-    """The bot. Whoever makes one closes it.
+    """The bot; close it.
 
-    Raises ConfigError if settings are missing or do not fit.
+    Raises ConfigError for missing or inconsistent settings.
     """
 
     __slots__ = ("_calls", "_hidden", "_polls")
@@ -115,7 +114,7 @@ class Client(Bot):
         self._hidden, self._calls, self._polls = hidden, calls, polls
 
     async def me(self) -> User:
-        """Who the bot is; asked for once.
+        """The bot's user; cached.
 
         Raises TelegramError.
         """
@@ -125,7 +124,7 @@ class Client(Bot):
             raise Unreadable(None) from error
 
     async def updates(self, offset: int | None, *, wait_s: int, most: int) -> Any:
-        """What `getUpdates` answers, as it came: one update that cannot be parsed spoils no other.
+        """The raw result of `getUpdates`, so that an unparsable update does not affect the others.
 
         Raises TelegramError, Unreadable.
         """
@@ -141,14 +140,14 @@ class Client(Bot):
         return isinstance(found, dict) and found.get("is_forum") is True
 
     async def introduce(self, commands: dict[str, str]) -> None:
-        """Sets the list of commands that Telegram offers.
+        """Registers the list of commands.
 
         Raises TelegramError.
         """
         await self.set_my_commands([BotCommand(name, told[:256]) for name, told in commands.items()])
 
     async def close_connections(self) -> None:
-        """Lets go of all connections."""
+        """Closes all connections."""
         await self._calls.shutdown()
         await self._polls.shutdown()
         for name in _TALKATIVE:
@@ -156,35 +155,35 @@ class Client(Bot):
 
 
 def address(base_url: str) -> str:
-    """What goes before the token: `https://api.telegram.org/bot`, with or without the last part given."""
+    """The URL before the token: `https://api.telegram.org/bot`, whether or not the last part is given."""
     base = base_url.rstrip("/")
     return base if base.endswith("/bot") or "{token}" in base else f"{base}/bot"
 
 
-def told(error: TelegramError) -> str:
-    """What Telegram said, on one line."""
+def error_text(error: TelegramError) -> str:
+    """Telegram's error on one line."""
     return scrub(" ".join(str(error).removeprefix("httpx.").split()))[:300].rstrip(".")
 
 
 @contextlib.contextmanager
-def translated(chat: object, *, repeatable: bool) -> Iterator[None]:
-    """Telegram's errors as the outbox knows them; what can be repeated without harm is never unheard.
+def translate_errors(chat: object, *, repeatable: bool) -> Iterator[None]:
+    """Translates Telegram's errors for the outbox; a `repeatable` call is never DeliveryUnknown.
 
-    Raises Later, Undeliverable, Unheard.
+    Raises Later, Undeliverable, DeliveryUnknown.
     """
     try:
         yield
     except TelegramError as error:
         found = _meaning(error, chat)
-        if repeatable and isinstance(found, Unheard):
+        if repeatable and isinstance(found, DeliveryUnknown):
             found = Later(str(found))
         raise found from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         what = "telegram answered in a way that cannot be read"
-        raise Later(what) if repeatable else Unheard(what) from error
+        raise Later(what) if repeatable else DeliveryUnknown(what) from error
 
 
-def _meaning(error: TelegramError, chat: object) -> Later | Undeliverable | Unheard:
+def _meaning(error: TelegramError, chat: object) -> Later | Undeliverable | DeliveryUnknown:
     match error:
         case Busy():
             return Later(f"telegram wants {error.seconds:g} s of rest", error.seconds)
@@ -195,23 +194,23 @@ def _meaning(error: TelegramError, chat: object) -> Later | Undeliverable | Unhe
             return Undeliverable(f"chat `{chat}` is now `{error.new_chat_id}`: set `telegram.chat` to that")
         case Forbidden():
             return Undeliverable(
-                f"the bot may not write to chat `{chat}` ({told(error)}): let it in again, "
+                f"the bot may not write to chat `{chat}` ({error_text(error)}): let it in again, "
                 "then `interlock outbox retry ID`"
             )
         case BadRequest() if "chat not found" in str(error).lower():
             return Undeliverable(f"telegram knows no chat `{chat}`, or the bot is not in it: see docs/telegram.md")
         case BadRequest():
-            return Undeliverable(f"telegram refuses the message: {told(error)}")
+            return Undeliverable(f"telegram refuses the message: {error_text(error)}")
         case NetworkError() if _may_be_there(error):
-            return Unheard(f"no answer from telegram: {told(error)}")
+            return DeliveryUnknown(f"no answer from telegram: {error_text(error)}")
         case NetworkError() | Conflict():
-            return Later(f"telegram does not take it now: {told(error)}")
+            return Later(f"telegram does not take it now: {error_text(error)}")
         case _:
-            return Unheard(f"an answer of telegram that tells nothing: {told(error)}")
+            return DeliveryUnknown(f"an answer of telegram that tells nothing: {error_text(error)}")
 
 
 def _may_be_there(error: NetworkError) -> bool:
-    """Whether the request may have been carried out: it left, and no word came back on it."""
+    """Whether the request may have been executed: it was sent, and no response came."""
     cause = error.__cause__
     if type(cause).__name__ in _UNSENT:
         return False
@@ -221,7 +220,7 @@ def _may_be_there(error: NetworkError) -> bool:
 
 
 def _refusal(payload: bytes) -> bytes:
-    """What an answer that is no success says, with nothing in it that the library does not expect there."""
+    """The payload of an error response, reduced to the fields that the library expects."""
     try:
         given = json.loads(payload)
     except (ValueError, RecursionError):
@@ -237,7 +236,7 @@ def _refusal(payload: bytes) -> bytes:
 
 
 def _rest(payload: bytes) -> float:
-    """The seconds that an answer asks for, or one where it does not say."""
+    """The Retry-After in seconds; 1 if there is none."""
     try:
         wait = float(json.loads(payload)["parameters"]["retry_after"])
     except (LookupError, TypeError, ValueError):

@@ -1,7 +1,4 @@
-"""How a card looks in Telegram: one message where it fits, else a head and as many as its texts need, buttons last.
-
-Sending is `sender`'s job; counting and escaping, `text`'s.
-"""
+"""Lays out a card for Telegram: one message if it fits, else a header and further messages, buttons last."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ _NUMBERING = 32
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Its label, and what Telegram sends when it is tapped."""
+    """A button's label, and its callback data."""
 
     label: str
     data: str
@@ -29,7 +26,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One message of Telegram."""
+    """One Telegram message."""
 
     markup: str
     plain: str
@@ -38,7 +35,7 @@ class Page:
 
 
 def pages(card: Card) -> list[Page]:
-    """The card as messages in the order in which they are read; nothing of its texts is left out."""
+    """The card as messages in reading order, complete."""
     buttons, spelled = _buttons(card.actions)
     head, foot = list(_head(card)), list(_foot(card, spelled))
     whole = [*head, *_passages(card.passages), *foot]
@@ -52,9 +49,9 @@ def pages(card: Card) -> list[Page]:
 
 
 def shortened(card: Card, most: int) -> list[Page]:
-    """At most so many messages, for a card that has become larger than those that show it.
+    """At most `most` messages, for an edited card that no longer fits into the existing ones.
 
-    INVARIANT: what is not there whole cannot be approved with a tap: it has no buttons, and says how to see it all.
+    INVARIANT: an incomplete card cannot be approved with a button: it has none, and says how to see the whole.
     """
     found = pages(card)
     if len(found) <= most:
@@ -97,7 +94,7 @@ def _foot(card: Card, spelled: list[str]) -> Iterator[Piece]:
 
 
 def _buttons(actions: tuple[Action, ...]) -> tuple[tuple[Button, ...], list[str]]:
-    """The buttons, and as commands to type what is too long for one."""
+    """The buttons; actions that are too long for one become commands to type."""
     buttons, spelled = [], []
     for action in actions:
         data = f"{_sign(action)}:{action.target}"
@@ -115,7 +112,7 @@ def _sign(action: Action) -> str:
 
 
 def _numbered(part: tuple[Piece, ...], number: int, last: int) -> list[Piece]:
-    """A part that says which it is, so that Telegram's trimming of a message's ends takes nothing of the text."""
+    """A numbered part, so that Telegram's trimming of messages does not affect the text."""
     before = [Piece(f"{number}/{last}", Mark.ITALIC), Piece("\n")] if number > 1 else []
     after = [Piece("\n"), Piece("⋯", Mark.ITALIC)] if number < last else []
     return [*before, *part, *after]

@@ -1,6 +1,6 @@
-"""Long polling of our own: one update spoils no other, and none is confirmed before it has been taken in.
+"""Long polling: one bad update does not affect the others, and none is confirmed before it has been stored.
 
-What is made of an update is `surface`'s job.
+Updates are processed in `surface`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 from telegram.error import BadRequest, Conflict, InvalidToken, NetworkError, TelegramError
 
-from interlock.integrations.telegram.client import REFUSED_S, Busy, Client, Unreadable, told
+from interlock.integrations.telegram.client import REFUSED_S, Busy, Client, Unreadable, error_text
 from interlock.integrations.telegram.reading import number
 
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ FAREWELL_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How patient polling is, in seconds."""
+    """The timing of polling, in seconds."""
 
     wait_s: int = 30
     """How long Telegram keeps a request that it has nothing for."""
@@ -40,13 +40,13 @@ class Pace:
 
 
 class Waits:
-    """Waits that grow with each failure in a row, and what is logged of these: each trouble once."""
+    """Backoff that grows with consecutive failures; each kind of failure is logged once."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace, self._count, self._trouble = pace, 0, ""
 
     def over(self) -> None:
-        """What was tried has worked."""
+        """Resets the backoff after a success."""
         if self._trouble:
             _log.info("telegram answers again")
         self._count, self._trouble = 0, ""
@@ -61,26 +61,26 @@ class Waits:
         await asyncio.sleep(max(least_s, wait))
 
     async def after_error(self, error: Exception) -> None:
-        """Waits as long as Telegram wants, or as is sensible."""
+        """Waits for Telegram's Retry-After, or for the backoff."""
         match error:
             case Busy():
-                await self.after(told(error), error.seconds)
+                await self.after(error_text(error), error.seconds)
             case InvalidToken():
                 await self.after(
                     "the bot's token is refused: set TELEGRAM_BOT_TOKEN", min(REFUSED_S, self._pace.most_s)
                 )
             case NetworkError() if not isinstance(error, BadRequest):
-                await self.after(f"out of reach, trying on ({told(error)})")
+                await self.after(f"out of reach, trying on ({error_text(error)})")
             case TelegramError():
-                await self.after(told(error))
+                await self.after(error_text(error))
             case _:
                 await self.after(f"something unexpected in an answer ({type(error).__name__}: {error})")
 
 
 class Poller:
-    """Asks for updates and hands over each as it came, in order.
+    """Polls for updates and passes on each raw update, in order.
 
-    `take` returns when the update needs no further delivery; where it raises, the update is asked for again.
+    `take` returns when the update has been stored; if it raises, the update is requested again.
     """
 
     def __init__(self, client: Client, take: Callable[[Any], Awaitable[None]], pace: Pace) -> None:
@@ -92,7 +92,7 @@ class Poller:
         self._told_of_no_number = False
 
     async def run(self) -> None:
-        """Polls until it is cancelled; then confirms what was taken."""
+        """Polls until cancelled; then confirms what was stored."""
         try:
             while True:
                 await self._once()
@@ -146,13 +146,13 @@ class Poller:
             self._waits.over()
 
     def _tell_of_no_number(self) -> None:
-        """Once: what has no number cannot be confirmed, and comes with every answer."""
+        """Logs once that an update without an id cannot be confirmed, and is delivered again each time."""
         if not self._told_of_no_number:
             _log.warning("telegram: updates without a number are passed over")
         self._told_of_no_number = True
 
     async def _pass_over(self, error: Unreadable) -> None:
-        """Finds the update that makes an answer unreadable, and goes on after it."""
+        """Finds the update that makes a response unreadable, and skips it."""
         if self._most > 1:
             self._most = 1
         elif error.first_id is None or (self._offset is not None and error.first_id < self._offset):

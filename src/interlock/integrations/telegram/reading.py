@@ -1,6 +1,6 @@
-"""What an update of Telegram asks for: a command, a tap, the reason of a denial, or nothing that concerns us.
+"""Parses Telegram updates: a command, a button press, a reason for a denial, or nothing relevant.
 
-INVARIANT: `identity` is the sender that Telegram names; nothing that a text says makes it somebody else's.
+INVARIANT: `identity` is the sender according to Telegram, regardless of any text.
 """
 
 import re
@@ -40,12 +40,12 @@ _DATA = re.compile(f"([{APPROVE}{ANSWER}{DENY}]):{_IDENT}")
 
 
 class Poison(ValueError):
-    """An update that is not what the Bot API says updates are."""
+    """An update that violates the Bot API's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """A tap on a button; Telegram waits for a word on it."""
+    """A button press, which must be acknowledged."""
 
     query_id: str
     told: str | None = None
@@ -54,7 +54,7 @@ class Tap:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A command that lacks words, such as a denial its reason, and where to ask for them."""
+    """A command that lacks input, such as the reason of a denial, and where to ask for it."""
 
     request: Request
     """The command without words."""
@@ -65,8 +65,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What an update comes to."""
+class ParsedUpdate:
+    """The parsed update."""
 
     request: Request | None = None
     tap: Tap | None = None
@@ -74,15 +74,15 @@ class Heard:
 
 
 def number(raw: Any) -> int | None:
-    """The number of an update as it came; None if it has none that can be confirmed."""
+    """The id of a raw update; None if it has no valid one."""
     found = raw.get("update_id") if isinstance(raw, Mapping) else None
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= LARGEST_ID else None
 
 
-def understood(raw: Any, bot: Bot, me: User) -> Heard:
-    """What an update, as it came, asks for.
+def parse(raw: Any, bot: Bot, me: User) -> ParsedUpdate:
+    """Parses a raw update.
 
-    Edited messages, posts of channels, service messages, what machines say and what is forwarded ask for nothing.
+    Edited messages, channel posts, service messages, messages of bots and forwarded messages are ignored.
 
     Raises Poison.
     """
@@ -94,12 +94,12 @@ def understood(raw: Any, bot: Bot, me: User) -> Heard:
         raise Poison(f"{type(error).__name__}: {error}"[:200]) from error
 
 
-def _heard(update: Update, me: User) -> Heard:
+def _heard(update: Update, me: User) -> ParsedUpdate:
     if update.callback_query is not None:
         return _tap(update, update.callback_query)
     if update.message is not None:
-        return Heard(_said(update, update.message, me))
-    return Heard()
+        return ParsedUpdate(_said(update, update.message, me))
+    return ParsedUpdate()
 
 
 def _said(update: Update, message: Message, me: User) -> Request | None:
@@ -127,7 +127,7 @@ def _said(update: Update, message: Message, me: User) -> Request | None:
 
 
 def _without_mention(text: str, me: User) -> str:
-    """What somebody says to the bot by name in a group; nothing where it is not said to the bot."""
+    """A group message without the mention of the bot; empty if it does not mention the bot."""
     found = _MENTION.match(text)
     return text[found.end() :] if found is not None and found[1].lower() == (me.username or "").lower() else ""
 
@@ -145,23 +145,23 @@ def _command(update: Update, sender: User, place: Place, text: str, me: User, *,
     return _request(update, sender, place, word, words="" if word == "help" and found[1] != "help" else words or "")
 
 
-def _tap(update: Update, query: CallbackQuery) -> Heard:
+def _tap(update: Update, query: CallbackQuery) -> ParsedUpdate:
     sender, query_id = query.from_user, storable(_checked(query.id, str))
     if sender.is_bot or query.message is None:
-        return Heard(tap=Tap(query_id))
+        return ParsedUpdate(tap=Tap(query_id))
     data = query.data if isinstance(query.data, str) and len(query.data) <= MOST_DATA_BYTES else ""
     found = _DATA.fullmatch(data)
     if found is None:
-        return Heard(tap=Tap(query_id, "nothing happened: this button is none of ours"))
+        return ParsedUpdate(tap=Tap(query_id, "nothing happened: this button is none of ours"))
     message = query.message
     topic = message.message_thread_id if isinstance(message, Message) and message.is_topic_message else None
     place = _place(message.chat.id, topic, sender, message.message_id)
     command = "deny" if found[1] == DENY else "approve"
     request = _request(update, sender, place, command, fields={"id": found[2]})
     if found[1] == APPROVE:
-        return Heard(request, Tap(query_id))
+        return ParsedUpdate(request, Tap(query_id))
     text = QUESTIONS[command].format(ident=found[2])
-    return Heard(tap=Tap(query_id), question=Question(request, text, sender.id, message.chat.id, topic))
+    return ParsedUpdate(tap=Tap(query_id), question=Question(request, text, sender.id, message.chat.id, topic))
 
 
 def _place(chat_id: int, topic: int | None, sender: User, message_id: int) -> Place:

@@ -1,6 +1,6 @@
-"""The way out to Telegram: posts and edits the messages of the outbox, in topics where a chat has them.
+"""Sends the outbox to Telegram: posts and edits messages, in topics if the chat has them.
 
-Order, retries and the fate of messages are `delivery`'s job; how a card looks, `layout`'s.
+Order, retries and outcomes are handled in `delivery`; the layout of cards in `layout`.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, TelegramError
 
 from interlock.desk.cards import Card
 from interlock.integrations.contract import Message, Undeliverable
-from interlock.integrations.telegram.client import Client, translated
+from interlock.integrations.telegram.client import Client, translate_errors
 from interlock.integrations.telegram.layout import Page, pages, shortened
 from interlock.settings.services import TelegramSettings
 
@@ -27,7 +27,7 @@ _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What a posted message is called: the numbers of its parts, and the topic that they are in."""
+    """The reference of a posted message: the ids of its parts, and their topic."""
 
     parts: tuple[int, ...]
     topic: int | None = None
@@ -38,14 +38,14 @@ class Ref:
 
     @classmethod
     def parse(cls, text: str) -> "Ref":
-        """The reference that was written so."""
+        """Parses a reference."""
         parts, _, topic = text.partition("@")
         return cls(tuple(map(int, parts.split(","))), int(topic) if topic else None)
 
 
 @dataclass(slots=True)
 class _Begun:
-    """A message of several parts on its way: a further attempt goes on where the last one ended."""
+    """The state of a partly sent message: another attempt continues where the last one ended."""
 
     topic: int | None = None
     sent: list[tuple[int, Page]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _Begun:
 class TelegramSender:
     """A Sender for the surface `telegram`.
 
-    Telegram cannot be asked what it has, so a message of unknown fate is never posted again: people are told.
+    Telegram has no way to look up messages, so one of unknown outcome is never posted again: people are alerted.
     """
 
     surface = "telegram"
@@ -66,32 +66,32 @@ class TelegramSender:
         self._moved: dict[str, int] = {}
 
     async def post(self, message: Message) -> str:
-        """Posts the card in as many messages as it needs; returns the numbers of all."""
+        """Posts the card in as many messages as necessary; returns their ids."""
         begun = self._begun.setdefault(message.key, _Begun())
         while len(self._begun) > MOST_BEGUN:
             self._begun.popitem(last=False)
         card = _card(message)
-        with translated(message.channel, repeatable=True):
+        with translate_errors(message.channel, repeatable=True):
             begun.topic = begun.topic or await self._topic(message, card)
         for index, page in enumerate(pages(card)):
             if index >= len(begun.sent):
-                with translated(message.channel, repeatable=False):
+                with translate_errors(message.channel, repeatable=False):
                     number = await self._send(message, page, begun)
                 begun.sent.append((number, page))
             elif begun.sent[index][1] != page:
-                with translated(message.channel, repeatable=True):
+                with translate_errors(message.channel, repeatable=True):
                     await self._change(message, begun.sent[index][0], page)
                 begun.sent[index] = (begun.sent[index][0], page)
         del self._begun[message.key]
         return str(Ref(tuple(number for number, _ in begun.sent), begun.topic))
 
     async def edit(self, message: Message) -> None:
-        """Makes every part say what the card says now, and takes away the parts that it no longer needs."""
+        """Edits all parts to match the card, and deletes superfluous ones."""
         if message.ref is None:
             raise Undeliverable("a message that has not been posted cannot be edited")
         parts = Ref.parse(message.ref).parts
         wanted = shortened(_card(message), len(parts))
-        with translated(message.channel, repeatable=True):
+        with translate_errors(message.channel, repeatable=True):
             for number, page in zip(parts, wanted, strict=False):
                 await self._change(message, number, page)
             for number in parts[len(wanted) :]:
@@ -99,20 +99,20 @@ class TelegramSender:
                     await self._client.delete_message(self._chat(message), number)
 
     async def find(self, message: Message) -> str | None:
-        """Always None: a bot cannot read what it has posted."""
+        """Always None: a bot cannot read its own messages."""
         return None
 
     async def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""
         await self._client.close_connections()
 
     def _chat(self, message: Message) -> int | str:
         return self._moved.get(message.channel) or _chat_id(message.channel)
 
     async def _topic(self, message: Message, card: Card) -> int | None:
-        """The topic that a message goes into: that of its thread; a new one for a mission in a chat with topics.
+        """The topic for a message: that of its thread, or a new one for a mission in a chat with topics.
 
-        One that is made and not heard of is made once more: an empty topic says nothing twice.
+        Creating a topic is retried if the outcome is unknown: a duplicate empty topic does no harm.
         """
         thread = message.address.get("thread")
         if thread is not None:
@@ -137,7 +137,7 @@ class TelegramSender:
             return await self._client.has_topics(error.new_chat_id)
 
     async def _send(self, message: Message, page: Page, begun: _Begun) -> int:
-        """Sends one part, answering the first part, the command or the root; returns its number."""
+        """Sends one part as a reply to the first part, the command or the root; returns its id."""
         above = begun.sent[0][0] if begun.sent else _above(message)
 
         async def send(chat: int | str, text: str, mode: str | None) -> int:
@@ -172,7 +172,7 @@ class TelegramSender:
     async def _told(
         self, message: Message, page: Page, tell: Callable[[int | str, str, str | None], Awaitable[int]]
     ) -> int:
-        """Has one message told, in the chat's new place where it moved, without marks where Telegram dislikes them."""
+        """Sends one message; follows the chat if it has migrated, and drops the markup if Telegram rejects it."""
         try:
             return await tell(self._chat(message), page.markup, ParseMode.HTML)
         except ChatMigrated as error:
@@ -195,7 +195,7 @@ def _chat_id(channel: str) -> int | str:
 
 
 def _above(message: Message) -> int | None:
-    """The message that this one answers."""
+    """The message to which this one replies."""
     if message.root is not None:
         root = Ref.parse(message.root)
         return root.parts[0] if root.topic is None else None

@@ -1,6 +1,6 @@
-"""Telegram as a way in: updates by polling or by webhook, each handed to the reception before it is confirmed.
+"""Telegram as a surface: updates by polling or webhook, each stored by the reception before it is confirmed.
 
-What an update asks for is read in `reading`; how messages go out is in `sender`.
+Updates are parsed in `reading`; messages are sent by `sender`.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from interlock.core.errors import InterlockError
 from interlock.desk.command_table import COMMANDS
 from interlock.desk.requests import Request
 from interlock.integrations.contract import Answer
-from interlock.integrations.telegram.client import WANTED, Client, told
+from interlock.integrations.telegram.client import WANTED, Client, error_text
 from interlock.integrations.telegram.polling import Pace, Poller, Waits
-from interlock.integrations.telegram.reading import Poison, Question, Tap, number, understood
+from interlock.integrations.telegram.reading import Poison, Question, Tap, number, parse
 from interlock.integrations.telegram.sender import TelegramSender
 from interlock.settings.services import TelegramSettings
 
@@ -39,29 +39,29 @@ FAREWELL_S = 2.0
 
 
 class Reception(Protocol):
-    """What the surface hands requests to: `interlock.desk.reception.Reception`."""
+    """Accepts requests: `interlock.desk.reception.Reception`."""
 
     async def accept(self, request: Request) -> bool:
-        """Keeps a request for good; False if it was known already."""
+        """Stores a request durably; False if it was known already."""
 
     async def may_act(self, identity: str) -> bool:
-        """Whether somebody is known and more than a viewer."""
+        """Whether an identity belongs to an operator or admin."""
 
 
 class Duty(Protocol):
-    """A duty that one process at a time has: `interlock.scheduler.leadership.Leadership`."""
+    """A duty that one process at a time holds: `interlock.scheduler.leadership.Leadership`."""
 
     async def hold(self) -> bool:
-        """Takes or renews it; whether this process has it."""
+        """Acquires or renews it; returns whether this process holds it."""
 
     async def release(self) -> None:
-        """Gives it back."""
+        """Releases it."""
 
 
 class Telegram:
-    """The surface. `run` until it is cancelled, `handle` for the webhook, `sender` for the way out, `close` at the end.
+    """The surface: `run` until cancelled, `handle` for the webhook, `sender` for the outbox, `close` at the end.
 
-    Raises ConfigError if settings are missing or do not fit.
+    Raises ConfigError for missing or inconsistent settings.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class Telegram:
         self._asked: OrderedDict[str, float] = OrderedDict()
 
     def sender(self) -> TelegramSender:
-        """The way out; whoever asks for it closes it."""
+        """The sender for the outbox; the caller closes it."""
         return TelegramSender(self._settings)
 
     async def run(self) -> None:
-        """Receives updates until it is cancelled, and has Telegram offer the commands."""
+        """Receives updates until cancelled, and registers the commands."""
         introducing = asyncio.create_task(self._insist(self._introduce), name="telegram introduction")
         try:
             if self._settings.webhook_url is None:
@@ -95,9 +95,10 @@ class Telegram:
             await _ended(introducing)
 
     async def handle(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Answers a POST to `/telegram/webhook`. An update that cannot be read is answered well: it stays unreadable.
+        """Answers a POST to `/telegram/webhook`. An unreadable update is acknowledged: repeating it would not help.
 
-        401 without Telegram's secret, 400 for what is no update, 500 where it could not be kept, to have it again.
+        401 without Telegram's secret, 400 for invalid bodies, 500 if the update could not be stored, so that it is
+        resent.
         """
         given = next((value for name, value in headers.items() if name.lower() == SECRET_HEADER), "")
         secret = self._settings.webhook_secret
@@ -121,7 +122,7 @@ class Telegram:
         return Answer(200)
 
     async def close(self) -> None:
-        """Says what is still to be said of taps, and lets go of connections."""
+        """Sends pending acknowledgements, and closes connections."""
         if self._asides:
             _, late = await asyncio.wait(self._asides, timeout=FAREWELL_S)
             for task in late:
@@ -130,10 +131,10 @@ class Telegram:
         await self._client.close_connections()
 
     async def _take(self, raw: Any) -> None:
-        """Makes of an update what it asks for; when this returns, nothing of it can be lost any more."""
+        """Processes an update; when this returns, it has been stored durably."""
         me = await self._client.me()
         try:
-            found = understood(raw, self._client, me)
+            found = parse(raw, self._client, me)
         except Poison as poison:
             _log.error("telegram: update %s is passed over: %s", number(raw), poison)
             return
@@ -145,14 +146,16 @@ class Telegram:
             self._aside(self._acknowledge(found.tap))
 
     async def _ask_or_accept(self, question: Question) -> None:
-        """Asks for the words that a command lacks; whoever may not give it is left to the reception, as ever."""
+        """Asks for a command's missing input; a request by somebody without permission goes to the reception, which
+        refuses it.
+        """
         if not await self._reception.may_act(question.request.identity):
             await self._reception.accept(question.request)
         elif self._is_new(question):
             self._aside(self._ask(question))
 
     def _is_new(self, question: Question) -> bool:
-        """Whether nobody was asked for the same update, nor the same person just now the same."""
+        """Whether neither this update nor the same command of this person has just been asked about."""
         now = asyncio.get_running_loop().time()
         update, words = question.request.key, f"{question.user_id}:{question.chat_id}:{question.text}"
         is_known = update in self._asked or now - self._asked.get(words, -TWICE_S) < TWICE_S
@@ -178,13 +181,13 @@ class Telegram:
         await self._client.answer_callback_query(tap.query_id, text=tap.told)
 
     def _aside(self, work: Coroutine[Any, Any, object]) -> None:
-        """Says something to Telegram that updates need not wait for."""
+        """Sends something to Telegram in the background."""
 
         async def say() -> None:
             try:
                 await work
             except TelegramError as error:
-                _log.warning("telegram: %s", told(error))
+                _log.warning("telegram: %s", error_text(error))
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 _log.warning("telegram: something unexpected in an answer (%s: %s)", type(error).__name__, error)
 
@@ -213,7 +216,7 @@ class Telegram:
         )
 
     async def _poll(self) -> None:
-        """Polls while this process has the duty to."""
+        """Polls while this process holds the duty."""
         duty, polling = self._leaderships(DUTY), None
         try:
             while True:

@@ -1,7 +1,4 @@
-"""Marked text in pieces that Telegram takes: counted in UTF-16 units, cut at sensible places, escaped as HTML.
-
-What a card says is laid out in `layout`.
-"""
+"""Formatted text for Telegram: counted in UTF-16 units, split, escaped as HTML."""
 
 import html
 import re
@@ -28,7 +25,7 @@ _TAP = re.compile(rf"(?<![\w/])/(?=(?:{'|'.join(_ACTING)})(?!\w))", re.IGNORECAS
 
 
 class Mark(StrEnum):
-    """How a piece of text looks; the values are Telegram's tags."""
+    """The format of a piece of text; the values are Telegram's tags."""
 
     NONE = ""
     BOLD = "b"
@@ -39,7 +36,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A text under one mark."""
+    """A text with one format."""
 
     text: str
     mark: Mark = Mark.NONE
@@ -51,20 +48,20 @@ def units(text: str) -> int:
 
 
 def unaddressed(text: str) -> str:
-    """The text with no `@name` in it that Telegram would ring, and no command that a tap would give."""
+    """The text with mentions and commands defused: Telegram neither notifies anybody nor makes commands tappable."""
     return _TAP.sub(f"/{_APART}", _MENTION.sub(f"@{_APART}", text))
 
 
 def typed(text: str) -> str:
-    """What a person wrote, where they copied what `unaddressed` made."""
+    """Undoes `unaddressed` in text that a person has copied."""
     return text.replace(_APART, "")
 
 
 def split(pieces: Sequence[Piece], room: int = MOST_UNITS, marks: int = MOST_MARKS) -> list[tuple[Piece, ...]]:
-    """The pieces in parts of at most `room` units and `marks` marks; nothing is lost or added.
+    """Splits pieces into parts of at most `room` units and `marks` formats, without loss.
 
-    A part ends after a blank line, a line or a word where it can, and never within what is seen as one character
-    unless that alone is larger than the room.
+    A part ends after a blank line, a line or a word if possible, and never within a grapheme, unless that alone exceeds
+    the room.
     """
     text = "".join(piece.text for piece in pieces)
     parts: list[tuple[Piece, ...]] = []
@@ -82,12 +79,12 @@ def split(pieces: Sequence[Piece], room: int = MOST_UNITS, marks: int = MOST_MAR
 
 
 def markup(pieces: Sequence[Piece]) -> str:
-    """The pieces as Telegram's HTML, everything in them escaped."""
+    """The pieces as escaped HTML for Telegram."""
     return "".join(_tagged(piece) for piece in pieces)
 
 
 def plain(pieces: Sequence[Piece]) -> str:
-    """The pieces without their marks."""
+    """The pieces without formats."""
     return "".join(piece.text for piece in pieces)
 
 
@@ -106,7 +103,7 @@ def _mark_starts(pieces: Sequence[Piece]) -> list[int]:
 
 
 def _reach(text: str, start: int, room: int) -> int:
-    """The end of the longest stretch from `start` that is not larger than `room`, of one sign at least."""
+    """The end of the longest substring from `start` within `room`, at least one character."""
     end = min(len(text), start + room)
     used = units(text[start:end])
     while used > room and end > start + 1:
@@ -116,7 +113,7 @@ def _reach(text: str, start: int, room: int) -> int:
 
 
 def _break(text: str, start: int, end: int) -> int:
-    """Where a part that may reach to `end` ends best."""
+    """The best end of a part that may reach to `end`."""
     for sign in ("\n\n", "\n", " "):
         found = text.rfind(sign, start, end)
         if found >= start + (end - start) // 2:
@@ -128,7 +125,7 @@ def _break(text: str, start: int, end: int) -> int:
 
 
 def _is_joined(text: str, at: int) -> bool:
-    """Whether the signs before and after `at` are seen as one."""
+    """Whether the characters before and after `at` belong to one grapheme."""
     before, after = text[at - 1], text[at]
     if _JOINER in (before, after) or unicodedata.category(after) in ("Mn", "Me", "Mc"):
         return True
