@@ -1,6 +1,6 @@
-"""Tasks in people's hands: what they say in a task's thread, and where they move it; it is canceled in `controls`.
+"""Manual changes of tasks: comments and transitions; cancelling is in `controls`.
 
-What follows from a move is the coordinator's to do: it hears of each, as it hears of those that agents make.
+The coordinator is notified of each transition, as of those by agents, and acts on it.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ _AT_WORK = (TaskState.ASSIGNED, TaskState.IN_PROGRESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What a person wants to become of a task; `to` of None is wherever it was before it was blocked."""
+class TaskMove:
+    """A transition requested by a person; `to` of None means the state before it was blocked."""
 
     person: Person
     ident: str
@@ -45,11 +45,11 @@ class Wish:
     now: datetime
     escalate_at: datetime
     persona: "Persona | None" = None
-    """Of the new agent that is to work on it."""
+    """The persona of the new agent, for a reassignment."""
 
 
 async def comment(office: Office, person: Person, ident: str, text: str) -> View:
-    """Adds a comment to the thread of a task or mission; whoever it names with an `@` is told: {id, task_id}.
+    """Adds a comment to the thread of a task or mission, and notifies whoever it mentions: {id, task_id}.
 
     Raises Unknown, Refused for a viewer, UsageError for an empty or too long text.
     """
@@ -61,16 +61,16 @@ async def transition(
     office: Office, person: Person, ident: str, to: str, *, reason: str, key: str | None = None,
     wait_s: float = flight.PROOF_S,
 ) -> View:  # fmt: skip
-    """Moves a task along the table: {id, transition_id, from, to, reason, changed, status, runs}; row B3.
+    """Changes a task's state: {id, transition_id, from, to, reason, changed, status, runs}; row B3.
 
-    The same `key` of the same person again changes nothing and returns the first result, with `changed` false. `runs`
-    are those that were told to stop; if a worker had one in hand, what `flight.proof` tells comes with it.
+    Idempotent by person and `key`: a repetition returns the first result, with `changed` false. `runs` are those that
+    were asked to stop; if any was executing, the result includes `flight.stop_report`.
 
     Raises Unknown, Refused, UsageError, and Conflict if somebody else changed the task first.
     """
     require_operator(person, "move tasks")
-    wish = _wish(office, person, ident, one_of_states(to, STATES), reason, key)
-    return await _done(office, wish, wait_s)
+    wanted = _wanted(office, person, ident, one_of_states(to, STATES), reason, key)
+    return await _done(office, wanted, wait_s)
 
 
 async def retry(office: Office, person: Person, ident: str, *, reason: str = "") -> View:
@@ -80,7 +80,7 @@ async def retry(office: Office, person: Person, ident: str, *, reason: str = "")
     """
     require_operator(person, "retry tasks")
     words = reason.strip() or f"{person.name} lets it be tried again"
-    return await _done(office, _wish(office, person, ident, None, words, None), flight.PROOF_S)
+    return await _done(office, _wanted(office, person, ident, None, words, None), flight.PROOF_S)
 
 
 async def reassign(
@@ -94,13 +94,13 @@ async def reassign(
     found = await office.store.read(_worker, ident)
     chosen = await asyncio.to_thread(persona_named, office, persona or found)
     words = reason.strip() or f"{person.name} gives it to another agent of {chosen.name}"
-    wish = _wish(office, person, ident, str(TaskState.ASSIGNED), words, None)
-    return await _done(office, replace(wish, persona=chosen), flight.PROOF_S)
+    wanted = _wanted(office, person, ident, str(TaskState.ASSIGNED), words, None)
+    return await _done(office, replace(wanted, persona=chosen), flight.PROOF_S)
 
 
-def _wish(office: Office, person: Person, ident: str, to: str | None, reason: str, key: str | None) -> Wish:
+def _wanted(office: Office, person: Person, ident: str, to: str | None, reason: str, key: str | None) -> TaskMove:
     now = office.clock.now()
-    return Wish(
+    return TaskMove(
         person=person, ident=ident, to=TaskState(to) if to else None, reason=_words(reason, "the reason"), now=now,
         key=f"hand:{person.id}:{key}" if key else new_id("mov"),
         escalate_at=now + timedelta(seconds=office.settings.times.blocked_escalation_s),
@@ -114,20 +114,20 @@ def _words(text: str, what: str) -> str:
     return words
 
 
-async def _done(office: Office, wish: Wish, wait_s: float) -> View:
-    done = await _tried(office, wish)
+async def _done(office: Office, wanted: TaskMove, wait_s: float) -> View:
+    done = await _tried(office, wanted)
     return {**done, **await flight.stop_report(office, done["in_flight"], wait_s)} if done["in_flight"] else done
 
 
-async def _tried(office: Office, wish: Wish) -> View:
+async def _tried(office: Office, wanted: TaskMove) -> View:
     for _ in range(TRIES - 1):
         try:
-            return await office.store.write(_move, wish)
+            return await office.store.write(_move, wanted)
         except controls.Ended:
             raise
         except Conflict:
             continue
-    return await office.store.write(_move, wish)
+    return await office.store.write(_move, wanted)
 
 
 def _comment(tx: Tx, person: Person, ident: str, text: str, now: datetime) -> View:
@@ -142,85 +142,85 @@ def _worker(tx: Tx, ident: str) -> str:
     return str(agent.persona if agent else row.persona)
 
 
-def _move(tx: Tx, wish: Wish) -> View:
-    task_id = find(tx, "task", wish.ident)
-    if (first := tasks.transition(tx, wish.key)) is not None:
+def _move(tx: Tx, wanted: TaskMove) -> View:
+    task_id = find(tx, "task", wanted.ident)
+    if (first := tasks.transition(tx, wanted.key)) is not None:
         return _shown(tx, first, [], changed=False)
     row: Any = tasks.task(tx, task_id)
-    if wish.to is TaskState.CANCELED:
-        ended = controls.end(tx, wish.person, row, wish.reason, wish.now, key=wish.key)
-        made = tasks.transition(tx, wish.key) or tasks.transition(tx, f"cancel:{task_id}")
+    if wanted.to is TaskState.CANCELED:
+        ended = controls.end(tx, wanted.person, row, wanted.reason, wanted.now, key=wanted.key)
+        made = tasks.transition(tx, wanted.key) or tasks.transition(tx, f"cancel:{task_id}")
         return {**_shown(tx, made, ended["runs"], changed=ended["changed"]), "in_flight": ended["in_flight"]}
     if row.parent_id is None:
         raise UsageError(f"mission `{task_id}` is moved by its coordinator: move one of its tasks, or cancel it")
-    if wish.to is None and row.status != TaskState.BLOCKED:
+    if wanted.to is None and row.status != TaskState.BLOCKED:
         raise UsageError(f"task `{task_id}` is {row.status} and not blocked: there is nothing to retry")
-    stopped, in_flight = _stopped(tx, row, wish)
+    stopped, in_flight = _stopped(tx, row, wanted)
     try:
-        _moved(tx, row, wish)
+        _moved(tx, row, wanted)
     except TransitionRefused as refusal:
         raise _with_questions(tx, refusal) from refusal
-    return {**_shown(tx, tasks.transition(tx, wish.key), stopped, changed=True), "in_flight": in_flight}
+    return {**_shown(tx, tasks.transition(tx, wanted.key), stopped, changed=True), "in_flight": in_flight}
 
 
-def _stopped(tx: Tx, row: Any, wish: Wish) -> tuple[list[str], list[View]]:
+def _stopped(tx: Tx, row: Any, wanted: TaskMove) -> tuple[list[str], list[View]]:
     """Stops the runs of a task that leaves the work on it, or is blocked, and voids what was asked for them."""
-    stays = row.status not in (*_AT_WORK, TaskState.NEEDS_APPROVAL) or wish.to in (None, TaskState.IN_PROGRESS)
-    if wish.to is not TaskState.BLOCKED and (stays or row.status == TaskState.NEEDS_APPROVAL):
+    stays = row.status not in (*_AT_WORK, TaskState.NEEDS_APPROVAL) or wanted.to in (None, TaskState.IN_PROGRESS)
+    if wanted.to is not TaskState.BLOCKED and (stays or row.status == TaskState.NEEDS_APPROVAL):
         return [], []
-    stopped, in_flight = controls.stop_runs(tx, row, wish.reason, wish.now)
+    stopped, in_flight = controls.stop_runs(tx, row, wanted.reason, wanted.now)
     for approval_id in approvals.pending_of_task(tx, row.id):
-        approvals.void(tx, approval_id, wish.reason)
+        approvals.void(tx, approval_id, wanted.reason)
     return stopped, in_flight
 
 
-def _moved(tx: Tx, row: Any, wish: Wish) -> None:
-    if wish.persona is not None and row.status == TaskState.ASSIGNED:
-        tasks.advance(tx, _step(row, wish, TaskState.INBOX, f"{wish.key}:inbox"), wish.now)
-    if row.status == TaskState.BLOCKED and wish.to in (None, *_AT_WORK):
-        _leave_block(tx, row, wish)
+def _moved(tx: Tx, row: Any, wanted: TaskMove) -> None:
+    if wanted.persona is not None and row.status == TaskState.ASSIGNED:
+        tasks.advance(tx, _step(row, wanted, TaskState.INBOX, f"{wanted.key}:inbox"), wanted.now)
+    if row.status == TaskState.BLOCKED and wanted.to in (None, *_AT_WORK):
+        _leave_block(tx, row, wanted)
         return
-    assert wish.to is not None
-    tasks.advance(tx, _step(row, wish, wish.to, wish.key, **_given(tx, row, wish)), wish.now)
+    assert wanted.to is not None
+    tasks.advance(tx, _step(row, wanted, wanted.to, wanted.key, **_given(tx, row, wanted)), wanted.now)
 
 
-def _leave_block(tx: Tx, row: Any, wish: Wish) -> None:
+def _leave_block(tx: Tx, row: Any, wanted: TaskMove) -> None:
     """Puts a blocked task where it is wanted, or back where it was; questions whether to go on are answered by that."""
     for approval_id in quarantines.escalations(tx, row.id):
-        approvals.void(tx, approval_id, wish.reason)
+        approvals.void(tx, approval_id, wanted.reason)
     if pending := approvals.pending_of_task(tx, row.id):
         raise Refused(f"task `{row.id}` waits for an answer: `interlock approve {pending[0]}` or `interlock deny …`")
-    to = wish.to or TaskState(row.held_from)
+    to = wanted.to or TaskState(row.held_from)
     if to not in _AT_WORK:
-        held = _step(row, wish, TaskState.NEEDS_APPROVAL, f"{wish.key}:held", wait_for=f"owner:{wish.person.id}")
-        tasks.advance(tx, held, wish.now)
-    tasks.advance(tx, _step(row, wish, to, wish.key, **_given(tx, row, wish)), wish.now)
+        held = _step(row, wanted, TaskState.NEEDS_APPROVAL, f"{wanted.key}:held", wait_for=f"owner:{wanted.person.id}")
+        tasks.advance(tx, held, wanted.now)
+    tasks.advance(tx, _step(row, wanted, to, wanted.key, **_given(tx, row, wanted)), wanted.now)
 
 
-def _step(row: Any, wish: Wish, to: TaskState, key: str, **more: Any) -> Move:
+def _step(row: Any, wanted: TaskMove, to: TaskState, key: str, **more: Any) -> Move:
     if to is TaskState.BLOCKED:
-        owner = f"owner:{wish.person.id}"
-        more |= {"block_kind": BlockKind.OPERATOR, "wait_for": owner, "escalate_at": wish.escalate_at}
+        owner = f"owner:{wanted.person.id}"
+        more |= {"block_kind": BlockKind.OPERATOR, "wait_for": owner, "escalate_at": wanted.escalate_at}
     if to is TaskState.INBOX:
         more |= {"assignee_agent_id": None, "failed_attempt": True}
     if to is TaskState.IN_PROGRESS and row.status == TaskState.REVIEW:
-        more |= {"feedback": wish.reason}
-    return Move(task_id=row.id, to=to, actor=wish.person.actor, reason=wish.reason, key=key, **more)
+        more |= {"feedback": wanted.reason}
+    return Move(task_id=row.id, to=to, actor=wanted.person.actor, reason=wanted.reason, key=key, **more)
 
 
-def _given(tx: Tx, row: Any, wish: Wish) -> dict[str, Any]:
+def _given(tx: Tx, row: Any, wanted: TaskMove) -> dict[str, Any]:
     """A new agent for a task that is given to somebody, or is taken off the one who works on it."""
-    if wish.persona is None and not (row.status == TaskState.IN_PROGRESS and wish.to is TaskState.ASSIGNED):
+    if wanted.persona is None and not (row.status == TaskState.IN_PROGRESS and wanted.to is TaskState.ASSIGNED):
         return {}
     current: Any = squad.agent(tx, row.assignee_agent_id) if row.assignee_agent_id else None
-    if wish.persona is None or (current is not None and current.persona == wish.persona.name):
+    if wanted.persona is None or (current is not None and current.persona == wanted.persona.name):
         name, content, trust = current.persona, current.persona_json, str(current.persona_json["trust"])
     else:
-        _require_able(tx, row, wish.persona)
-        name, content, trust = wish.persona.name, wish.persona.to_json(), wish.persona.trust
+        _require_able(tx, row, wanted.persona)
+        name, content, trust = wanted.persona.name, wanted.persona.to_json(), wanted.persona.trust
     descriptor = Descriptor("task", row.project_id, name, {"task": row.id, "generation": str(row.generation + 1)})
     return {
-        "assignee_agent_id": str(squad.ensure_agent(tx, descriptor, content, trust, wish.now).id),
+        "assignee_agent_id": str(squad.ensure_agent(tx, descriptor, content, trust, wanted.now).id),
         "new_generation": True,
     }
 
