@@ -2,20 +2,23 @@
 
 import asyncio
 import contextlib
-import getpass
 import os
+import pwd
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import InterlockError
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.desk.office import Person
+from interlock.desk.people import unmistakable
 from interlock.settings import Settings
 from interlock.store import migrate, squad
 from interlock.store.engine import Store
+from interlock.store.tx import Tx
 from interlock.worker.home import HomeLock
 
 if TYPE_CHECKING:
@@ -146,12 +149,21 @@ async def local_person(settings: Settings, store: Store, clock: Clock, surface: 
     """
     uid = os.getuid()
     role = "admin" if settings.home.stat().st_uid == uid else "operator"
-    row = await store.write(squad.ensure_person, f"local:{uid}", _account_name(), role, clock.now())
+    row = await store.write(_entered, uid, role, clock.now())
     return Person(id=row.id, name=row.name, role=row.role, surface=surface)
 
 
-def _account_name() -> str:
+def _entered(tx: Tx, uid: int, role: str, now: datetime) -> Any:
+    identity = f"local:{uid}"
+    if (known := squad.person(tx, identity)) is not None:
+        return known
+    name = _account_name(uid)
+    return squad.ensure_person(tx, identity, unmistakable(tx, name, f"{name} (uid {uid})"), role, now)
+
+
+def _account_name(uid: int) -> str:
+    """The name of an account as the system has it, whatever the environment says."""
     try:
-        return getpass.getuser()
+        return pwd.getpwuid(uid).pw_name
     except (KeyError, OSError):
-        return f"uid {os.getuid()}"
+        return f"uid {uid}"

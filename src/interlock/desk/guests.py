@@ -10,7 +10,8 @@ from typing import Any
 from interlock.core.errors import UsageError
 from interlock.core.text import visible
 from interlock.desk.office import Office, Person
-from interlock.store import people, squad
+from interlock.desk.people import unmistakable
+from interlock.store import squad
 from interlock.store.tx import Tx
 
 SURFACE = "host"
@@ -34,8 +35,7 @@ async def guest(office: Office, user: object) -> Person:
 
 
 def _ensured(tx: Tx, ident: str, name: str, now: datetime) -> Any:
-    """INVARIANT: no guest has the name of an operator or admin, so that they cannot be confused."""
-    called = _guest(ident) if people.acts_as(tx, name) else name
+    called = unmistakable(tx, name, _guest(ident))
     return squad.ensure_person(tx, f"{SURFACE}:{ident}", called, "viewer", now)
 
 

@@ -13,6 +13,7 @@ from interlock.core.ids import new_id
 from interlock.core.text import visible
 from interlock.desk.office import ROLES, Office, Person
 from interlock.desk.views import View, view
+from interlock.policy.spelling import plain
 from interlock.store import audit, withdrawals
 from interlock.store import people as store
 from interlock.store.tx import Tx
@@ -202,8 +203,17 @@ def _name(text: str) -> str:
 
 
 def folded_name(name: str) -> str:
-    """A name folded for comparison: ignores character widths and case."""
-    return unicodedata.normalize("NFKC", name).casefold()
+    """A name folded for comparison: ignores character widths, case and look-alike letters."""
+    return " ".join(plain(word) for word in unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def unmistakable(tx: Tx, name: str, instead: str) -> str:
+    """The name for a new person: `instead` if `name` could be confused with that of an operator or admin.
+
+    INVARIANT: nobody is entered automatically under the name of an operator or admin.
+    """
+    folded = folded_name(name)
+    return instead if any(folded == folded_name(other) for other in store.acting(tx)) else name
 
 
 def _role(text: str) -> str:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Annotated, Any, Protocol
 
-from fastapi import APIRouter, Body, Depends, HTTPException, Path
+from fastapi import APIRouter, Body, Depends, HTTPException, Path, Request
 from fastapi.responses import Response
 
 from interlock.agents.context import Runtime
@@ -69,7 +69,7 @@ def chat_router(
     with `stream` it is the last of the server-sent events, `done`. A client that leaves does not end the run, unless
     `cancel_when_gone` and it was streamed.
     """
-    router = APIRouter()
+    router = APIRouter(dependencies=[Depends(_require_json)])
 
     async def chat(
         persona: Annotated[str, Path(max_length=200)],
@@ -92,6 +92,17 @@ def chat_router(
 
     router.add_api_route("/{persona}/chat", chat, methods=["POST"], response_model=None)
     return router
+
+
+async def _require_json(request: Request) -> None:
+    """INVARIANT: only what says that it is JSON is read, whatever the host's FastAPI would take.
+
+    A page of another site cannot have a browser send that, with the cookies of whoever is signed in, without asking
+    the host first.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "the body is JSON: send `Content-Type: application/json`")
 
 
 async def _said(

@@ -46,9 +46,9 @@ def role(tx: Tx, person_id: str) -> str | None:
     return None if found is None else str(found.role)
 
 
-def acts_as(tx: Tx, name: str) -> bool:
-    """Whether a person with a role above viewer has this name, ignoring case."""
-    return any(row.name.casefold() == name.casefold() for row in tx.rows(_ACTING))
+def acting(tx: Tx) -> list[str]:
+    """The names of all who are more than viewers."""
+    return [row.name for row in tx.rows(_ACTING)]
 
 
 def identities(tx: Tx) -> dict[str, list[str]]:

@@ -1,6 +1,7 @@
 """A host's users talk with personas through the host's own application, sign-in and middleware. Source: row J6."""
 
 import asyncio
+import os
 import re
 import runpy
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,8 +16,9 @@ from fastapi import FastAPI, Header, HTTPException, Request, Response
 from starlette.middleware.base import BaseHTTPMiddleware
 
 from interlock.app.box import Interlock
+from interlock.app.local import local_person
 from interlock.core.events import Event
-from interlock.desk import guests, listings
+from interlock.desk import guests, listings, people
 from interlock.desk.conversation import Reply
 from interlock.integrations.fastapi import chat_router
 from interlock.llm.messages import Delta, ModelRequest
@@ -66,6 +68,21 @@ async def say(port: int, user: str, text: str, persona: str = "research") -> htt
         return await client.post(f"/agents/{persona}/chat", json={"message": text}, headers=headers)
 
 
+@pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
+async def test_what_another_site_can_have_a_browser_send_is_refused(
+    tmp_path: Path, migrated_sqlite_url: str, content_type: str | None
+) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        app = FastAPI(strict_content_type=False)
+        app.include_router(chat_router(home.box, authorize=lambda: "ada"), prefix="/agents")
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://host.example") as client:
+            headers = {} if content_type is None else {"content-type": content_type}
+            found = await client.post("/agents/research/chat", content=b'{"message": "Pay"}', headers=headers)
+        runs = await listings.runs(home.box.runtime)
+    assert (found.status_code, runs) == (415, [])
+
+
 def words(request: ModelRequest) -> str:
     return "\n".join(str(message) for message in request.messages)
 
@@ -96,12 +113,24 @@ async def _people(box: Interlock) -> list[dict[str, Any]]:
     return await people(box.runtime)
 
 
-async def test_no_guest_has_the_name_of_somebody_who_may_act(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_nobody_enters_under_the_name_of_somebody_who_may_act(
+    tmp_path: Path, migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         runtime, owner = home.box.runtime, home.box.person
-        posing = await guests.guest(runtime, {"id": "7", "name": owner.name.upper()})
+        olga = await people.add(runtime, owner, "Pepa", role="admin")
+        await people.link(runtime, owner, olga["id"], "local:4000000000")
+        await people.unlink(runtime, owner, f"local:{os.getuid()}")
+        monkeypatch.setenv("LOGNAME", "Pepa")
+        again = await local_person(runtime.settings, runtime.store, runtime.clock, "cli")
+        wide, cyrillic = "\uff30\uff45\uff50\uff41", "\u0420\u0435\u0440\u0430"
+        posing = [await guests.guest(runtime, {"id": each, "name": each}) for each in ("PEPA", wide, cyrillic)]
         others = [await guests.guest(runtime, {"id": each, "name": "Ada"}) for each in ("8", "9")]
-    assert [each.name for each in (posing, *others)] == ["guest 7", "Ada", "Ada"]
+    assert again.id != owner.id
+    assert again.name == f"{owner.name} (uid {os.getuid()})"
+    assert [each.name for each in (*posing, *others)] == [
+        "guest PEPA", f"guest {wide}", f"guest {cyrillic}", "Ada", "Ada"
+    ]  # fmt: skip
 
 
 async def test_nobody_gets_in_whom_the_host_does_not_know(tmp_path: Path, migrated_sqlite_url: str) -> None:
