@@ -10,7 +10,7 @@ from interlock.desk.finding import find, find_any
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.state_machine.table import TERMINAL, BlockKind, TaskState
-from interlock.store import approvals, audit, leases, traces
+from interlock.store import approvals, audit, held_letters, leases, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
@@ -76,6 +76,7 @@ def end(tx: Tx, person: Person, row: Any, reason: str, now: datetime, *, key: st
     if row.status == TaskState.DONE:
         raise Ended(kind, row.id, row.status)
     stopped, in_flight = stop_runs(tx, row, reason, now)
+    held_letters.hold(tx, kind, row.id, f"its {kind} was canceled ({reason})")
     if kind == "mission":
         _end_mission(tx, person, row.id, reason, now, key)
     else:
@@ -127,6 +128,7 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
         raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
     in_flight = flight.run_views(tx, [run] if run.status == "running" else [])
     status = leases.cancel(tx, run_id, now, reason)
+    held_letters.hold(tx, "run", run_id, f"its run was canceled ({reason})")
     if status == "cancelled" and run.mission_id is not None:
         tell_coordinator(tx, person, run, reason, now, patience)
     audit.note(

@@ -4,13 +4,16 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from interlock.core.ids import new_id
-from interlock.desk import emergency
+from interlock.desk import controls, emergency, outgoing
 from interlock.oversight import waiting
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, incidents, leases, loops, squad, tasks
+from interlock.store import approvals, audit, dispatch, incidents, leases, loops, outbox, squad, tasks
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, Stream, calls
+from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, hand_in, staged, until
 from tests.contract.runner.test_controls import Gate, becomes, working
 
@@ -239,3 +242,38 @@ async def test_who_did_what_and_why_is_on_record(store: CountingStore, tmp_path:
         ("AGENT_QUARANTINED", stage.ada.id, "operations"),
         ("AGENT_RELEASED", stage.ada.id, "operations"),
     ]
+
+
+@pytest.mark.parametrize("how", ["quarantine", "mission", "task", "run"])
+async def test_e_mail_that_waits_does_not_leave_for_work_that_was_stopped(
+    store: CountingStore, tmp_path: Path, how: str
+) -> None:
+    async def post(ctx: ToolContext) -> Outcome:
+        """Puts a letter into the outbox."""
+        what = {"to": ["eve@example.com"], "cc": [], "subject": "Hello", "attachments": []}
+        sending = write(outbox.letter, ctx.idempotency_token, what, ctx.now, ctx.project_id)
+        return Outcome("queued", writes=(sending,))
+
+    tool = Tool(
+        name="post", description="Posts a letter.", input_schema={"type": "object", "properties": {}}, fn=post,
+        risk="GREEN", outside=False,
+    )  # fmt: skip
+    model = ScriptedModel(calls("post"), calls("ask_operator", question="Go on?"))
+    stage = await staged(store, tmp_path, model, [tool])
+    await store.write(outbox.letter, "of-others", {"to": [], "cc": [], "subject": ""}, stage.clock.now(), PROJECT)
+    run = await stage.task()
+    await stage.work()
+    row, (call, _) = await stage.run(run), await stage.calls(run)
+    if how == "quarantine":
+        await emergency.quarantine(stage.runtime, stage.ada, "operations", reason="odd letters", wait_s=0)
+    else:
+        ident = {"mission": row.mission_id, "task": row.task_id, "run": run}[how]
+        await controls.cancel(stage.runtime, stage.ada, ident, reason="odd letters", wait_s=0)
+    found = {each["what"]: each for each in await outgoing.outgoing(stage.runtime)}
+    letter: Any = await store.read(outbox.by_key, f"letter:{call.idempotency_token}")
+    other = found["e-mail: "]
+    assert (letter.status, "odd letters" in letter.error, other["state"]) == ("dead", True, "waits")
+    assert await store.write(dispatch.take, "email", "1", stage.clock.now(), 8) != []
+    await outgoing.retry(stage.runtime, stage.ada, str(letter.id))
+    (taken,) = await store.write(dispatch.take, "email", "1", stage.clock.now(), 8)
+    assert taken.id == letter.id
