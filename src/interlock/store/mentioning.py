@@ -15,7 +15,7 @@ from interlock.policy.audience import PERSON, Who, handles, mentions
 from interlock.policy.secrets import scrub
 from interlock.store import audit, people, posting, squad
 from interlock.store.posting import Post
-from interlock.store.schema import Task, table
+from interlock.store.schema import Mission, Task, table
 from interlock.store.squad import AGENTS, MEMBERS, Descriptor
 from interlock.store.tx import Tx
 
@@ -24,8 +24,12 @@ EVERYBODY = frozenset({"operator", "operators", "admin", "admins"})
 """Names that address all people of the squad."""
 SHOWN = 300
 KIND, RUN_KIND, CAUSE = "room", "chat", "comment"
-_t, _a = table(Task).c, AGENTS.c
-_TASK = sa.select(_t.id, _t.title, _t.project_id, _t.mission_id, _t.assignee_agent_id).where(_t.id == b("task"))
+_t, _mi, _a = table(Task).c, table(Mission).c, AGENTS.c
+_TASK = (
+    sa.select(_t.id, _t.title, _t.project_id, _t.mission_id, _t.assignee_agent_id, _mi.simulated, _mi.model)
+    .join_from(table(Task), table(Mission), _mi.id == _t.mission_id, isouter=True)
+    .where(_t.id == b("task"))
+)
 _AT_WORK = (
     sa.select(_a.id, _a.persona)
     .join_from(table(Task), AGENTS, _t.assignee_agent_id == _a.id)
@@ -65,6 +69,8 @@ def in_thread(
     if task is None or not names:
         return
     author, said = _name_of(tx, actor), posting.spoken_by(tx, run_id)
+    if task.simulated:
+        said = said._replace(simulated=True, model=said.model or task.model)
     for who in _people(tx, names):
         if who.id != actor.id:
             about = f"{author} in the thread of `{task.title}`: {_excerpt(text)}"

@@ -8,10 +8,12 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.core.values import Actor, ActorKind
+from interlock.desk import moving
 from interlock.policy.audience import AGENT, Who
 from interlock.store import mentioning, rounds, tasks
 from interlock.store.engine import Store
 from interlock.store.rooms import Words
+from interlock.store.schema import Mission, table
 from interlock.testing.scripted import calls
 from tests.contract.rooms.house import House, housed, silent, speaks
 
@@ -102,3 +104,12 @@ async def test_what_is_said_in_a_rehearsal_is_heard_in_one(store: Store, tmp_pat
     )  # fmt: skip
     (heard,) = [run for run in await house.runs() if run.cause_kind == rounds.CAUSE]
     assert (heard.model, heard.simulated) == (model, True)
+
+
+async def test_what_a_person_says_in_the_thread_of_a_rehearsal_is_heard_in_one(house: House) -> None:
+    task = await house.stage.task_of(await house.stage.task())
+    rehearsed = table(Mission).update().values(simulated=True, model="rehearsal/offline")
+    await house.stage.store.write(lambda tx: tx.run(rehearsed))
+    await moving.comment(house.stage.runtime, house.ada, task.id, "@operations: pay the invoice")
+    (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
+    assert (run.model, run.simulated) == ("rehearsal/offline", True)
