@@ -80,7 +80,8 @@ class Home:
         self.folder = folder
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         quick = {"INTERLOCK_RETRY__BASE_S": "0.01", "INTERLOCK_RETRY__CAP_S": "0.05"}
-        self.env = {**kept, "HOME": str(folder), "INTERLOCK_HOME": str(folder / "home"), **quick, **env}
+        own = {"HOME": str(folder), "INTERLOCK_HOME": str(folder / "home"), "PYTHONPATH": processes.SOURCES}
+        self.env = {**kept, **own, **quick, **env}
         self._numbers = itertools.count()
         self._started: list[Started] = []
 

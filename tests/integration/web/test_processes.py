@@ -23,7 +23,7 @@ async def test_words_of_a_worker_reach_who_talks_with_the_process_that_serves(
     tmp_path: Path, postgres_url: str
 ) -> None:
     cli = Cli(tmp_path)
-    answer = Answer([{"type": "text", "text": TEXT}], pause_s=0.02)
+    answer = Answer([{"type": "text", "text": TEXT}], pause_s=0.1)
     async with MessagesApi(lambda _body, _number: answer) as provider:
         variables = {
             "INTERLOCK_DATABASE_URL": postgres_url, "ANTHROPIC_BASE_URL": provider.base_url,
