@@ -8,25 +8,30 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store.schema import Agent, LedgerEntry, table
+from interlock.store.schema import Agent, LedgerEntry, Run, Task, table
 from interlock.store.tx import Tx
 
 LEDGER = table(LedgerEntry)
 _l, _r = LEDGER.c, LEDGER.alias("reserved").c
 _BIG = sa.BigInteger()
 _HELD = sa.func.coalesce(_r.amount_microusd, 0).label("held")
-_JOINED = LEDGER.outerjoin(
-    _r.id.table,
-    sa.and_(_l.kind == "settle", _r.reservation_id == _l.reservation_id, _r.kind == "reserve"),
-)
-_LINES = sa.select(LEDGER, _HELD).select_from(_JOINED)
+_RUNS, _TASKS = table(Run).c, table(Task).c
+
+
+def _with_reserved(lines: sa.FromClause) -> sa.Join:
+    """Lines with the reservation that each settles, which is of the same run."""
+    of = lines.c
+    same = sa.and_(_r.run_id == of.run_id, _r.reservation_id == of.reservation_id, _r.kind == "reserve")
+    return lines.outerjoin(_r.id.table, sa.and_(of.kind == "settle", same))
+
+
 _SUMS = sa.select(
     _l.kind,
     sa.func.count().label("n"),
     sa.cast(sa.func.sum(_l.amount_microusd), _BIG).label("amount"),
     sa.cast(sa.func.sum(_HELD), _BIG).label("held"),
     sa.cast(sa.func.sum(sa.case((_l.estimated, _l.amount_microusd), else_=0)), _BIG).label("estimated"),
-).select_from(_JOINED)
+).select_from(_with_reserved(LEDGER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,27 @@ class Which:
         """The selection as a condition."""
         if self.account_id is not None:
             named = sa.cast(_l.accounts, sa.String()).contains(f'"{self.account_id}"', autoescape=True)
-            kind, _, owner = self.account_id.partition(":")
-            return sa.and_(named, sa.or_(_l.run_id == owner, _l.run_id.is_(None))) if kind == "run" else named
+            payers = self._payers(*self.account_id.split(":", 1))
+            return named if payers is None else sa.and_(named, sa.or_(payers, _l.run_id.is_(None)))
         if self.member_id is not None:
             agents = sa.select(table(Agent).c.id).where(table(Agent).c.member_id == self.member_id)
             return _l.agent_id.in_(agents)
         return sa.true() if self.agent_id is None else _l.agent_id == self.agent_id
+
+    @staticmethod
+    def _payers(kind: str, owner: str) -> sa.ColumnElement[bool] | None:
+        """Which runs may have spent from an account, where an index finds them; None for the accounts of days.
+
+        A subagent of a task spends the task's money too: its run is of the same mission.
+        """
+        if kind == "run":
+            return _l.run_id == owner
+        if kind in ("mission", "learn"):
+            return _l.run_id.in_(sa.select(_RUNS.id).where(_RUNS.mission_id == owner))
+        if kind == "task":
+            mission = sa.select(_TASKS.mission_id).where(_TASKS.id == owner).scalar_subquery()
+            return _l.run_id.in_(sa.select(_RUNS.id).where(_RUNS.mission_id == mission))
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +97,12 @@ def lines(tx: Tx, which: Which, most: int, after: str | None = None, *, newest: 
 
     `held` is the amount that had been reserved for a settled call.
     """
-    query = _LINES.where(which.clause)
+    query = sa.select(LEDGER).where(which.clause)
     if after is not None:
         query = query.where(sa.not_(_until(tx, after)))
-    if newest:
-        found = tx.rows(query.order_by(_l.created_at.desc(), _l.id.desc()).limit(most))
-        return found[::-1]
-    return tx.rows(query.order_by(_l.created_at, _l.id).limit(most))
+    order = (_l.created_at.desc(), _l.id.desc()) if newest else (_l.created_at, _l.id)
+    page = query.order_by(*order).limit(most).subquery("page")
+    return tx.rows(sa.select(page, _HELD).select_from(_with_reserved(page)).order_by(page.c.created_at, page.c.id))
 
 
 def sums(tx: Tx, which: Which, until: str | None = None) -> Sums:

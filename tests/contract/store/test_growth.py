@@ -15,8 +15,9 @@ from interlock import store as package
 from interlock.core.values import OPEN_RUNS
 from interlock.desk import listings, signing
 from interlock.scheduler.jobs import HOUR_S, standard_jobs
-from interlock.store import leases, pruning, queues
+from interlock.store import explaining, leases, pruning, queues
 from interlock.store.engine import Store
+from interlock.store.explaining import Which
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import WORKER, Stage, staged
@@ -46,7 +47,7 @@ BESIDE = {
 }  # fmt: skip
 """Beside the writer: `interlock ledger verify`, and hourly what is new for the Learner in a whole project."""
 ON_A_PERSONS_WORD = {
-    "agent_mail._LATEST", "explaining._LINES", "explaining._SUMS", "feed._EMPTY", "mentioning._LIKE_IT",
+    "agent_mail._LATEST", "explaining._SUMS", "feed._EMPTY", "mentioning._LIKE_IT",
     "seals._LIVE", "seals._NO_HORIZON", "sessions._TALKS", "votes._ON_TASK", "withdrawals._UNUSED",
 }  # fmt: skip
 """Once for something that a person asks for or names, and for the pruning of activities."""
@@ -129,6 +130,23 @@ async def test_duties_runs_and_listings_look_through_no_table_that_grows(
         }
         connection.close()
     assert {sql: steps for sql, steps in found.items() if LAST_ACTIVE not in sql} == {}
+
+
+async def test_ledger_of_a_run_a_task_or_a_mission_is_read_by_its_runs(
+    migrated_sqlite_url: str, tmp_path: Path
+) -> None:
+    async with Store(migrated_sqlite_url) as store:
+        noting = store.driver.statements = Noting(store.driver.statements.dialect)
+        for account in ("run:run_1", "task:tsk_1", "mission:mis_1", "learn:mis_1"):
+            await store.read(explaining.lines, Which(account_id=account), 9)
+            await store.read(explaining.sums, Which(account_id=account))
+        await store.read(explaining.lines, Which(agent_id="agt_1"), 9)
+    with contextlib.closing(sqlite3.connect(migrated_sqlite_url.removeprefix("sqlite:///"))) as connection:
+        asked = {sql: plan(connection, sql) for sql in noting.noted}
+    for sql, steps in asked.items():
+        assert not [step for step in steps if step.startswith("SCAN reserved") or "AUTOMATIC" in step], steps
+        if "ledger.agent_id = " not in sql:
+            assert not [step for step in steps if step.split()[:2] == ["SCAN", "ledger"]], steps
 
 
 async def test_runs_that_have_not_ended_are_not_looked_for_among_all_that_have(
