@@ -26,6 +26,12 @@ _ITSELF = frozenset("it this tool function process analysis procedure call calli
 _MILD = frozenset("disclose expose terminate expire settle register renew forget truncate remind".split())
 """Verbs that a tool which reads says of what it shows, or of how it ends."""
 _ENDS_VERB = frozenset("if when by in on with due for from after before at and or , ( )".split())
+_PLURALS = frozenset("lists views reads checks shows scans searches queries".split())
+_NO_ANSWER = frozenset("nothing none void success confirmation acknowledgement acknowledgment error errors".split())
+_ENDED = frozenset("true boolean bool ok status result response message".split())
+_ENDING = frozenset("success successful successfully succeeded succeeds failure fails failed".split())
+_KEYS = frozenset("id ids identifier key number reference new newly".split())
+_MADE = frozenset("new newly created resulting".split())
 _EACH = frozenset("the a an each every any".split())
 
 
@@ -105,6 +111,24 @@ def is_of_the_tool(tokens: Sequence[str], at: int) -> bool:
     return "this" in tokens[: min(at, 3)] and tokens[at - 3 : at] in (
         ["tool", "will", "be"], ["function", "will", "be"], ["endpoint", "will", "be"], ["api", "will", "be"],
     )  # fmt: skip
+
+
+def tells_no_reading(tokens: Sequence[str], lead: int) -> bool:
+    """Whether a sentence with a verb of reading tells how an act ended, what is taken, or of lists."""
+    word, follows = tokens[lead], [token for token in tokens[lead + 1 : lead + 10] if token not in _EACH]
+    if (
+        tokens[-1] == "first"
+        or word in ("accept", "accepts")
+        or (word in _PLURALS and follows[:1] in (["are"], ["can"], ["may"]))
+    ):
+        return True
+    if word not in ("return", "returns") or not follows:
+        return False
+    if follows[0] in _NO_ANSWER or follows in (["result"], ["results"]):
+        return True
+    if follows[0] in _ENDED:
+        return not _ENDING.isdisjoint(follows)
+    return follows[0] in _KEYS and not _MADE.isdisjoint(follows[:6])
 
 
 def points_elsewhere(tokens: Sequence[str]) -> bool:

@@ -177,16 +177,23 @@ def program_of(tool: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def only_tells(tool: str, description: str) -> bool:
+    """Whether a tool that is called after a thing only tells of it, by what its description says."""
+    if read_name(tool).says is not Says.NOTHING:
+        return False
+    said = read_prose(description)
+    return said.leads_with_reading and said.act is None and said.mention is None
+
+
+@lru_cache(maxsize=4096)
 def looks_up(tool: str, description: str, key: str) -> bool:
     """Whether a tool that is called after a thing only tells of who an argument names: `Returns the type of a number`.
 
     Arguments that only ever hold recipients tell of nobody, nor does a tool that does not speak of whom it looks up.
     """
-    if recipients.key_weight(key) > 1 or words(key)[:1] == ("to",) or read_name(tool).says is not Says.NOTHING:
+    if recipients.key_weight(key) > 1 or words(key)[:1] == ("to",):
         return False
-    said = read_prose(description)
-    tells = said.leads_with_reading and said.act is None and said.mention is None
-    return tells and not _LOOKED_UP.isdisjoint(words(description[:400]))
+    return only_tells(tool, description) and not _LOOKED_UP.isdisjoint(words(description[:400]))
 
 
 @lru_cache(maxsize=4096)

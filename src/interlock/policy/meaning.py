@@ -111,19 +111,9 @@ class _Look:
     """One look at all arguments of a call."""
 
     __slots__ = (
-        "builtin",
-        "description",
-        "found",
-        "kind",
-        "opens",
-        "policy",
-        "program",
-        "reads",
-        "scripts",
-        "settled",
-        "tool",
-        "values",
-    )
+        "builtin", "description", "found", "kind", "opens", "policy", "program", "reads",
+        "scripts", "settled", "tool", "values",
+    )  # fmt: skip
 
     def __init__(self, call: Call, policy: Policy, found: dict[str, Raised]) -> None:
         self.policy = policy
@@ -185,7 +175,10 @@ class _Look:
                 if isinstance(value, (dict, list, tuple)):
                     rest.append(value)
         if everything & Holds.SUMS and not self.reads and not self.builtin:
-            self.add(amounts.judge(args, self.policy.limits))
+            shown = args.get("all") is True and self._tells()
+            self.add(
+                amounts.judge({k: v for k, v in args.items() if k != "all"} if shown else args, self.policy.limits)
+            )
         if everything & Holds.ASIDE and not self.builtin:
             self.add(asides.judge(self.tool, args, reads=self.reads))
         if (everything & Holds.COMMAND or self.program) and not self.settled:
@@ -194,6 +187,9 @@ class _Look:
             self._http(args, everything)
         if "name" in args and not (self.reads or self.builtin):
             self._called(args)
+
+    def _tells(self) -> bool:
+        return holds.only_tells(self.tool, self.description)
 
     def _called(self, args: Mapping[str, Any]) -> None:
         """A call of another tool in the arguments of this one: a name, and what is given to it."""
@@ -305,6 +301,8 @@ class _Look:
         elif what & (Holds.SQL | Holds.MAYBE_SQL):
             self._maybe_sql(text, what)
         if what & (Holds.COMMAND | Holds.CODE) or self.reads or not self.kind & (Kind.SHELL | Kind.PYTHON):
+            return
+        if _WORD.fullmatch(text) and self._tells():
             return
         if what & (Holds.MAYBE_SQL | Holds.BODY) or (what & Holds.PATH and " " in text) or len(args) == 1:
             self._code(text, args) if self.kind & Kind.PYTHON else self._command(text)

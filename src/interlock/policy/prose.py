@@ -181,6 +181,7 @@ def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[
         or tokens[lead] in _LOOKS
         or _makes(tokens, lead)
     )
+    reads = reads and not clauses.tells_no_reading(tokens, lead)
     later = _later(tokens, lead, reads=reads)
     return (later if first or later is None or later[0] in v.GRAVE else None), reads
 

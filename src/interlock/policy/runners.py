@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy import awk, commands, computing, options, sed, shell, tells, windows
+from interlock.policy import awk, commands, computing, options, sed, shell, sql, tells, windows
 from interlock.policy import services as s
 from interlock.policy.calls import Call
 from interlock.policy.choices import verbs_like
@@ -27,6 +27,15 @@ _RUNNERS = frozenset(
 )
 _NEUTRAL = frozenset("tool a in the local system linux unix windows session mcp aws kubectl gcloud git docker".split())
 _OF_CODE = frozenset("python code interpreter ipython jupyter repl snippet cell".split())
+_OF_SQL = frozenset(
+    "sql query queries statement database db postgres postgresql mysql mariadb sqlite duckdb snowflake".split()
+)
+_WITH_SQL = frozenset("raw read only select readonly data".split())
+_SQL_KEYS = frozenset("sql query statement sql_query sql_statement".split())
+_BESIDE_SQL = frozenset(
+    "database database_name db db_path connection project_id project schema limit max_rows row_limit page page_size "
+    "timeout timeout_ms explanation description reason read_only readonly".split()
+)
 _CODE_KEYS = frozenset(("code", "python_code", "source_code"))
 _KEYS = frozenset("command cmd cli_command bash_command shell_command".split())
 _BESIDE = frozenset(
@@ -95,6 +104,8 @@ _QUIET = frozenset(("/dev/null", "1", "2"))
 def looks(call: Call) -> bool:
     """Whether a call of a tool that runs what it is given, and says no more of itself, is for a look."""
     words = frozenset(parts(call.tool.rpartition("__")[2]))
+    if _OF_SQL & words and words <= _OF_SQL | _RUNNERS | _NEUTRAL | _WITH_SQL:
+        return _only_asks(call)
     if (
         type(call.args) is not dict
         or not words <= _RUNNERS | _OF_CODE | _NEUTRAL
@@ -110,6 +121,18 @@ def looks(call: Call) -> bool:
         return False
     text = _script(call.args[next(iter(given))])
     return text is not None and only_looks(text) and not _says_more(call)
+
+
+def _only_asks(call: Call) -> bool:
+    """Whether a tool that runs statements is given one that plainly reads."""
+    given = _SQL_KEYS.intersection(call.args) if type(call.args) is dict else ()
+    if len(given) != 1:
+        return False
+    text = call.args[next(iter(given))]
+    beside = call.args.keys() - given - _BESIDE_SQL
+    if beside or not isinstance(text, str) or not sql.looks_like(text) or sql.judge(text):
+        return False
+    return not _says_more(call)
 
 
 def _script(given: Any) -> str | None:

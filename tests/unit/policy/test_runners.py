@@ -203,6 +203,43 @@ def test_the_shell_tools_of_agents_do_no_more(args: dict[str, Any]) -> None:
     assert asked("shell", "Runs a command", args) is Effect.HOLD
 
 
+ANYTHING = "Execute any SQL query against the database. Use `change_tables` for definitions."
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("execute_sql", {"sql": "SELECT name FROM berths WHERE depth > 4"}),
+        ("execute_sql", {"query": "WITH deep AS (SELECT 1) SELECT * FROM deep", "project_id": "quay"}),
+        ("mcp__db__run_query", {"query": "EXPLAIN SELECT 1"}),
+        ("postgres_execute_query", {"statement": "SELECT count(*) FROM berths", "limit": 5}),
+    ],
+)
+def test_a_tool_that_runs_statements_may_read(tool: str, args: dict[str, Any]) -> None:
+    assert asked(tool, ANYTHING, args) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("tool", "description", "args"),
+    [
+        ("execute_sql", ANYTHING, {"sql": "DELETE FROM berths"}),
+        ("execute_sql", ANYTHING, {"sql": "SELECT 1; DROP TABLE berths"}),
+        ("execute_sql", ANYTHING, {"sql": "SELECT * FROM berths FOR UPDATE"}),
+        ("execute_sql", ANYTHING, {"sql": "SELECT pg_read_file('/etc/passwd')"}),
+        ("execute_sql", ANYTHING, {"sql": "SELECT berth_of(3)"}),
+        ("execute_sql", ANYTHING, {"sql": "run the weekly job"}),
+        ("execute_sql", ANYTHING, {"sql": "SELECT 1", "query": "SELECT 1"}),
+        ("execute_sql", ANYTHING, {"sql": "SELECT 1", "on_success": "DROP TABLE berths"}),
+        ("execute_sql", ANYTHING, {"sql": ["SELECT 1"]}),
+        ("execute_sql", ANYTHING, {}),
+        ("execute_sql", "Runs a statement and emails the rows", {"sql": "SELECT 1"}),
+        ("execute_sql_job", ANYTHING, {"sql": "SELECT 1"}),
+    ],
+)
+def test_a_tool_that_runs_statements_does_no_more(tool: str, description: str, args: dict[str, Any]) -> None:
+    assert asked(tool, description, args) is Effect.HOLD
+
+
 def test_a_tool_for_one_program_may_look() -> None:
     assert asked("call_aws", "Execute AWS CLI commands", {"cli_command": "aws s3 ls"}) is Effect.ALLOW
     assert asked("call_aws", "Execute AWS CLI commands", {"cli_command": "aws s3 rm s3://a"}) is Effect.HOLD

@@ -135,6 +135,14 @@ notices_mark_as_read | -
 next_track | -
 order_list | This tool has been merged into another. Please use that.
 post_notice | It has a limit of five a day
+order_item | Returns the id of the new order
+book_room | Returns true on success
+charge_card | Returns success
+post_report | Returns a message on success or failure
+mail_crew | Accepts a list of names
+record_entry | Returns an error if it fails
+transfer_funds | Checks the balance first
+share_view | Views are supported
 """
 
 READS = """
@@ -246,4 +254,11 @@ tide_guides | Guides to the tides. Commands return a list of them
 contract_termination_terms | Explains the terms of a contract
 get_next_track | Gets the track that is to follow
 order_shipped | Has the order shipped?
+order_check | Returns true if the order exists
+charge_status | Returns the status of a charge
+record_count | Returns nothing if there are no records, else their number
+key_facts | Returns key facts about a port
+post_lookup | Returns the id of a post by its title
+rate_check | Returns a message with the rate
+new_orders | Returns new orders
 """
