@@ -145,6 +145,8 @@ def _worker(tx: Tx, ident: str) -> str:
 def _move(tx: Tx, wanted: TaskMove) -> View:
     task_id = find(tx, "task", wanted.ident)
     if (first := tasks.transition(tx, wanted.key)) is not None:
+        if first.task_id != task_id:
+            raise UsageError("this idempotency key was used for another task: give another one")
         return _shown(tx, first, [], changed=False)
     row: Any = tasks.task(tx, task_id)
     if wanted.to is TaskState.CANCELED:

@@ -59,6 +59,15 @@ async def test_same_key_changes_nothing_and_gives_the_first_result(box: Interloc
     assert sum(row.task_id == ident and row.data["to"] == "BLOCKED" for row in noted) == 1
 
 
+async def test_key_of_another_task_moves_nothing_and_says_so(box: Interlock) -> None:
+    card = await held(box)
+    other = next(each for each in await listings.tasks(box.runtime) if each["id"] != card["task_id"])
+    await moving.transition(box.runtime, box.person, card["task_id"], "BLOCKED", reason="a", key="k")
+    with pytest.raises(UsageError, match="was used for another task"):
+        await moving.transition(box.runtime, box.person, other["id"], "CANCELED", reason="b", key="k")
+    assert (await task(box.runtime, other["id"]))["status"] == other["status"]
+
+
 async def test_of_two_who_move_a_task_at_once_one_is_refused(box: Interlock) -> None:
     ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
     await moving.transition(office, ada, ident, "BLOCKED", reason="a")
