@@ -6,19 +6,21 @@ import json
 import pytest
 
 from interlock.core.values import SYSTEM
-from interlock.desk import grants, lessons, listings, outgoing
-from interlock.store import audit, conversations, outbox
+from interlock.desk import grants, lessons, listings, outgoing, queues
+from interlock.store import audit, conversations, mailbox, outbox, squad
 from interlock.store import lessons as lesson_store
 from interlock.store.engine import Store
 from interlock.store.schema import Grant
+from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
-from tests.contract.store.furniture import PROJECT, T0, after
+from tests.contract.store.furniture import PROJECT, T0, after, message
 from tests.integration.cli_process import Cli
 
 LISTS = [
     (("outbox",), f"these are the oldest {outgoing.MOST}: there may be more\n"),
     (("lessons",), f"these are the best {lessons.MOST}: there may be more\n"),
     (("grants", "--all"), f"these are the newest {grants.MOST}: there may be more\n"),
+    (("queue", "coder"), f"these are the first {queues.MOST_LANES} mailboxes: there may be more\n"),
     (("alerts",), f"these are the newest {listings.MOST_ALERTS}: there may be more\n"),
     (("audit", "list", "--limit", "2"), "these are the newest 2: there may be more\n"),
     (("audit", "list", "--limit", "2", "--after", "1"), "these are the first 2: there may be more\n"),
@@ -38,6 +40,10 @@ def fill(tx: Tx) -> None:
         tx.add(Grant, id=f"gra_{n}", project_id=PROJECT, approval_id="apr", created_at=T0, expires_at=after(9), **given)
     for n in range(listings.MOST_ALERTS):
         audit.alert(tx, T0, project_id=PROJECT, severity="info", kind="TEST", key=f"{n}", text=f"alert {n}")
+    squad.ensure_project(tx, "default", "UTC", T0)
+    for n in range(queues.MOST_LANES):
+        agent = squad.ensure_agent(tx, Descriptor("think", "default", "coder", {"name": f"{n}"}), {}, "specialist", T0)
+        mailbox.post(tx, message(str(agent.id), f"run {n}"), T0)
     for _ in range(3):
         audit.note(tx, "TESTED", SYSTEM, T0, project_id=PROJECT)
 

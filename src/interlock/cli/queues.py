@@ -39,6 +39,8 @@ def _show(agent: str, as_json: bool) -> None:
         return await desk.queue(office, agent), office.clock.now()
 
     found, now = opening.at_desk(reading)
+    if len(found["lanes"]) >= desk.MOST_LANES:
+        screen.note(f"these are the first {desk.MOST_LANES} mailboxes: there may be more")
     if as_json:
         return screen.data(found)
     rows = [
