@@ -74,7 +74,7 @@ class Gathering:
         return (
             blocks.asked(run.project_id, agent.persona),
             recall.asked(run.project_id, agent.persona, _about(run, task), alone_with, rehearsal=rehearsal),
-            in_hand.asked(run.project_id, agent.persona),
+            in_hand.select_open(run.project_id, agent.persona),
             *_heard(run, wanted),
         )
 

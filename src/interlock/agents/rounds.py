@@ -58,6 +58,6 @@ async def sweep(runtime: Runtime) -> str:
     What goes on by itself is left alone, and nothing is written where there is nothing to pass on.
     """
     now = runtime.clock.now()
-    if not await runtime.store.read(rounds.stand_still, now):
+    if not await runtime.store.read(rounds.has_stalled, now):
         return "0 turns passed on"
-    return f"{await runtime.store.write(rounds.stirred, now)} turns passed on"
+    return f"{await runtime.store.write(rounds.resume_stalled, now)} turns passed on"

@@ -115,7 +115,7 @@ def estimate_of_cut(prompt_tokens: int, streamed_chars: int) -> Usage:
 
 def tell_unpriced(tx: Tx, project_id: str, ref: str, rate: str, now: datetime) -> None:
     """Says once of a model that it has no price, and what is charged instead. Source: row D4."""
-    if audit.was_told(tx, UNKNOWN_MODEL_PRICE, ref):
+    if audit.was_ever_raised(tx, UNKNOWN_MODEL_PRICE, ref):
         return
     audit.alert(
         tx, now, project_id=project_id, severity="warning", kind=UNKNOWN_MODEL_PRICE, subject=ref,

@@ -18,8 +18,8 @@ ROWS_A_TURN = 24
 """Words, calls and results of one run, about; of a long run the beginning is left out."""
 
 
-def shown(run_kind: str, descriptor: Mapping[str, Any], limits: AgentSettings) -> int:
-    """Earlier runs at most. In the workspace chat none: there the last messages of the place are shown instead.
+def history_limit(run_kind: str, descriptor: Mapping[str, Any], limits: AgentSettings) -> int:
+    """The maximum number of earlier runs in the prompt; 0 in the workspace chat, whose latest messages are shown instead.
 
     Source: numbers, "Session history limits"; decisions, "History".
     """

@@ -209,7 +209,7 @@ def _quarantine(
 ) -> View:
     member = squad.ensure_member(tx, project_id, *newcomer, now) if newcomer else _known(tx, project_id, agent)
     reason = f"{member.persona} was quarantined by {person.name}" + (f": {why}" if why else "")
-    done = quarantines.shut(tx, member, person.actor, reason, stamp, escalate_at, now)
+    done = quarantines.quarantine(tx, member, person.actor, reason, stamp, escalate_at, now)
     view = {
         "agent": member.persona, "member_id": member.id, "state": quarantines.QUARANTINED, "changed": done is not None,
         "runs": flight.run_views(tx, list(done.runs)) if done else [], "tasks": list(done.tasks) if done else [],
@@ -229,7 +229,7 @@ def _release(
     member = _known(tx, project_id, agent)
     if said_at is not None and audit.raised_about(tx, QUARANTINE, member.persona, said_at + CLOCKS):
         raise Overtaken("release", f"{member.persona} was quarantined")
-    back = quarantines.lift(tx, member, person.actor, f"{member.persona} was released by {person.name}", stamp, now)
+    back = quarantines.release(tx, member, person.actor, f"{member.persona} was released by {person.name}", stamp, now)
     if back is not None:
         audit.settle_one(tx, f"quarantine:{member.id}", now, person.id)
         _tell_of(tx, person, member, "RELEASED", None, back, now)

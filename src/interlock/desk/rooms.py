@@ -112,7 +112,7 @@ def _say(tx: Tx, runtime: "Runtime", person: Person, words: Words, now: datetime
     readable(tx, person, words.channel_id)
     rooms.lock(tx, words.channel_id)
     row = readable(tx, person, words.channel_id)
-    if (before := rooms.said_under(tx, words.key)) is None:
+    if (before := rooms.by_idempotency_key(tx, words.key)) is None:
         _require_open(row)
         since = now - timedelta(seconds=60)
         if rooms.count_recent(tx, row.id, words.author, since, MOST_A_MINUTE) >= MOST_A_MINUTE:
@@ -198,7 +198,7 @@ async def turns(office: Office, person: Person, channel_id: str, *, thread: str 
 
 def _turns(tx: Tx, person: Person, channel_id: str, thread: str | None) -> list[str]:
     row = readable(tx, person, channel_id)
-    return rounds.left(tx, row.id, root_of(tx, row.id, thread))
+    return rounds.pending_turns(tx, row.id, root_of(tx, row.id, thread))
 
 
 async def outcomes(office: Office, person: Person, message_id: str) -> list[View]:

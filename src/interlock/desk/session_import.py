@@ -82,15 +82,15 @@ def _take(
     agent = _agent(tx, _descriptor(person, header.descriptor, project, mine=mine), persona, now)
     if sum(queues.counts(tx, agent.id).values()):
         raise Conflict(f"agent `{agent.id}` has messages to answer: wait, or see `interlock queue {agent.id}`")
-    if not replace and sessions.kept(tx, agent.id).runs:
+    if not replace and sessions.current(tx, agent.id).runs:
         raise Conflict(f"agent `{agent.id}` has a history of its own: add `--replace` to put this one in its place")
     marker = next(iter(header.markers), None)
-    past = sessions.Past(
+    past = sessions.ImportedSession(
         runs=found.runs, summary=marker.summary if marker else None, labels=marker.labels if marker else (),
         tokens_before=marker.tokens_before if marker else None,
     )  # fmt: skip
     about = agent.descriptor.get("user")
-    marker_id = sessions.put_in(tx, agent, past, f"person:{person.id}", about, now)
+    marker_id = sessions.replace_history(tx, agent, past, f"person:{person.id}", about, now)
     audit.note(
         tx, "SESSION_IMPORTED", person.actor, now, project_id=project, subject=agent.id, persona=persona.name,
         runs=len(found.runs), marker=marker_id, surface=person.surface, name=person.name, replaced=replace,

@@ -85,7 +85,7 @@ def _export(tx: Tx, person: Person, project_id: str, named: str, mask: Mask, now
     if others:
         shown = ", ".join(f"`{each.id}`" for each in (agent, *others))
         raise UsageError(f"`{named}` could be any of {shown}: give one of these")
-    kept = sessions.kept(tx, agent.id)
+    kept = sessions.current(tx, agent.id)
     lines = [line(_header(agent, squad.member(tx, agent.member_id), kept, mask))]
     for run, rows in kept.runs:
         lines.append(line(_run(run, mask)))
@@ -97,7 +97,7 @@ def _export(tx: Tx, person: Person, project_id: str, named: str, mask: Mask, now
     return lines
 
 
-def _header(agent: Any, member: Any, kept: sessions.Kept, mask: Mask) -> dict[str, Any]:
+def _header(agent: Any, member: Any, kept: sessions.CurrentSession, mask: Mask) -> dict[str, Any]:
     persona = Persona.from_json(agent.persona_json)
     parts = {name: value for name, value in agent.descriptor.items() if name != "kind"}
     last = next((run.model for run, _ in reversed(kept.runs) if run.model), None)

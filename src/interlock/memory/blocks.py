@@ -81,7 +81,7 @@ class Changed(Conflict):
 
 def asked(project_id: str, persona: str) -> Ask:
     """What gives the rows for `blocks_of`, for a read together with others: a single statement."""
-    return rows.shown(project_id, persona)
+    return rows.select_held(project_id, persona)
 
 
 def blocks_of(found: Iterable[Any]) -> list[Block]:

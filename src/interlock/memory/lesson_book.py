@@ -137,7 +137,7 @@ def _came_again(tx: Tx, row: Any, found: Finding, now: datetime) -> Any:
 def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
     """Counts lessons that a run is shown, and notes whose outcome will decide about them."""
     lessons.applied(tx, lesson_ids, now)
-    lesson_uses.shown(tx, lesson_ids, run_id, task_id, now)
+    lesson_uses.record_use(tx, lesson_ids, run_id, task_id, now)
 
 
 def conclude(tx: Tx, task_id: str, outcome: Outcome, limits: Thresholds, now: datetime) -> None:

@@ -27,7 +27,7 @@ async def sweep(runtime: Runtime) -> str:
 
 def _alert(tx: Tx, found: list[Any], factor: float, now: datetime) -> None:
     for row in found:
-        if audit.was_told(tx, ESTIMATE_EXCEEDED, row.owner_id):
+        if audit.was_ever_raised(tx, ESTIMATE_EXCEEDED, row.owner_id):
             continue
         audit.alert(
             tx, now, project_id=row.project_id, severity="warning", kind=ESTIMATE_EXCEEDED, subject=row.owner_id,

@@ -16,7 +16,7 @@ from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind, digest
 from interlock.store import audit, behalf, feed, late, mailbox, outbox, shortfalls
-from interlock.store.consequences import Word, follow
+from interlock.store.consequences import Decision, follow
 from interlock.store.consequences import pending_of_task as pending_of_task
 from interlock.store.late import AlreadyAnswered as AlreadyAnswered
 from interlock.store.late import Changed as Changed
@@ -305,7 +305,7 @@ def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
         1,
         Conflict(f"approval `{row.id}` was answered by somebody else just now"),
     )  # fmt: skip
-    word = Word(
+    word = Decision(
         verdict=given.verdict, person_id=given.person_id, name=given.name, note=given.note, args=given.changes
     )  # fmt: skip
     follow(tx, row, word, now)

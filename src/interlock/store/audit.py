@@ -109,7 +109,7 @@ def settle_one(tx: Tx, key: str, now: datetime, by: str) -> None:
         acknowledge(tx, row.id, by, now)
 
 
-def was_told(tx: Tx, kind: str, subject: str) -> bool:
+def was_ever_raised(tx: Tx, kind: str, subject: str) -> bool:
     """Whether an alert of a kind about a subject was ever raised, acknowledged or not."""
     return tx.one(_TOLD, {"sort": kind, "about": subject}) is not None
 

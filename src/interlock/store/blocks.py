@@ -43,14 +43,14 @@ _GRANT = sa.update(HOLDERS).where(_h.block_id == b("block"), _h.persona == b("na
 _REVOKE = sa.delete(HOLDERS).where(_h.block_id == b("block"), _h.persona == b("name"))
 
 
-def shown(project_id: str, persona: str) -> Ask:
+def select_held(project_id: str, persona: str) -> Ask:
     """The select of a persona's blocks with its parameters, to be batched with others."""
     return SHOWN, {"project": project_id, "name": persona}
 
 
 def held(tx: Tx, project_id: str, persona: str) -> list[Any]:
     """The blocks that a persona holds, in the order in which they were made, with `can_write`."""
-    return tx.rows(*shown(project_id, persona))
+    return tx.rows(*select_held(project_id, persona))
 
 
 def by_label(tx: Tx, project_id: str, persona: str, label: str) -> Any | None:

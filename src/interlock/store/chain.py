@@ -177,7 +177,7 @@ def ids_of(ranges: Iterable[Sequence[int]]) -> Iterable[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UnsealedLink:
     """An unsealed link, with the fields that `head_of` digests."""
 
     number: int
@@ -216,7 +216,7 @@ def link(
     top = max(before, ids[-1]) if ids and kind == BATCH else before
     if floor is None:
         floor = top if kind == BATCH or last is None else last.floor
-    told = Told(
+    told = UnsealedLink(
         number=last.number + 1 if last is not None else 1,
         epoch=epoch,
         kind=kind,

@@ -22,7 +22,7 @@ _PENDING_OF_TASK = sa.select(_a.id).where(_a.task_id == b("task_"), _a.status ==
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class Decision:
     """The answer that decided a question."""
 
     verdict: str
@@ -38,14 +38,14 @@ class Word:
         return Actor(ActorKind.HUMAN, self.person_id)
 
 
-def follow(tx: Tx, row: Any, word: Word, now: datetime) -> None:
+def follow(tx: Tx, row: Any, word: Decision, now: datetime) -> None:
     """Carries out the answer to a question (its row), except for waking the run that waits for it."""
     if row.kind == "BUDGET" and word.verdict == "approve":
         shortfalls.pay(tx, row, word.args, word.person_id, word.note, now)
     if row.kind == "BUDGET":
         shortfalls.release(tx, row, word.actor, word.note or f"{word.verdict} by {word.name}", now)
     if row.kind == "ESCALATION" and word.verdict == "approve":
-        shortfalls.let_go(tx, row, word.actor, word.note or f"{word.verdict} by {word.name}", now)
+        shortfalls.restore_tasks(tx, row, word.actor, word.note or f"{word.verdict} by {word.name}", now)
     if row.kind == "TOOL_CHANGE":
         known_tools.judged(tx, row.id, is_accepted=word.verdict == "approve")
     if row.task_id is not None:
@@ -57,7 +57,7 @@ def pending_of_task(tx: Tx, task_id: str) -> list[str]:
     return [row.id for row in tx.rows(_PENDING_OF_TASK, {"task_": task_id})]
 
 
-def _release_task(tx: Tx, row: Any, word: Word, now: datetime) -> None:
+def _release_task(tx: Tx, row: Any, word: Decision, now: datetime) -> None:
     """Moves a task on when its last open question is answered; concurrent answers are serialised."""
     tx.one(_LOCK_TASK, {"task_": row.task_id})
     task = tasks.task(tx, row.task_id)
@@ -84,7 +84,7 @@ def _release_task(tx: Tx, row: Any, word: Word, now: datetime) -> None:
     _tell(tx, row, task, word, now)
 
 
-def _escalated(tx: Tx, row: Any, task: Any, word: Word, reason: str, now: datetime) -> None:
+def _escalated(tx: Tx, row: Any, task: Any, word: Decision, reason: str, now: datetime) -> None:
     """Approved: the task returns to its previous state. Denied: it is cancelled, with what the question named."""
     if word.verdict == "deny":
         for task_id in (task.id, *row.request.get("cancels", [])):
@@ -104,13 +104,13 @@ def _escalated(tx: Tx, row: Any, task: Any, word: Word, reason: str, now: dateti
     _tell(tx, row, task, word, now)
 
 
-def _back(tx: Tx, row: Any, task: Any, word: Word, reason: str, now: datetime) -> None:
+def _back(tx: Tx, row: Any, task: Any, word: Decision, reason: str, now: datetime) -> None:
     to = TaskState(task.held_from)
     move = tasks.Move(task_id=task.id, to=to, actor=word.actor, reason=reason, key=f"answer:{row.id}")
     tasks.advance(tx, move, now)
 
 
-def _tell(tx: Tx, row: Any, task: Any, word: Word, now: datetime) -> None:
+def _tell(tx: Tx, row: Any, task: Any, word: Decision, now: datetime) -> None:
     news = {"task_id": task.id, "kind": row.kind, "verdict": word.verdict}
     if row.kind == "PLAN":
         news |= {"approval_id": row.id, "note": word.note}

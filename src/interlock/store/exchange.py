@@ -191,7 +191,7 @@ def _take(connection: Any, tables: list[str], patience_s: float) -> None:
         except LockNotAvailable as error:
             connection.execute("ROLLBACK")
             if monotonic() >= give_up_at:
-                raise StoreUnavailable(f"{holders.told(connection)}: nothing was changed") from error
+                raise StoreUnavailable(f"{holders.describe_holders(connection)}: nothing was changed") from error
         sleep(migrate.PAUSE_S)
 
 

@@ -12,7 +12,7 @@ _HOLDERS = (
 )
 
 
-def told(connection: Any) -> str:
+def describe_holders(connection: Any) -> str:
     """The server processes with locks on tables, oldest transaction first, and how to end one, as text."""
     rows = connection.execute(_HOLDERS).fetchall()
     if not rows:

@@ -30,6 +30,6 @@ _IN_HAND = (
 )
 
 
-def asked(project_id: str, persona: str) -> Ask:
+def select_open(project_id: str, persona: str) -> Ask:
     """Their select with its parameters, most urgent and then oldest first: id, title, status, priority, blockers."""
     return _IN_HAND, {"project": project_id, "name": persona}

@@ -259,7 +259,7 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
         return found.status if found else "unknown"
     for child in offspring.of_run(tx, run_id):
         offspring.end(tx, child.agent_id, "cancelled", now)
-        offspring.hush(tx, child.agent_id)
+        offspring.suppress_reports(tx, child.agent_id)
         for its_run in offspring.open_runs(tx, child.agent_id):
             cancel(tx, its_run, now, reason)
     if found.status == "running":

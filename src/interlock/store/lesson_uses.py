@@ -54,7 +54,7 @@ _UNDECIDED = (
 _OF = sa.select(USES).where(_u.lesson_id == b("lesson")).order_by(_u.shown_at.desc(), _u.run_id).limit(b("most"))
 
 
-def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
+def record_use(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
     """Records that a run was shown lessons; the outcome of `task_id` decides whether they helped."""
     uses = [
         {"lesson_id": lesson, "run_id": run_id, "task_id": task_id, "shown_at": now} for lesson in sorted(lesson_ids)

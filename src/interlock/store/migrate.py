@@ -141,7 +141,7 @@ def _in_use(url: str, *, pooled: bool) -> StoreUnavailable:
     driver = driver_for(url, pooled=pooled)
     assert isinstance(driver, PostgresDriver)
     with driver.connect() as connection:
-        return StoreUnavailable(f"`{driver_path(url)}` was not migrated: {holders.told(connection)}")
+        return StoreUnavailable(f"`{driver_path(url)}` was not migrated: {holders.describe_holders(connection)}")
 
 
 def _migrate(url: str, target: str, *, pooled: bool) -> None:

@@ -83,7 +83,7 @@ def end(tx: Tx, agent_id: str, outcome: str, now: datetime) -> bool:
     return tx.count(_END, {"agent": agent_id, "came_to": outcome, "now": now}) == 1
 
 
-def hush(tx: Tx, agent_id: str, *, but: str = "") -> None:
+def suppress_reports(tx: Tx, agent_id: str, *, but: str = "") -> None:
     """Suppresses the reports of its open runs' ends, except for one run."""
     tx.run(_HUSH, {"agent": agent_id, "but": but})
 

@@ -293,7 +293,7 @@ def _vouch(tx: Tx, before: Sequence[Any], after: Sequence[Any], keys: Keyring | 
         return
     leaves = seals.vouched(tx, [row.id for row in before], keys)
     sound = [new for old, new in zip(before, after, strict=True) if leaves.get(old.id) == chain.leaf(old)]
-    seals.changed(tx, keys.current, [row.id for row in sound], [chain.leaf(row) for row in sound], now)
+    seals.seal_change(tx, keys.current, [row.id for row in sound], [chain.leaf(row) for row in sound], now)
 
 
 def _without(known: Known, data: Mapping[str, Any], *, is_own: bool) -> dict[str, Any]:

@@ -43,7 +43,7 @@ _PENDING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shut:
+class QuarantineResult:
     """What a quarantine has stopped."""
 
     runs: tuple[Any, ...]
@@ -52,9 +52,9 @@ class Shut:
     """Ids of the tasks that were blocked."""
 
 
-def shut(
+def quarantine(
     tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, escalate_at: datetime, now: datetime
-) -> Shut | None:  # fmt: skip
+) -> QuarantineResult | None:  # fmt: skip
     """Closes a member's mailboxes, recalls its runs at once and blocks its open tasks; None if it was in quarantine.
 
     `stamp` identifies this quarantine. The mailboxes are closed first, so that a concurrent claim is either seen here
@@ -80,7 +80,7 @@ def shut(
         _block(tx, member, task, actor, reason, stamp, escalate_at, now)
     if not rows:
         incidents.note(tx, "QUARANTINE", reason, now, project_id=member.project_id, member=member.id)
-    return Shut(tuple(runs), tuple(task.id for task in rows))
+    return QuarantineResult(tuple(runs), tuple(task.id for task in rows))
 
 
 def _block(
@@ -97,7 +97,7 @@ def _block(
     )  # fmt: skip
 
 
-def lift(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: datetime) -> list[str] | None:
+def release(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: datetime) -> list[str] | None:
     """Reopens a member's mailboxes and restores the tasks that its quarantine blocked; None if it was in none.
 
     Raises Conflict if a task was changed concurrently: retry.

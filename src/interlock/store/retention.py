@@ -181,7 +181,7 @@ def forget_activities(
     for start, stop in chain.ranges_of(ids):
         tx.run(_DROP_ACTIVITIES, {"first": start, "last": stop, "before": before})
     if newest is not None and keys is not None and keys.current is not None:
-        seals.gone(tx, keys.current, ids, now)
+        seals.seal_deletion(tx, keys.current, ids, now)
     return len(rows)
 
 

@@ -201,12 +201,12 @@ def add(tx: Tx, words: Words, now: datetime) -> tuple[Any, bool]:
 
 
 def _tell(tx: Tx, what: str, place: Any, row: Any, now: datetime, **more: Any) -> None:
-    payload = {**told(row), **more}
+    payload = {**event_payload(row), **more}
     hidden = None if place.kind == OPEN else place.id
     feed.tell(tx, what, now, project_id=place.project_id, payload=payload, channel_id=hidden)
 
 
-def told(row: Any) -> dict[str, Any]:
+def event_payload(row: Any) -> dict[str, Any]:
     """A message as the payload of a feed event."""
     return {
         "id": row.id, "channel_id": row.channel_id, "parent_id": row.parent_id, "seq": row.seq,
@@ -216,7 +216,7 @@ def told(row: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def said_under(tx: Tx, key: str) -> Any | None:
+def by_idempotency_key(tx: Tx, key: str) -> Any | None:
     """The message with an idempotency key."""
     return tx.one(_BY_IDEMPOTENCY, {"key": key})
 

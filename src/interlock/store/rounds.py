@@ -120,7 +120,7 @@ class Limits(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class PostedMessage:
     """The result of posting: the message's row, whether it is new, the run it started, and the turns it created."""
 
     message: Any
@@ -140,14 +140,14 @@ def key_of(message_id: str, persona: str) -> str:
     return f"room:{message_id}:{persona}"
 
 
-def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -> Spoken:
+def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -> PostedMessage:
     """Posts a message, notifies whoever it mentions, and creates turns for the agents in its audience.
 
     Raises NotFound if there is no such channel.
     """
     row, is_new = rooms.add(tx, words, now)
     if not is_new:
-        return Spoken(row, False)
+        return PostedMessage(row, False)
     channel: Any = rooms.channel(tx, words.channel_id)
     members = rooms.members(tx, channel.id)
     named = [Who(AGENT, name) for name in mentions(words.text)]
@@ -161,16 +161,16 @@ def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -
     if named or "@" in words.text:
         mentioning.in_channel(tx, channel, row, members, now)
     if not turns:
-        return Spoken(row, True)
+        return PostedMessage(row, True)
     tx.add(
         ChatRound, message_id=row.id, channel_id=channel.id, thread=place["thread"], seq=row.seq, waiting=list(turns),
         created_at=now,
     )  # fmt: skip
     begun = _go_on(tx, channel.id, place["thread"], now)
-    return Spoken(row, True, begun, turns)
+    return PostedMessage(row, True, begun, turns)
 
 
-def left(tx: Tx, channel_id: str, thread: str | None) -> list[str]:
+def pending_turns(tx: Tx, channel_id: str, thread: str | None) -> list[str]:
     """The personas whose turn is active or pending in a place, in order."""
     found: list[str] = []
     for row in tx.rows(_LEFT, {"channel": channel_id, "thread": thread or ""}):
@@ -214,8 +214,8 @@ def held_up(tx: Tx, run: Any, due_at: datetime | None, now: datetime) -> None:
         ended(tx, run, now)
 
 
-def stand_still(tx: Tx, now: datetime) -> bool:
-    """Whether `stirred` would find anything."""
+def has_stalled(tx: Tx, now: datetime) -> bool:
+    """Whether `resume_stalled` would find anything."""
     found = tx.gather([(_STANDS_STILL, _still(now, 1)), (_NEVER_BEGUN, {"most": 1})])
     return any(found)
 
@@ -224,7 +224,7 @@ def _still(now: datetime, most: int) -> dict[str, Any]:
     return {"now": now, "unable_since": now - timedelta(seconds=UNABLE_S), "most": most}
 
 
-def stirred(tx: Tx, now: datetime, most: int = 100) -> int:
+def resume_stalled(tx: Tx, now: datetime, most: int = 100) -> int:
     """For a sweep: passes on stalled turns, and begins rounds that were not begun; returns how many."""
     still = [row.run_id for row in tx.rows(_STANDS_STILL, _still(now, most))]
     for run_id in still:
@@ -333,4 +333,4 @@ def _without_circles(
     return tuple(kept)
 
 
-__all__ = ["PERSON", "Spoken"]
+__all__ = ["PERSON", "PostedMessage"]

@@ -217,12 +217,12 @@ def vouched(tx: Tx, ids: Sequence[int], keys: Keyring) -> dict[int, bytes]:
     return out
 
 
-def changed(tx: Tx, key: Key, ids: Sequence[int], leaves: Sequence[bytes], now: datetime) -> None:
+def seal_change(tx: Tx, key: Key, ids: Sequence[int], leaves: Sequence[bytes], now: datetime) -> None:
     """Appends a link that seals activities as changed by an erasure, even if there are none."""
     tx.add(AuditSeal, **chain.link(key, last(tx), REDACT, ids, leaves, now))
 
 
-def gone(tx: Tx, key: Key, ids: Sequence[int], now: datetime) -> None:
+def seal_deletion(tx: Tx, key: Key, ids: Sequence[int], now: datetime) -> None:
     """Appends a link that seals the deletion of activities, and deletes leaves that are no longer needed."""
     tx.add(AuditSeal, **chain.link(key, last(tx), PRUNE, ids, (), now), pruned_at=now)
     for row in tx.rows(_LIVE, {"since": ids[0], "until": ids[-1]}):

@@ -56,14 +56,14 @@ def talks(tx: Tx, project_id: str, persona: str, person_id: str) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CurrentSession:
     """The current session: the marker at which it starts, and its ended runs in order, each with its rows."""
 
     marker: Any | None
     runs: Sequence[tuple[Any, Sequence[Any]]]
 
 
-def kept(tx: Tx, agent_id: str) -> Kept:
+def current(tx: Tx, agent_id: str) -> CurrentSession:
     """The current session of an agent, without limits on its length."""
     marker = markers.latest(tx, agent_id)
     since = marker.from_seq if marker is not None else 0
@@ -74,11 +74,11 @@ def kept(tx: Tx, agent_id: str) -> Kept:
         if marker is not None and marker.run_id == run.id and marker.position is not None:
             rows = [row for row in rows if row.position >= marker.position]
         found.append((run, rows))
-    return Kept(marker, found)
+    return CurrentSession(marker, found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class ImportedSession:
     """A session to import: runs as columns, each with its rows, and a summary of what preceded them."""
 
     runs: Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
@@ -87,7 +87,7 @@ class Past:
     labels: Sequence[str] = ()
 
 
-def put_in(tx: Tx, agent: Any, past: Past, made_by: str, about: str | None, now: datetime) -> str:
+def replace_history(tx: Tx, agent: Any, past: ImportedSession, made_by: str, about: str | None, now: datetime) -> str:
     """Replaces the history of an agent by an imported session, and returns the marker's id.
 
     `about` identifies the author of its messages. The runs have ended: they are never claimed, nor their cost booked.

@@ -91,14 +91,14 @@ def release(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> None:
     account = ledger.account(tx, row.request["account"])
     if account is None or row.run_id is not None:
         return
-    told = let_go(tx, row, person, words, now)
+    told = restore_tasks(tx, row, person, words, now)
     for run in parked(tx, account):
         mailbox.wake(tx, run.id, now)
     for mission_id in sorted(told):
         missions.notify(tx, mission_id, "answered", {"kind": BUDGET}, now)
 
 
-def let_go(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> set[str]:
+def restore_tasks(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> set[str]:
     """Restores the other tasks that wait for an answer to their previous states; returns their missions."""
     told: set[str] = set()
     for task in held(tx, row.id):

@@ -152,7 +152,7 @@ def expire(tx: Tx, agent_id: str, now: datetime) -> bool:
         parent=found.parent_id, reason=why,
     )  # fmt: skip
     if runs:
-        offspring.hush(tx, agent_id, but=runs[0])
+        offspring.suppress_reports(tx, agent_id, but=runs[0])
     for run_id in runs:
         leases.cancel(tx, run_id, now, why, stop_reason=EXPIRED)
     return True

@@ -65,7 +65,7 @@ async def test_killed_before_each_commit_everybody_still_speaks_once_and_in_turn
         died += 1
         house.stage.clock.advance(700)
         assert (await house.said(channel))[: len(expected)] == expected, died
-        assert not await store.read(rounds.stand_still, house.stage.clock.now()), died
+        assert not await store.read(rounds.has_stalled, house.stage.clock.now()), died
         statuses = {run.status for run in await house.runs()}
         assert statuses == {"completed"}, died
     assert died > 10

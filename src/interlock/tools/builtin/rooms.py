@@ -67,7 +67,7 @@ def _found(tx: Tx, ctx: ToolContext, channel: str | None, thread: str | None, ke
     before = [call for call in calls[:own] if call.tool == "send_message" and call.status not in UNSAID]
     if len(before) >= MOST_A_RUN:
         raise ToolError(f"{MOST_A_RUN} messages in one run are the most: say the rest when you are spoken to again")
-    return _place(tx, ctx, channel, thread), rooms.said_under(tx, key)
+    return _place(tx, ctx, channel, thread), rooms.by_idempotency_key(tx, key)
 
 
 def _place(tx: Tx, ctx: ToolContext, channel: str | None, thread: str | None) -> _Place:
