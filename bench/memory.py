@@ -72,7 +72,7 @@ def _fill(tx: Tx, texts: list[str], chance: Random) -> None:
 
 def _recalls(asked: list[str], persona: str) -> list[Callable[[Tx], object]]:
     def one(text: str) -> Callable[[Tx], object]:
-        return lambda tx: (recall.recall(tx, PROJECT, persona, text, NOW), blocks.shown(tx, PROJECT, persona))
+        return lambda tx: (recall.recall(tx, PROJECT, persona, text, NOW), blocks.held(tx, PROJECT, persona))
 
     return [one(text) for text in asked]
 

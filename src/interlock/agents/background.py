@@ -72,7 +72,7 @@ class Gathering:
         rehearsal = _is_rehearsal(run, agent, mission, wanted)
         alone_with = self._person if run.channel_id is None and not _is_overheard(agent.descriptor) else None
         return (
-            blocks.asked(run.project_id, agent.persona),
+            blocks.select_held(run.project_id, agent.persona),
             recall.asked(run.project_id, agent.persona, _about(run, task), alone_with, rehearsal=rehearsal),
             in_hand.select_open(run.project_id, agent.persona),
             *_heard(run, wanted),

@@ -66,7 +66,8 @@ def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) 
     """Reads everything around a run that was just claimed, whose row is given; its background where it is wanted."""
     gathering = Gathering(run, wanted)
     found = around.of(
-        tx, run, turns=lambda agent: turns.history_limit(run.kind, agent.descriptor, limits), rows_a_turn=turns.ROWS_A_TURN,
+        tx, run, turns=lambda agent: turns.history_limit(run.kind, agent.descriptor, limits),
+        rows_a_turn=turns.ROWS_A_TURN,
         also=gathering.asks,
     )  # fmt: skip
     task, messages, learns = found.task, found.messages, run.kind == learning.KIND

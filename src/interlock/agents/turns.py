@@ -19,7 +19,7 @@ ROWS_A_TURN = 24
 
 
 def history_limit(run_kind: str, descriptor: Mapping[str, Any], limits: AgentSettings) -> int:
-    """The maximum number of earlier runs in the prompt; 0 in the workspace chat, whose latest messages are shown instead.
+    """The maximum number of earlier runs in the prompt; 0 in the workspace chat, which shows its latest messages.
 
     Source: numbers, "Session history limits"; decisions, "History".
     """

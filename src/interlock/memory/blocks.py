@@ -79,7 +79,7 @@ class Changed(Conflict):
         )
 
 
-def asked(project_id: str, persona: str) -> Ask:
+def select_held(project_id: str, persona: str) -> Ask:
     """What gives the rows for `blocks_of`, for a read together with others: a single statement."""
     return rows.select_held(project_id, persona)
 
@@ -89,9 +89,9 @@ def blocks_of(found: Iterable[Any]) -> list[Block]:
     return [_block(row) for row in found]
 
 
-def shown(tx: Tx, project_id: str, persona: str) -> list[Block]:
+def held(tx: Tx, project_id: str, persona: str) -> list[Block]:
     """The blocks of a persona, always in the same order. Source: row H2."""
-    return blocks_of(tx.rows(*asked(project_id, persona)))
+    return blocks_of(tx.rows(*select_held(project_id, persona)))
 
 
 def edit(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: datetime) -> Block:

@@ -1,1 +1,1 @@
-"""Risk, rules, decisions and budget arithmetic as pure functions; no storage, no clock and no side effects."""
+"""Risk, rules, decisions and budget arithmetic as pure functions: no storage, no clock, no side effects."""

@@ -1,6 +1,6 @@
-"""Money, numbers of things, and access among arguments: what pays, what touches many, what opens something up.
+"""Judges money, quantities and access in arguments: what pays, what affects many, what opens access.
 
-To whom something goes is judged elsewhere.
+Recipients are judged in `recipients`.
 """
 
 import math
@@ -77,7 +77,7 @@ _NUMBER = re.compile(r"-?\d[\d,. '_]*")
 
 @lru_cache(maxsize=4096)
 def topics(key: str) -> frozenset[str]:
-    """What an argument of that name may be: sum, means, transfer, things, quantity, heavy, opening, exposed, guards."""
+    """The topics of an argument name: sum, means, transfer, things, quantity, heavy, opening, exposed, guards."""
     found = words(fold(key)[:80])
     whole = "".join(found)
     out = set()
@@ -107,12 +107,12 @@ def topics(key: str) -> frozenset[str]:
 
 
 def concerns(key: str) -> bool:
-    """Whether an argument of that name is looked at here at all."""
+    """Whether an argument with this name has any topic."""
     return bool(topics(key))
 
 
 def number(value: Any) -> float | None:
-    """The number that a value is, or holds as text with a currency around it; None for what is none."""
+    """The number in a value, which may be text with a currency; None if there is none."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -132,7 +132,7 @@ def number(value: Any) -> float | None:
 
 
 def judge(args: Mapping[str, Any], limits: Limits) -> list[Raised]:
-    """What raises a call that is not a read, by one level of its arguments."""
+    """Findings for a call that does not only read, from one level of its arguments."""
     about = {key: topic for key in args if isinstance(key, str) and (topic := topics(key))}
     if not about:
         return []
@@ -174,7 +174,7 @@ def _money(args: Mapping[str, Any], about: Mapping[str, frozenset[str]], limits:
 
 
 def _is_account(value: Any) -> bool:
-    """Whether a value is written as the number of an account, or the address of a wallet."""
+    """Whether a value has the form of an account number or a wallet address."""
     return isinstance(value, str) and 14 < len(value) < 64 and _ACCOUNT.fullmatch(value.replace(" ", "")) is not None
 
 

@@ -1,6 +1,6 @@
-"""One look at the arguments of a call: are they JSON that can be judged, do they carry secrets, name production.
+"""One pass over a call's arguments: whether they are judgeable JSON, contain secrets, or name production systems.
 
-The looks of secrets and of targets are theirs to define; what follows for the call is `decide`'s.
+Patterns are defined in `secrets` and `targets`; `decide` draws the conclusions.
 """
 
 import math
@@ -23,7 +23,7 @@ _FEW, _SHORT = 64, 20_000
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was seen in arguments."""
+    """The result of inspecting arguments."""
 
     unfit: str | None
     """Why no rule can judge them and no approval bind to them; None for JSON of sane size."""
@@ -40,7 +40,7 @@ _NOTHING = Inspection(None, (), ())
 
 
 def inspect(args: Any) -> Inspection:
-    """Looks at every key and value once, without recursion. Total: any Python value gets an answer."""
+    """Visits every key and value once, without recursion. Total: any Python value gets a result."""
     if type(args) is not dict:
         return Inspection("arguments are not a JSON object", (), ())
     if _is_quiet(args):
@@ -102,7 +102,7 @@ def inspect(args: Any) -> Inspection:
 
 
 def _is_quiet(args: dict[Any, Any]) -> bool:
-    """A quick look: True only for one level of values in which there is nothing to be found."""
+    """Fast path: True only for a single level of values that certainly yield no findings."""
     if len(args) > _FEW:
         return False
     for key, value in args.items():
@@ -131,7 +131,7 @@ def _key_matters(name: str) -> bool:
 def _look_behind(
     value: str, key: str, path: tuple[Any, ...] | None, secrets: list[Finding], production: list[str]
 ) -> None:
-    """Looks at what a text is when it is decoded, and written in plain letters."""
+    """Inspects the decoded and folded readings of a text."""
     for reading in readings(value):
         if may_hold_secret(reading) and (secret := first_secret(reading)):
             secrets.append(Finding(secret, _shown(path)))

@@ -1,7 +1,4 @@
-"""What arguments ask for beside what a tool is for: an answer sent on, a source deleted after it was read.
-
-What a tool is, and what any other argument means, is judged elsewhere.
-"""
+"""Judges side effects requested by arguments: a result sent elsewhere, a source deleted after reading."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,13 +60,13 @@ def _plain(key: str) -> str:
 
 @lru_cache(maxsize=4096)
 def concerns(key: str) -> bool:
-    """Whether an argument of that name may ask for something beside."""
+    """Whether an argument with this name may request a side effect."""
     plain = _plain(key)
     return plain in _KEYS or _LOSES.fullmatch(plain) is not None or _SHOWS.fullmatch(plain) is not None
 
 
 def judge(tool: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised]:
-    """What raises a call by what its arguments ask for beside."""
+    """Findings for side effects that the arguments request."""
     for key, value in args.items():
         if not value or not concerns(key):
             continue
@@ -125,7 +122,7 @@ def _of_many(key: str, value: Sequence[Any], *, reads: bool) -> Iterator[Raised]
 
 @lru_cache(maxsize=1024)
 def _is_secret(field: str) -> bool:
-    """Whether the name of a field is that of what gives its reader the powers of others: `password_hash`, `api_key`."""
+    """Whether a field's name is that of a credential: `password_hash`, `api_key`."""
     found = words(fold(field)[:80])
     if len(found) > 1 and found[-1] in _HASHES:
         found = found[:-1]

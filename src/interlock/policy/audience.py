@@ -1,6 +1,6 @@
-"""Who is to hear what is said in the workspace chat, and whom a text names. Pure.
+"""The audience of messages in the workspace chat, and mentions in texts. Pure.
 
-How they hear of it, and one after another, is the store's `rounds`.
+Turns are scheduled in `store.rounds`.
 """
 
 import re
@@ -15,7 +15,7 @@ _MENTION = re.compile(r"(?<![\w@.+-])@(\w(?:[\w.-]*\w)?)")
 
 
 class Who(NamedTuple):
-    """Somebody who talks: `kind` is person (`name` is their id) or agent (`name` is a persona)."""
+    """A participant: `kind` is person (`name` is their id) or agent (`name` is a persona)."""
 
     kind: str
     name: str
@@ -29,10 +29,10 @@ def listeners(
     thread: Sequence[Who] | None = None,
     named: Collection[Who] = (),
 ) -> tuple[Who, ...]:
-    """Who hears a message: those named first, then in the order of `members`.
+    """The audience of a message: those mentioned first, then in the order of `members`.
 
-    Of a channel, open or private, its members; of a direct conversation, the other one; of a thread, of which `thread`
-    are the authors so far, these and those named.
+    In a channel, its members; in a direct conversation, the other member; in a thread, its authors so far (`thread`)
+    and those mentioned.
 
     INVARIANT: never the author, and nobody who is not a member. Source: row E16.
     """
@@ -42,10 +42,10 @@ def listeners(
 
 
 def agents_of(heard: Iterable[Who], *, depth: int, chain_depth: int, turns: Collection[str] = ()) -> tuple[str, ...]:
-    """The personas among those who hear a message that it gives a turn.
+    """The personas in the audience that get a turn.
 
-    A person's words (`depth` 0) give all of them one. An agent's do as long as fewer than `chain_depth` agents stand
-    between them and a person; who has a turn to come there anyhow, in `turns`, sees them then.
+    A person's message (`depth` 0) gives each of them one. An agent's message does while the chain since a person's
+    message is shorter than `chain_depth`; personas with a pending turn there (`turns`) see it then.
     """
     personas = tuple(who.name for who in heard if who.kind == AGENT)
     if depth == 0:
@@ -56,18 +56,18 @@ def agents_of(heard: Iterable[Who], *, depth: int, chain_depth: int, turns: Coll
 
 
 def mentions(text: str) -> tuple[str, ...]:
-    """The names that a text calls with an `@`, in small letters, each once; addresses of e-mail are none."""
+    """The names mentioned with `@`, in lower case, each once; e-mail addresses are not mentions."""
     return tuple(dict.fromkeys(name.lower() for name in _MENTION.findall(text)))
 
 
 def is_overheard(connector: str, channel: str) -> bool:
-    """Whether others hear what somebody says to an agent in a connector: in a channel of Slack, a group of Telegram."""
+    """Whether others can read a chat with an agent in a connector: in a Slack channel or a Telegram group."""
     if connector == "slack":
         return not channel.startswith(_ALONE)
     return connector == "telegram" and channel.startswith("-")
 
 
 def handles(name: str) -> frozenset[str]:
-    """How somebody of this name can be called in one word."""
+    """The one-word handles for a name."""
     parts = name.lower().split()
     return frozenset(sign.join(parts) for sign in ("", "-", "_", ".")) - {""}

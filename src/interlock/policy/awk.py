@@ -1,7 +1,4 @@
-"""What an awk program does beside printing: the programs that it runs, and the files that it writes.
-
-How its command line is read is not known here.
-"""
+"""Side effects of awk programs: programs they run, and files they write."""
 
 import re
 
@@ -16,7 +13,7 @@ _BEFORE_PATTERN = re.compile(r"(?:[~({;,!&|}\n]|^|\b(?:print|return|else|do|case
 
 
 def effects(text: str) -> tuple[bool, list[str]]:
-    """Whether a program runs others or writes to a name that it computes; and the files that it names behind a `>`."""
+    """Whether a program runs others or writes to a computed name; and the files named after a `>`."""
     plain, targets = _bare(text)
     return _SURE.search(text) is not None or _RUNS.search(plain) is not None, targets
 

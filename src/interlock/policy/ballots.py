@@ -1,7 +1,4 @@
-"""Votes of models: reading one from an answer, and what three of them come to. Source: rows A10, C8.
-
-Who is asked and what follows is not known here.
-"""
+"""Models' votes: parsing one from an answer, and the result of three. Source: rows A10, C8."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +17,7 @@ _FENCED = re.compile(r"```(?:json)?[ \t]*\n(?P<inner>.*)\n```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What one model said."""
+    """One model's vote."""
 
     verdict: str
     """yes or no."""
@@ -28,7 +25,7 @@ class Ballot:
 
 
 class Outcome(StrEnum):
-    """What votes come to."""
+    """The result of votes."""
 
     OPEN = "open"
     """Votes are out, and none of the two has a majority."""
@@ -39,7 +36,7 @@ class Outcome(StrEnum):
 
 
 def read(text: str) -> Ballot | str:
-    """The vote in an answer, or why there is none, fit to be told to who gave it. Never raises."""
+    """The vote in an answer, or a message for the model why there is none. Never raises."""
     body = text.strip()
     if len(body) > LONGEST_ANSWER:
         return f"the answer has {len(body):,} characters: one small JSON object is asked for"
@@ -61,7 +58,7 @@ def read(text: str) -> Ballot | str:
 
 
 def tally(verdicts: Sequence[str | None]) -> Outcome:
-    """What votes come to: two of three decide; None is one that is out. Total, whatever is in it."""
+    """The result of votes: two of three decide; None is an open vote. Total."""
     for side, outcome in ((YES, Outcome.YES), (NO, Outcome.NO)):
         if sum(verdict == side for verdict in verdicts) >= NEEDED:
             return outcome

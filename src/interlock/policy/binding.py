@@ -1,7 +1,4 @@
-"""What an approval is for: one hash over exactly the call that a person was shown.
-
-Who may approve, and when an approval ends, is not known here.
-"""
+"""The subject of an approval: a hash over exactly the call that a person was shown."""
 
 import hmac
 from collections.abc import Mapping
@@ -23,10 +20,10 @@ def subject_hash(run_id: str, call_id: str, tool_digest: str, args: Any, files: 
 
 
 def definition_digest(name: str, description: str, input_schema: Any) -> str:
-    """What changes when a tool is no longer the one that was approved, in hex."""
+    """A digest of a tool's definition, which changes if the tool does, in hex."""
     return digest([name, description, input_schema])
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two hashes are equal, in a time that does not depend on where they differ; empty ones never are."""
+    """Whether two hashes are equal, in constant time; empty ones never are."""
     return bool(one) and hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

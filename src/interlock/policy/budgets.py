@@ -1,6 +1,6 @@
-"""The arithmetic of budgets in micro-dollars: default limits, what still fits, days in a time zone.
+"""Budget arithmetic in micro-dollars: default limits, affordable tokens, days in a time zone.
 
-Accounts and reservations are the ledger's; prices of models are the models'.
+Accounts and reservations are in `store.ledger`, prices in `llm.prices`.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,10 +31,10 @@ def task_limits(given_usd: Mapping[Any, float]) -> Mapping[str, int]:
 
 
 def affordable_tokens(worst_case: Callable[[int], int], *, max_tokens: int, left: int) -> int | None:
-    """The longest answer, up to `max_tokens`, whose worst case is at most `left`; None if it is not worth asking.
+    """The longest answer, up to `max_tokens`, whose worst case is at most `left`; None if it would be too short.
 
-    `worst_case` gives the most that a call with an answer of so many tokens can cost, and only grows. Lowered answers
-    are at least `LEAST_MAX_TOKENS`; a call that wanted less from the start may have its wish.
+    `worst_case` maps the number of answer tokens to the maximum cost, monotonically. A reduced limit is at least
+    `LEAST_MAX_TOKENS`; a call that requested less from the start is not affected.
     """
     if worst_case(max_tokens) <= left:
         return max_tokens

@@ -1,4 +1,4 @@
-"""What a policy is asked and what it answers: calls, callers, approvals as presented, decisions. Data only."""
+"""Input and output of the policy: calls, callers, presented approvals, decisions. Data only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from interlock.policy.risk import Effect, Risk, Trust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool call as a model wished it."""
+    """A tool call as proposed by a model."""
 
     tool: str
     args: Any = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """On whose behalf a call is made; all of it from the run, nothing from the model."""
+    """The caller of a tool; all fields are from the run, none from the model."""
 
     agent_name: str = ""
     persona: str = ""
@@ -47,7 +47,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ApprovedBinding:
-    """A person's approval, and the call that it is presented for."""
+    """A person's approval, and the call for which it is presented."""
 
     approval_id: str
     subject: str
@@ -62,7 +62,7 @@ class ApprovedBinding:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a call, and why."""
+    """The decision about a call, with its reasons."""
 
     risk: Risk
     effect: Effect
@@ -86,7 +86,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """Something that was found out about a call; findings only raise."""
+    """A finding about a call; findings only raise its risk."""
 
     rule: str
     """`builtin:<what>`."""

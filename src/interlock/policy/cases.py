@@ -1,7 +1,4 @@
-"""Questions to a policy in JSON: the `tests` of its file, and single calls that somebody wants explained.
-
-The decision itself is `decide`'s; nothing is read or printed here.
-"""
+"""Queries to a policy in JSON: the `tests` of its file, and `policy explain`."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -17,7 +14,7 @@ from interlock.policy.rules import Case, Policy
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A test of a policy file that did not come out as expected."""
+    """A failed test of a policy file."""
 
     where: str
     problem: str
@@ -28,7 +25,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a question may leave open, because it is known where it is asked."""
+    """Defaults for what a query may leave out."""
 
     trust_of: Mapping[str, str] = field(default_factory=dict)
     """The trust of personas."""
@@ -42,7 +39,7 @@ NOWHERE = Surroundings()
 
 
 def run_tests(policy: Policy, trust_of: Mapping[str, str] | None = None, further: Iterable[Case] = ()) -> list[Failure]:
-    """What the policy's own `tests`, and `further` ones, found; empty if all is as expected.
+    """Runs the policy's own `tests`, and `further` ones; returns the failures.
 
     `trust_of` maps personas to trust; a test may name its own, and without either the caller is a specialist.
     """

@@ -1,6 +1,6 @@
-"""Acceptance checks as data: what a task must show before it counts as done, read from what a person or a policy wrote.
+"""Acceptance checks as data: what must pass before a task is done, as defined by a person or a policy.
 
-INVARIANT: no agent writes one. How they are run is `oversight.checking`'s, where results are kept the store's.
+INVARIANT: no agent defines one. They are executed in `oversight.checking`; results are stored by `store.evidence`.
 Source: row A20.
 """
 
@@ -34,7 +34,7 @@ _SHOWN = 80
 
 
 class BadCheck(UsageError):
-    """What was written is no check; `faults` says why, each in a line."""
+    """An invalid check; `faults` are the reasons, one line each."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = list(faults)
@@ -43,7 +43,7 @@ class BadCheck(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check. `path` is a file of the workspace; without one the deliverable itself is looked at."""
+    """One check. `path` is a workspace file; without one, the deliverable itself is checked."""
 
     kind: str
     path: str | None = None
@@ -56,7 +56,7 @@ class Check:
 
     @property
     def name(self) -> str:
-        """What it demands, in a line; it follows from the check alone, so that a result names what it is of."""
+        """A one-line description, derived from the check alone, which identifies its results."""
         where = f" in `{self.path}`" if self.path else ""
         match self.kind:
             case "file_exists":
@@ -72,14 +72,14 @@ class Check:
 
     @property
     def is_run(self) -> bool:
-        """Whether the runtime runs it; a verdict is looked up where it is."""
+        """Whether the runtime executes it; a reviewer's verdict is looked up instead."""
         return self.kind != "verdict"
 
 
 def read(data: Any) -> list[dict[str, Any]]:
-    """Checks as they are stored, from a list (or one) as a person or a policy file wrote it.
+    """Parses a list of checks (or one) from a person or a policy file.
 
-    Raises BadCheck with everything that is wrong.
+    Raises BadCheck with every fault.
     """
     items = data if isinstance(data, list) else [data]
     if len(items) > MOST:
@@ -96,7 +96,7 @@ def read(data: Any) -> list[dict[str, Any]]:
 
 
 def stored(rows: Iterable[Mapping[str, Any]] | None) -> tuple[Check, ...]:
-    """Checks as a task's row has them. Raises BadCheck for what `read` would not have let through."""
+    """Parses the checks in a task's row. Raises BadCheck for anything that `read` would reject."""
     found = []
     for row in rows or ():
         body = {key: value for key, value in row.items() if key in ("kind", *_KEYS.get(row.get("kind", ""), ()))}
@@ -108,7 +108,7 @@ def stored(rows: Iterable[Mapping[str, Any]] | None) -> tuple[Check, ...]:
 
 
 def problems_of(item: Any) -> list[str]:
-    """What keeps one item from being a check."""
+    """The faults of one item."""
     if not isinstance(item, Mapping):
         return ["it is a mapping with `kind`, such as `{kind: file_exists, path: report.csv}`"]
     kind = item.get("kind")

@@ -1,7 +1,4 @@
-"""Conditions of rules in CEL: compiled and checked once, evaluated over one context per decision.
-
-Which rules there are and what follows when a condition holds is not known here.
-"""
+"""Conditions of rules in CEL: compiled and checked once, evaluated over one context per decision."""
 
 import re
 from collections.abc import Mapping
@@ -53,12 +50,12 @@ _SYNTAX = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?([^\n|]*)")
 
 
 class BadCondition(ValueError):
-    """A condition that cannot be used: one line that says why."""
+    """An invalid condition, with a one-line reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition, ready to be evaluated."""
+    """A compiled condition."""
 
     source: str
     program: cel.Program
@@ -71,7 +68,7 @@ class Condition:
     flat_program: cel.Program | None = None
 
     def holds(self, context: Context, *, flat: bool = False) -> bool | str:
-        """Whether it holds; text where it cannot be told, which never carries a value of the call.
+        """Whether it holds; an error text (without values of the call) if it cannot be evaluated.
 
         With `flat` the context has the values of `flat`.
         """

@@ -1,7 +1,4 @@
-"""The decision about a call: its risk, and whether it runs, waits for a person, or is denied. Pure and total.
-
-Nobody is asked here, and nothing is stored or executed.
-"""
+"""Decides a call: its risk, and whether it runs, waits for a person, or is denied. Pure and total."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,11 +37,11 @@ def decide(
     grants: Sequence[Grant] = (),
     people_for_red: int = 1,
 ) -> Decision:
-    """Decides a call. `grants` are those in force now; at least `people_for_red` people must approve a RED call.
+    """Decides a call. `grants` are those in force; at least `people_for_red` people must approve a RED call.
 
-    The risk is the highest of the tool's own risk and that of every rule that matches or cannot be evaluated; it is RED
-    if arguments contain what looks like a secret, or name a production system. `MATRIX` gives the effect of a risk.
-    What cannot be decided is held; arguments to which no approval could bind are denied.
+    The risk is the maximum of the tool's own risk and that of every rule that matches or cannot be evaluated; it is RED
+    if arguments contain what looks like a secret, or name a production system. `MATRIX` maps risk and trust to an
+    effect. What cannot be decided is held; arguments to which no approval could be bound are denied.
 
     INVARIANT: RED is never allowed without an approval of exactly this call; an approval lifts a hold, never a denial;
     a grant lifts only a YELLOW call that is held for its agent's trust alone. Source: rows C1, C2, C4, C7, C9, C10.
@@ -76,7 +73,7 @@ def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
 
 @dataclass(slots=True)
 class _Verdict:
-    """A decision in the making."""
+    """A decision under construction."""
 
     risk: Risk
     reasons: list[str]
@@ -90,7 +87,7 @@ class _Verdict:
 
     @property
     def is_grantable(self) -> bool:
-        """Whether it is held for its agent's trust alone; a grant lifts no other hold. Source: row C7."""
+        """Whether it is held only because of its agent's trust; a grant lifts no other hold. Source: row C7."""
         asks_more = self.held or self.denied or self.not_requester or self.consensus or self.people > 1
         return self.risk is Risk.YELLOW and not asks_more
 
@@ -131,7 +128,7 @@ class _Verdict:
 
 
 class _Terms(NamedTuple):
-    """What people have allowed, and how many must approve a RED call."""
+    """Existing approvals and grants, and how many people must approve a RED call."""
 
     approval: ApprovedBinding | None
     grants: Sequence[Grant]
@@ -214,7 +211,7 @@ def _look(verdict: _Verdict, seen: Inspection) -> None:
 
 
 def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule, bool | str]]:
-    """The rules that match (True), or that could not be evaluated (why)."""
+    """The rules that match (True), or that could not be evaluated (the reason)."""
     flat = whole = _UNMADE
     args = call.args
     found: list[tuple[Rule, bool | str]] = []
@@ -239,7 +236,7 @@ def _matches(applicable: Applicable, call: Call, who: Caller) -> list[tuple[Rule
 
 
 def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """The single values that conditions read, as far as they exist; None if they cannot be converted."""
+    """The scalar values that conditions read, if they exist; None if they cannot be converted."""
     args = call.args
     values = {variable: args[name] for variable, name in applicable.flat_args if name in args}
     for variable, owner, name in applicable.flat_fields:
@@ -248,7 +245,7 @@ def _flat_context(applicable: Applicable, call: Call, who: Caller) -> Context | 
 
 
 def _context(applicable: Applicable, call: Call, who: Caller) -> Context | None:
-    """The values that conditions read, and no others; None if they cannot be converted."""
+    """Only the values that conditions read; None if they cannot be converted."""
     values: dict[str, Any] = {}
     for name, fields in applicable.reads.items():
         if name == "args":

@@ -1,6 +1,6 @@
-"""How much work a condition can become, told from its text, so that the size of a call's arguments makes no run stand.
+"""Bounds the cost of evaluating a condition, from its text, so that large arguments cannot block a process.
 
-The engine has no limit of its own; what follows where a call is too large for a condition is `decide`'s.
+The engine has no limit of its own; `decide` holds calls that are too large for a condition.
 """
 
 import re
@@ -23,7 +23,7 @@ _BUILDS = frozenset(("map", "filter"))
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a condition with loops within loops, or with many sums, can take."""
+    """The limits for a condition with nested loops, or with many sums."""
 
     fields: frozenset[str] | None
     """The arguments that it reads; None for all."""
@@ -31,7 +31,7 @@ class Effort:
     most_characters: int
 
     def exceeded_by(self, args: Mapping[str, Any]) -> bool:
-        """Whether a call's arguments are too large for it; looks at no more of them than it takes to tell."""
+        """Whether a call's arguments are too large for it; stops as soon as that is known."""
         rest: list[Any] = [args] if self.fields is None else [args[name] for name in self.fields if name in args]
         values = characters = 0
         while rest:
@@ -50,7 +50,7 @@ class Effort:
 
 
 def effort_of(plain: str, fields: frozenset[str] | None) -> Effort | None:
-    """The effort of a condition without its literals (see `conditions`); None if it stays small for any call.
+    """The effort of a condition without its literals (see `conditions`); None if it is small for any call.
 
     Raises ValueError if it would be too much for every call.
     """

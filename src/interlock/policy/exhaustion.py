@@ -1,7 +1,4 @@
-"""Scripts and code that use a machine up: loops without an end, processes without number, files without a bound.
-
-What else a script or code does is known to `commands` and `python_code`.
-"""
+"""Detects resource exhaustion by scripts and code: infinite loops, fork bombs, unbounded files."""
 
 import ast
 import math
@@ -56,7 +53,7 @@ _WRITES = re.compile(r"[wa+]")
 
 
 def loops(text: str, found: Iterable[Command]) -> bool:
-    """Whether a script has a loop that nothing in it ends or slows down."""
+    """Whether a script has a loop that nothing ends or slows down."""
     if "done" not in text:
         return False
     if any(int(each["last"]) > MOST_TURNS and _MAKES.search(each["body"]) for each in _TIMES.finditer(text)):
@@ -67,7 +64,7 @@ def loops(text: str, found: Iterable[Command]) -> bool:
 
 
 def fills(name: str, args: Sequence[str], command: Command) -> bool:
-    """Whether a program would write without end, or more than a disk has room for."""
+    """Whether a program would write forever, or more than fits on a disk."""
     if name in ("head", "truncate", "fallocate"):
         return any(_HUGE.fullmatch(arg.lstrip("-cnsl")) for arg in args)
     if name != "yes" and (name not in _COPIES or _ENDLESS.isdisjoint(args)):
@@ -126,7 +123,7 @@ def _goes_on(loop: ast.For) -> bool:
 
 
 def _turns(counted: ast.expr) -> float:
-    """How often a loop goes round, as far as that is written down: `range(10**6)`, `itertools.count()`."""
+    """The number of iterations of a loop, if it is explicit: `range(10**6)`, `itertools.count()`."""
     if not isinstance(counted, ast.Call):
         return 0
     called, given = _called(counted), counted.args

@@ -1,6 +1,6 @@
-"""The plain reading of a text that is written in disguise: look-alikes, invisible characters, encodings.
+"""Plain readings of disguised text: homoglyphs, invisible characters, encodings.
 
-What a reading means is not known here; every function is total and bounded in time.
+Every function is total and bounded in time.
 """
 
 import base64
@@ -62,7 +62,7 @@ _TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def fold(text: str) -> str:
-    """The text in compatibility form, without invisible characters and accents, look-alikes as ASCII letters."""
+    """The text in compatibility form, without invisible characters and accents, with homoglyphs as ASCII letters."""
     if text.isascii():
         return text if text.isprintable() else _CONTROL.sub("", text)
     plain = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)
@@ -74,7 +74,7 @@ def fold(text: str) -> str:
 
 
 def is_odd(text: str) -> bool:
-    """A quick look: False only where the text has no other reading than itself."""
+    """Fast path: False only if the text certainly has no other reading."""
     if not text.isascii():
         return True
     if "%" in text or "\\" in text or (not text.isprintable() and _CONTROL.search(text) is not None):

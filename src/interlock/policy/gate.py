@@ -1,6 +1,6 @@
-"""What is cheap to see of a deliverable before anybody looks at it: empty, a placeholder, a refusal, cut off, secret.
+"""The output gate: cheap checks of a deliverable: empty, a placeholder, a refusal, truncated, contains secrets.
 
-Whether it is any good is for reviewers; what a task demands as evidence, for `checks`. Source: row A15.
+Quality is up to reviewers, acceptance checks are in `checks`. Source: row A15.
 """
 
 import re
@@ -42,7 +42,7 @@ _INVISIBLE = re.compile("[\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """A deliverable as it is handed in; exactly one of `text`, `data` and `path` (with `content`) is there."""
+    """A submitted deliverable; exactly one of `text`, `data` and `path` (with `content`) is set."""
 
     sha256: str
     text: str | None = None
@@ -57,16 +57,16 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What keeps a deliverable from being handed in: the check's name, and what its author is told."""
+    """Why a deliverable is rejected: the check's name, and the message for its author."""
 
     name: str
     detail: str
 
 
 def faults(handed: Handed, rejected: Collection[str] = ()) -> list[Fault]:
-    """Everything that a glance finds wrong, most basic first; nothing where it may be looked at.
+    """All faults, most basic first; empty if it may be reviewed.
 
-    `rejected` are the digests of versions that were sent back. Details never carry what a secret's value is.
+    `rejected` are the digests of versions that were sent back. Messages never contain a secret's value.
     """
     if (empty := _empty(handed)) is not None:
         return [Fault("not empty", empty)]
@@ -78,7 +78,7 @@ def faults(handed: Handed, rejected: Collection[str] = ()) -> list[Fault]:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text only keeps the place of one: `TODO`, `[insert summary here]`, `# Report` above `tbd`."""
+    """Whether a text is only a placeholder: `TODO`, `[insert summary here]`, `# Report` above `tbd`."""
     lines = [line for line in text.splitlines() if line.strip()]
     body = [line for line in lines if not line.lstrip().startswith("#")] or lines
     bare = [line.strip(_MARKS) for line in body]
@@ -88,7 +88,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a short text says that its author will not, or cannot, and nothing else."""
+    """Whether a short text is only a refusal."""
     said = " ".join(text.replace("’", "'").split()).lstrip("#*_> -")
     is_short = len(said) <= LONGEST_REFUSAL and "\n\n" not in text.strip()
     return is_short and _REFUSAL.match(said) is not None and _SUBSTANCE.search(said) is None
@@ -113,7 +113,7 @@ def _blank(text: str) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The values of JSON that are no lists or objects, however deep."""
+    """The scalar values in JSON, at any depth."""
     todo = [value]
     while todo:
         each = todo.pop()
@@ -126,7 +126,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _text_of(handed: Handed) -> str | None:
-    """What it says, as far as it is text."""
+    """Its text, if any."""
     if handed.text is not None or handed.content is None:
         return handed.text
     try:
@@ -159,7 +159,7 @@ def _said(handed: Handed, text: str | None) -> Iterator[Fault]:
 
 
 def _is_prose(handed: Handed) -> bool:
-    """Whether words such as `test` or `null` cannot be the whole result."""
+    """Whether words such as `test` or `null` cannot be a complete result."""
     return handed.path is None or handed.path.lower().endswith((".md", ".txt", ".rst", ".html", ".docx"))
 
 
@@ -180,7 +180,7 @@ def _formed(handed: Handed, text: str | None) -> Iterator[Fault]:
 
 
 def secrets(handed: Handed) -> Iterator[Fault]:
-    """What looks like a secret in it; the detail names the kind."""
+    """What looks like a secret; the message names its kind."""
     text = _text_of(handed)
     kind = first_secret(text) if text is not None else None
     if kind is None and handed.data is not None and scrub_value(handed.data) != handed.data:

@@ -1,6 +1,6 @@
-"""Whether a pattern that the shell itself fills in, `.e*` or `{.env,x}`, could become the name of a place of secrets.
+"""Whether a shell glob, such as `.e*` or `{.env,x}`, could expand to the path of a secret.
 
-Patterns of other programs (`grep`, `find -name`) are not the shell's.
+Patterns of other programs (`grep`, `find -name`) are not globs.
 """
 
 import re
@@ -25,7 +25,7 @@ MOST = 64
 
 
 def may_name_secret(globs: Sequence[str], program: Sequence[str]) -> bool:
-    """Whether one of the patterns of a command could name a place of secrets; those that only list do not count."""
+    """Whether a glob of a command could expand to the path of a secret; commands that only list files do not count."""
     if not globs or (program and program[0] in _NONE):
         return False
     lists = bool(program) and program[0] in _LISTS
@@ -69,7 +69,7 @@ def _compiled(step: str) -> re.Pattern[str] | None:
 
 
 def braces(text: str) -> Iterator[str]:
-    """What braces make of a word, as far as it is not too much."""
+    """The brace expansion of a word, up to a limit."""
     rest, made = [text], 0
     while rest and made < MOST:
         each = rest.pop()

@@ -1,6 +1,6 @@
-"""Standing leave that a person gave for calls like one that they approved: what it covers, and which calls are alike.
+"""Grants: which calls a standing approval covers, and which calls are alike.
 
-Where grants are kept, how long they are good for, and who may give one is not known here.
+Storage, expiry and authorisation are elsewhere.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ _SHAPE, _ALIKE = "interlock-shape-1", "interlock-alike-1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A grant that is in force now. Source: row C7."""
+    """A grant in force. Source: row C7."""
 
     id: str
     project: str
@@ -37,7 +37,7 @@ class Grant:
 
 
 def covers(grant: Grant, call: Call, who: Caller) -> bool:
-    """Whether a grant speaks of exactly this tool, this caller, this task and, where it says so, these targets."""
+    """Whether a grant matches the tool, the caller, the task and (if it is narrow) the targets of a call."""
     return (
         grant.tool == call.tool
         and same(grant.tool_digest, call.digest)
@@ -54,10 +54,10 @@ def covering(grants: Iterable[Grant], call: Call, who: Caller) -> Grant | None:
 
 
 def outgrown(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Why a persona is not the one any more that somebody gave leave to, by its file then and now; None if it is.
+    """Why a persona has changed too much for a grant given to its earlier version; None if it has not.
 
-    More tools or capabilities, riskier work, less trust, or another text: more than a tenth of its words. Fewer tools
-    and more trust are no reason, and neither is a slip of the pen that was mended.
+    Reasons are more tools or capabilities, riskier work, less trust, or a change of more than a tenth of its words.
+    Fewer tools, more trust and corrected typos are not.
     """
     for key, told in (("tools", "has more tools"), ("capabilities", "has more capabilities")):
         if more := sorted({*now.get(key, ())} - {*before.get(key, ())}):
@@ -82,9 +82,9 @@ def _words(persona: Mapping[str, Any]) -> Counter[str]:
 
 
 def shape_of(args: Any) -> str:
-    """What stays the same where only the words change, in hex: recipients, paths, addresses, options, amounts.
+    """A digest of a call's targets (recipients, paths, addresses, options, amounts), in hex.
 
-    Left out are arguments for people to read, by their names: `content`, `body`, `subject` and the like.
+    Prose arguments are ignored, by their names: `content`, `body`, `subject` and the like.
     """
     kept = {k: v for k, v in args.items() if not is_prose_key(k)} if isinstance(args, Mapping) else args
     return digest([_SHAPE, kept])
@@ -93,10 +93,10 @@ def shape_of(args: Any) -> str:
 def alike(
     *, project: str, persona: str, tool: str, tool_digest: str, risk: str, rules: Sequence[str], people: int, args: Any
 ) -> str:
-    """What questions have in common that may be answered together, in hex.
+    """A digest that is equal for questions that may be answered together, in hex.
 
-    The same agent's persona asks for the same tool, at the same risk, held by the same rules, with arguments of the
-    same names and types. Their values differ, and are shown one by one.
+    That is: the same persona, tool, risk and rules, and arguments with the same names and types. Their values may
+    differ, and are shown individually.
     """
     return digest([_ALIKE, project, persona, tool, tool_digest, risk, sorted(rules), people, _outline(args)])
 

@@ -1,10 +1,10 @@
-"""The policy that decisions are made by from now on; who changes it, and why, is not known here."""
+"""The policy in force, which can be replaced while the process runs."""
 
 from interlock.policy.rules import Policy
 
 
 class InForce:
-    """Holds one policy at a time. Whoever decides reads it once for each decision; policies themselves never change."""
+    """Holds the current policy, which is read once for each decision; policies themselves are immutable."""
 
     __slots__ = ("policy",)
 

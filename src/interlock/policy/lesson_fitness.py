@@ -1,7 +1,4 @@
-"""What may stand in a prompt as a lesson: no secrets, no particulars of one case, nothing that frees anybody.
-
-How an answer of the Learner is read is oversight's job; what a lesson is worth, `lesson_rules`'.
-"""
+"""Which lessons are fit for a prompt: no secrets, no case-specific details, no exemptions from rules."""
 
 import re
 from collections.abc import Set
@@ -60,17 +57,17 @@ _REPORT = re.compile(
 
 
 def without_particulars(text: str) -> str:
-    """A text with what belongs to one case alone, such as ids, addresses and days, left out."""
+    """A text without case-specific details, such as ids, addresses and dates."""
     for pattern in (_CONTACT, _DAY, _ROW):
         text = pattern.sub("…", text)
     return text
 
 
 def unfit(rule: str, labels: Set[str], *, is_scoped: bool) -> str | None:
-    """Why a rule may not stand in a prompt; None if it may.
+    """Why a rule is unfit for a prompt; None if it is fit.
 
-    No lesson can free an agent from a rule or an approval; where strangers' words are in the evidence it names no
-    address and is for one kind of work. Source: rows C11, H9.
+    No lesson can exempt an agent from a rule or an approval. With untrusted evidence, it must not contain an address
+    and must be limited to one type of work. Source: rows C11, H9.
     """
     if len(rule.split()) < FEWEST_WORDS:
         return "its rule is too short to follow"

@@ -1,6 +1,6 @@
-"""What a lesson is worth: its confidence, its standing, its end, and which of several are shown.
+"""Scoring of lessons: confidence, status, retirement, and which ones are shown.
 
-How lessons are written and counted is the memory layer's job.
+Lessons are stored and counted in `memory`.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ SCARS = frozenset({"FAILURE", "LOOP", "BREAKER", "STUCK"})
 
 
 class Standing(StrEnum):
-    """Where a lesson stands. The first three are shown to agents."""
+    """The status of a lesson. The first three are shown to agents."""
 
     PROBATION = "probation"
     ACTIVE = "active"
@@ -38,7 +38,7 @@ IN_USE = (Standing.PROBATION, Standing.ACTIVE, Standing.PROMOTED)
 
 
 class Outcome(StrEnum):
-    """What came of a task to which a lesson was applied."""
+    """The outcome of a task to which a lesson was applied."""
 
     HELPED = "helped"
     HURT = "hurt"
@@ -47,7 +47,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When a lesson becomes a rule and when it goes; days and shares. Source: numbers, "Memory"."""
+    """When a lesson becomes a rule, and when it is retired; days and fractions. Source: numbers, "Memory"."""
 
     promote_confidence: float = 0.8
     promote_applied: int = 3
@@ -68,12 +68,12 @@ def confidence(outcomes: Sequence[str]) -> float:
 
 
 def first_confidence(claimed: float) -> float:
-    """What a new lesson starts with: a claim may be lower than one observation is worth, never higher."""
+    """The initial confidence: as claimed, but no higher than that of a single observation."""
     return min(max(claimed, 0.0), FIRST_CONFIDENCE)
 
 
 def outcome(status: str, block_kind: str | None, failed_tries: int, review_cycles: int) -> Outcome:
-    """What the end of a task says about the lessons that its agents were shown. Source: row H8."""
+    """The outcome for the lessons shown to a task's agents, from how the task ended. Source: row H8."""
     if status == "BLOCKED" and block_kind in SCARS:
         return Outcome.HURT
     if failed_tries > 1:
@@ -86,10 +86,10 @@ def outcome(status: str, block_kind: str | None, failed_tries: int, review_cycle
 def standing(
     now: str, earned: float, applied: int, helped: int, latest: str, labels: Sequence[str], limits: Thresholds
 ) -> Standing:
-    """Where a lesson stands after a use with the outcome `latest`.
+    """The status of a lesson after a use with the outcome `latest`.
 
-    It is on probation until it has helped; harm costs it its rule at once. INVARIANT: a lesson with untrusted
-    evidence stays on probation until a person has taken that label off. Source: rows H6, H8, C11.
+    It is on probation until it has helped; harm demotes it at once. INVARIANT: a lesson with untrusted evidence stays
+    on probation until a person has approved it. Source: rows H6, H8, C11.
     """
     if now not in IN_USE:
         return Standing(now)
@@ -104,7 +104,7 @@ def standing(
 def retained(
     earned: float, applied: int, created_at: datetime, last_applied_at: datetime | None, now: datetime, t: Thresholds
 ) -> Standing | None:
-    """PRUNED or ARCHIVED where a lesson's time is up; None if it stays. Source: numbers, "Memory"."""
+    """PRUNED or ARCHIVED if a lesson is due for that; None if it stays. Source: numbers, "Memory"."""
     if earned < t.prune_confidence and now - (last_applied_at or created_at) >= timedelta(days=t.prune_days):
         return Standing.PRUNED
     if earned < t.archive_confidence and applied == 0 and now - created_at >= timedelta(days=t.archive_days):
@@ -115,7 +115,7 @@ def retained(
 def due(
     task_id: str, parent_id: str | None, status: str, block_kind: str | None, tries: int, cycles: int
 ) -> str | None:
-    """The key of the Learner's look at a task as it stands now; None while nothing has ended or gone wrong."""
+    """The key of the Learner's review of a task in its current state; None while nothing has ended or gone wrong."""
     ended = status in ("DONE", "CANCELED")
     if parent_id is None:
         return f"learn:{task_id}" if ended else None
@@ -127,11 +127,10 @@ def due(
 
 
 def best(rows: Sequence[Any], *, rehearsal: bool, most: int = SHOWN) -> list[Any]:
-    """The lessons that a run is shown: rules first, then by confidence, the closer fit, the newer evidence.
+    """The lessons for a run: rules first, then by confidence, relevance and recency of evidence.
 
-    A rehearsal's lessons are for rehearsals. Of two that contradict each other both are shown, the one with the newer
-    evidence first; what strangers may have had a hand in is never drawn forward by what it contradicts.
-    Source: rows H6, H9.
+    Lessons from rehearsals are only for rehearsals. Contradicting lessons are both shown, the one with newer evidence
+    first; a lesson with untrusted evidence is never promoted by one that it contradicts. Source: rows H6, H9.
     """
     fitting = sorted((r for r in rows if rehearsal or REHEARSED not in r.labels), key=_rank)
     chosen: dict[str, Any] = {}
@@ -142,9 +141,9 @@ def best(rows: Sequence[Any], *, rehearsal: bool, most: int = SHOWN) -> list[Any
 
 
 def disputes(row: Any, rows: Sequence[Any]) -> list[Any]:
-    """Those of the rows that say the opposite of a lesson and may be held against it.
+    """The rows that contradict a lesson and may be weighed against it.
 
-    INVARIANT: strangers' words are not held against a lesson that they had no hand in.
+    INVARIANT: untrusted evidence is not weighed against a lesson with trusted evidence.
     """
     against = (each for each in rows if each.id in (row.contradicts or ()))
     return [each for each in against if UNTRUSTED in row.labels or UNTRUSTED not in each.labels]

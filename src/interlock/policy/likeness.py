@@ -1,6 +1,6 @@
-"""What one lesson is to another by its words alone: the same, the opposite, or something else.
+"""Compares two lessons by their words: the same, the opposite, or different.
 
-Where this cannot be told, they are two. What follows from it is the lesson book's job.
+If in doubt, they are different. Merging is in `memory.lesson_book`.
 """
 
 import re
@@ -18,7 +18,7 @@ ALIKE = 0.8
 
 
 class Likeness(StrEnum):
-    """What one rule is to another."""
+    """The relation of two rules."""
 
     SAME = "same"
     OPPOSITE = "opposite"
@@ -26,9 +26,9 @@ class Likeness(StrEnum):
 
 
 def likeness(one: str, other: str) -> Likeness:
-    """Whether two rules say the same in nearly the same words, or the opposite of each other. Source: row H9.
+    """Whether two rules say the same in nearly the same words, or the opposite. Source: row H9.
 
-    What they quote, and their numbers, must be the same and in the same order.
+    Their quotations and numbers must be the same, in the same order.
     """
     if _named(one) != _named(other):
         return Likeness.OTHER

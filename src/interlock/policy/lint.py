@@ -1,6 +1,6 @@
-"""Rules of a policy that do nothing: they can never match, others say as much already, or they raise nobody.
+"""Lints a policy: rules that can never match, are shadowed by others, or have no effect.
 
-Such a policy holds all the same; what cannot be used at all is `policy_file`'s to refuse.
+Such a policy is still valid; invalid ones are rejected by `policy_file`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ VOTERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a rule that its writer cannot have meant."""
+    """A remark about a rule that is probably a mistake."""
 
     where: str
     """`file:line`."""
@@ -50,16 +50,16 @@ class Remark:
 def remarks(
     policy: Policy, declared: Mapping[str, str | None] | None = None, known: Collection[str] | None = None
 ) -> list[Remark]:
-    """What the rules of a file cannot do, rule by rule.
+    """Remarks on the rules of a file.
 
-    `declared` are the risks that tools declare, `known` the tools that there are; None: any.
+    `declared` are the risks that tools declare, `known` the existing tools; None: any.
     """
     found = list(_remarks(policy, declared or {}))
     return found if known is None else [*found, *_unknown(policy, known)]
 
 
 def without_voters(policy: Policy, models: int) -> list[Remark]:
-    """The rules with `consensus`, where fewer than three models can be asked."""
+    """The rules with `consensus`, if fewer than three models are available."""
     if models >= VOTERS:
         return []
     problem = f"asks models to agree: name {VOTERS} of them in the settings (`consensus.models`), there are {models}"
@@ -67,7 +67,7 @@ def without_voters(policy: Policy, models: int) -> list[Remark]:
 
 
 def without_people(policy: Policy, people: int) -> list[Remark]:
-    """The rules that ask for more people than there are who may answer, so that nobody can ever let a call through."""
+    """The rules that require more approvers than exist, so that their calls can never be approved."""
     found = []
     for rule in policy.rules:
         needed = rule.people + rule.not_requester

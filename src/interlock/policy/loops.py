@@ -1,6 +1,6 @@
-"""When work counts as going round in circles: rules over counts that somebody else has read. Pure.
+"""Rules of loop detection, over counts read elsewhere. Pure.
 
-What follows from a loop is oversight's job. Source: row I1, numbers, "Loops".
+Actions are taken in `store.loops`. Source: row I1, numbers, "Loops".
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Limits(Protocol):
-    """Where each rule begins; the settings have them."""
+    """The limits of the rules, from the settings."""
 
     @property
     def comments(self) -> int:
@@ -57,7 +57,7 @@ RULES = ("comments", "review_cycles", "failed_calls", "transitions", "messages")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one task: since the last time that a person released it from a loop, and within each window."""
+    """The facts about one task, since a person last released it from a loop, and within each window."""
 
     comments: int = 0
     review_cycles: int = 0
@@ -70,7 +70,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A rule that was broken: which, in words, and the figures."""
+    """A broken rule, with a description and the figures."""
 
     rule: str
     """One of `RULES`."""
@@ -94,7 +94,7 @@ def is_progress(before: str, after: str) -> bool:
 
 
 def loops(facts: Facts, limits: Limits) -> tuple[Loop, ...]:
-    """Every rule that the facts break, in the order of the rules; empty if work gets on."""
+    """Every rule that the facts break, in order; empty if the task makes progress."""
     found = (
         _comments(facts, limits),
         _review_cycles(facts, limits),

@@ -1,7 +1,4 @@
-"""What `echo` and `printf` print, and what `$'…'` is: text that a script writes in disguise of its letters.
-
-How a script becomes commands is not known here.
-"""
+"""Evaluates `echo`, `printf` and `$'…'`, by which a script can disguise text."""
 
 import re
 

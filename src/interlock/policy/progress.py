@@ -1,8 +1,7 @@
-"""Whether a run gets anywhere: what counts as a sign of progress, and when the lack of it stops the run. Pure.
+"""Progress detection: what counts as progress of a run, and when the lack of it stops the run. Pure.
 
-A sign is something that was not there before: a file or a deliverable with new content, an effect with new arguments,
-a person's answer, something read that was never read before. Words of the agent are none, whomever they are for.
-What follows when there is none for too long is the runner's job. Source: row I7.
+Progress is something new: a file or a deliverable with new content, an effect with new arguments, a person's answer, or
+a result that was not read before. The agent's own words do not count. The runner stops the run. Source: row I7.
 """
 
 import re
@@ -30,7 +29,7 @@ _DIGEST = 64
 
 
 class Limits(Protocol):
-    """When a run is stopped; the settings have them."""
+    """The limits, from the settings."""
 
     @property
     def progress(self) -> bool:
@@ -38,11 +37,11 @@ class Limits(Protocol):
 
     @property
     def idle_calls(self) -> int:
-        """Model calls without a sign of progress."""
+        """Model calls without progress."""
 
     @property
     def idle_share(self) -> float:
-        """Of the task's budget, spent without a sign of progress."""
+        """The fraction of the task's budget spent without progress."""
 
 
 class Called(Protocol):
@@ -75,7 +74,7 @@ class Called(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Why a run was stopped: in a line, and what it did meanwhile."""
+    """Why a run was stopped, in a line, and what it did meanwhile."""
 
     reason: str
     calls: int
@@ -92,7 +91,7 @@ class Stuck:
 
 @dataclass(slots=True)
 class Watch:
-    """Counts model calls and money since the last sign of progress; the same steps give the same counts."""
+    """Counts model calls and cost since the last progress; deterministic for the same steps."""
 
     idle_calls: int = 0
     idle_microusd: int = 0
@@ -101,7 +100,7 @@ class Watch:
     _did: deque[str] = field(default_factory=lambda: deque(maxlen=200))
 
     def step(self, microusd: int, calls: Sequence[Called]) -> None:
-        """Takes a model call, what it cost, and its tool calls, which have ended."""
+        """Adds a model call with its cost and its (ended) tool calls."""
         fresh = [sign for call in calls for sign in self._signs_of(call) if sign not in self._signs]
         self._signs.update(fresh)
         if fresh:
@@ -113,7 +112,7 @@ class Watch:
         self._did.extend(map(_shown, calls))
 
     def stuck(self, limits: Limits, budget_microusd: int | None) -> Stuck | None:
-        """Why the run is to be stopped; None if it may go on. Only a task has a budget.
+        """Why the run should be stopped; None if it may continue. Only a task has a budget.
 
         Source: numbers, "Other defaults".
         """

@@ -1,7 +1,4 @@
-"""What another policy makes of calls that were decided before, counted and listed.
-
-Where the calls are kept is not known here.
-"""
+"""Replays recorded calls under another policy, and counts and lists the changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +16,7 @@ GRANTED = "allowed by grant `"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A call as it was decided."""
+    """A recorded call with its decision."""
 
     id: str
     at: datetime
@@ -34,7 +31,7 @@ class Recorded:
 
 
 class Kind(StrEnum):
-    """How a decision would have been another."""
+    """How a decision would differ."""
 
     NEWLY_DENIED = "newly denied"
     NEWLY_HELD = "newly held"
@@ -45,7 +42,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A call of which something else would have become."""
+    """A call that would be decided differently."""
 
     kind: Kind
     recorded: Recorded
@@ -54,7 +51,7 @@ class Change:
 
 @dataclass(slots=True)
 class Replay:
-    """What came of it so far."""
+    """The results so far."""
 
     policy: Policy
     calls: int = 0
@@ -64,7 +61,7 @@ class Replay:
     unlisted: int = 0
 
     def take(self, recorded: Recorded) -> None:
-        """Decides one call anew."""
+        """Decides one call again."""
         self.calls += 1
         now = decide(recorded.call, recorded.who, self.policy)
         if (kind := _kind(recorded, now)) is None:

@@ -1,7 +1,4 @@
-"""Risk, trust and effect: the three words of every decision, and the matrix that joins them.
-
-Which risk a tool has is the built-in table's and the policy's; how a call is judged is `decide`'s.
-"""
+"""Risk, trust and effect, and the matrix that combines them."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -9,7 +6,7 @@ from typing import Any
 
 
 class Risk(StrEnum):
-    """How much harm a call can do, in order: GREEN < YELLOW < RED. Source: row C1."""
+    """The harm that a call can do: GREEN < YELLOW < RED. Source: row C1."""
 
     GREEN = "GREEN"
     """Reversible, low impact."""
@@ -48,7 +45,7 @@ class Trust(StrEnum):
 
 
 class Effect(StrEnum):
-    """What becomes of a call."""
+    """The decision about a call."""
 
     ALLOW = "allow"
     HOLD = "hold"

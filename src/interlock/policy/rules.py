@@ -1,6 +1,6 @@
-"""A policy: the risk of tools, the rules that raise it, and what is denied; indexed by tool, immutable.
+"""A policy: the risks of tools, the rules that raise them, and denials; immutable, indexed by tool.
 
-How a file becomes a policy is `policy_file`'s, how a call is judged `decide`'s.
+Policies are parsed in `policy_file`, and applied in `decide`.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ MOST_KEPT = 4_096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Something that raises the risk of calls, or (with `risk` None) denies them."""
+    """A rule that raises the risk of calls, or (with `risk` None) denies them."""
 
     id: str
     tools: tuple[str, ...] = ()
@@ -38,11 +38,11 @@ class Rule:
     """`file:line`; empty for built-in rules."""
 
     def concerns(self, tool: str) -> bool:
-        """Whether it has anything to say about a tool."""
+        """Whether it applies to a tool."""
         return not self.tools or any(tool == name or ("*" in name and fnmatchcase(tool, name)) for name in self.tools)
 
     def to_json(self) -> dict[str, Any]:
-        """All that counts for a decision."""
+        """Everything that affects decisions."""
         return {
             "id": self.id,
             "tools": list(self.tools),
@@ -85,7 +85,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Organisation:
-    """Who is inside; nobody, unless the policy file says so."""
+    """Internal domains and addresses; none unless the policy file lists them."""
 
     domains: frozenset[str] = frozenset()
     """In lower case, non-ASCII ones in their `xn--` form."""
@@ -95,7 +95,7 @@ class Organisation:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From which size on a call counts as large."""
+    """The thresholds from which on a call counts as large."""
 
     amount: float = 0.0
     """Money that a call may move, in whatever currency it names; 0: any payment counts."""
@@ -105,7 +105,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What every decision is made by. The built-in rules are always among its rules."""
+    """The policy for all decisions; always includes the built-in rules."""
 
     base: Mapping[str, Risk] = field(default_factory=dict)
     """The policy's own table; it goes before a tool's declared risk and the built-in table."""
@@ -131,11 +131,11 @@ class Policy:
 
     @classmethod
     def builtin(cls) -> "Policy":
-        """What holds where there is no policy file, or an empty one. Source: row C10."""
+        """The policy if there is no policy file, or an empty one. Source: row C10."""
         return _builtin()
 
     def applicable(self, tool: str) -> Applicable:
-        """The rules that concern a tool; those of others cost nothing after the first call of it."""
+        """The rules that apply to a tool; cached."""
         if (found := self._by_tool.get(tool)) is None:
             if len(self._by_tool) >= MOST_KEPT:
                 self._by_tool.clear()

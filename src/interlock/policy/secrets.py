@@ -1,6 +1,6 @@
-"""What looks like a secret: provider keys, tokens, private keys, and values under names such as `api_key`.
+"""Detects and masks what looks like a secret: provider keys, tokens, private keys, values of names such as `api_key`.
 
-Finding and masking only; where real secrets are kept and filled in is the tools' matter.
+Named secrets are stored and filled in elsewhere, in `tools.secrets`.
 """
 
 import re
@@ -14,7 +14,7 @@ from interlock.policy.spelling import words
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that looks like a secret, without its value."""
+    """A suspected secret, without its value."""
 
     kind: str
     where: str
@@ -23,7 +23,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where in a text a secret stands."""
+    """The position of a secret in a text."""
 
     kind: str
     start: int
@@ -115,7 +115,7 @@ def spans(text: str) -> Iterator[Span]:
 
 
 def may_hold_secret(text: str) -> bool:
-    """A quick look: False only where there is certainly nothing that looks like a secret."""
+    """Fast path: False only if there is certainly nothing that looks like a secret."""
     return hints_at_secret(text.lower())
 
 
@@ -145,7 +145,7 @@ def scrub(text: str) -> str:
 
 
 def scrub_value(value: Any, *, depth: int = 0) -> Any:
-    """JSON with every secret masked, those under a secret name too; what nests deeper than 64 levels is left out."""
+    """JSON with every secret masked, by value or by name; values nested deeper than 64 levels are dropped."""
     if isinstance(value, str):
         return scrub(value)
     if depth > _DEEPEST:

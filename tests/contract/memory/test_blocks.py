@@ -25,7 +25,7 @@ async def edit(
 
 
 async def shown(store: Store, persona: str = "coder", project: str = PROJECT) -> dict[str, str]:
-    found = await store.read(blocks.shown, project, persona)
+    found = await store.read(blocks.held, project, persona)
     return {block.label: block.content for block in found}
 
 
@@ -121,7 +121,7 @@ async def test_secrets_are_refused(store: Store) -> None:
 
 async def test_taint_of_a_writer_goes_with_what_it_writes(store: Store) -> None:
     await edit(store, "human", Edit(content="Ann."), editor(labels=("untrusted",)))
-    (block,) = await store.read(blocks.shown, PROJECT, "coder")
+    (block,) = await store.read(blocks.held, PROJECT, "coder")
     assert block.labels == {"untrusted", "private"}
     assert (await edit(store, "human", Edit(append="Bob."))).labels == {"untrusted", "private"}
     assert (await edit(store, "human", Edit(content="Ann and Bob."))).labels == {"private"}
@@ -157,7 +157,7 @@ async def test_any_version_of_a_block_can_be_restored(store: Store) -> None:
     made = await edit(store, "human", Edit(content="Ann."), editor(labels=("untrusted",)))
     await edit(store, "human", Edit(content="Bob."))
     assert await store.write(blocks.restore, made.id, 1, ANN, after(1)) == 3
-    (block,) = await store.read(blocks.shown, PROJECT, "coder")
+    (block,) = await store.read(blocks.held, PROJECT, "coder")
     assert (block.content, block.version) == ("Ann.", 3)
     assert block.labels == {"untrusted", "private"}
     assert [row.content["content"] for row in await store.read(memory_versions.of, made.id)] == ["Ann.", "Bob.", "Ann."]

@@ -171,7 +171,7 @@ async def test_what_is_rehearsed_is_not_remembered_as_real(store: Store, tmp_pat
     assert [(row.text, row.scope) for row in await kept(stage)] == [("The kiosk opens in May.", f"~{PERSONA}")]
     assert "would have been changed" in said(stage.model, 1)[1]
     assert "The kiosk opens in May." in said(stage.model)[0]
-    assert await store.read(blocks.shown, PROJECT, PERSONA) == []
+    assert await store.read(blocks.held, PROJECT, PERSONA) == []
 
 
 async def test_a_chat_that_failed_is_not_remembered(store: Store, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ async def test_secrets_are_neither_kept_by_the_agent_nor_by_itself(store: Store,
     rows = await kept(stage)
     assert [row.type for row in rows] == ["fact", "conversation"]
     assert all(key not in row.text for row in rows)
-    assert await store.read(blocks.shown, PROJECT, PERSONA) == []
+    assert await store.read(blocks.held, PROJECT, PERSONA) == []
 
 
 async def test_what_strangers_had_a_hand_in_stays_marked_for_who_recalls_it(store: Store, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ async def test_mistakes_are_told_and_nothing_is_written(store: Store, tmp_path: 
     run = await talk(stage, "hello", mistakes, "well")
     assert await stage.statuses(run) == ["failed"] * 6
     assert await kept(stage) == []
-    assert await store.read(blocks.shown, PROJECT, PERSONA) == []
+    assert await store.read(blocks.held, PROJECT, PERSONA) == []
 
 
 async def test_a_conflict_is_told_with_what_the_block_says_now(store: Store, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ async def test_a_conflict_is_told_with_what_the_block_says_now(store: Store, tmp
     )
     assert await stage.statuses(run) == ["failed", "done"]
     assert "it is now version 2 and reads: theirs" in said(stage.model, -2)[0]
-    (block,) = await store.read(blocks.shown, PROJECT, PERSONA)
+    (block,) = await store.read(blocks.held, PROJECT, PERSONA)
     assert (block.content, block.version) == ("both", 3)
 
 

@@ -86,7 +86,7 @@ async def _get(ctx: ToolContext, /, *, id: str) -> Outcome:
 
 
 def _one(tx: Tx, ctx: ToolContext, ident: str) -> Recalled | Block | None:
-    for block in blocks.shown(tx, ctx.project_id, ctx.persona):
+    for block in blocks.held(tx, ctx.project_id, ctx.persona):
         if ident in (block.id, block.label):
             return block
     row = memories.memory(tx, ident)
