@@ -117,7 +117,7 @@ async def test_stop_that_is_said_while_a_resume_waits_is_heeded(
         return {}
 
     with monkeypatch.context() as patched:
-        patched.setattr(flight, "proof", proof)
+        patched.setattr(flight, "stop_report", proof)
         resuming = asyncio.create_task(emergency.resume(office, ada))
         await waiting.wait()
         patched.undo()
