@@ -7,7 +7,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, Refused, UsageError
-from interlock.desk import emergency, flight, listings, signing
+from interlock.desk import emergency, listings, signing
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, progress
 from interlock.store import audit
@@ -104,27 +104,31 @@ async def test_of_two_who_act_at_once_the_more_careful_is_heeded(box: Interlock)
     assert (await listings.status(office))["squad"]["mode"] == "stopped"
 
 
-async def test_stop_that_is_said_while_a_resume_waits_is_heeded(
-    box: Interlock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    office, ada = box.runtime, box.person
+class SlowOffice:
+    """An office of a process that is slow to write: what it has decided by is old by then."""
+
+    def __init__(self, box: Interlock) -> None:
+        self.settings, self.clock, self.policy = box.runtime.settings, box.runtime.clock, box.runtime.policy
+        self.store: Any = self
+        self.read = box.runtime.store.read
+        self._write = box.runtime.store.write
+        self.has_come, self.may_go = asyncio.Event(), asyncio.Event()
+
+    async def write(self, *args: Any, **kwargs: Any) -> Any:
+        self.has_come.set()
+        await self.may_go.wait()
+        return await self._write(*args, **kwargs)
+
+
+async def test_stop_that_is_said_while_a_resume_waits_is_heeded(box: Interlock) -> None:
+    office, ada, slow = box.runtime, box.person, SlowOffice(box)
     await emergency.stop(office, ada)
-    waiting, go = asyncio.Event(), asyncio.Event()
-
-    async def proof(*_: Any) -> dict[str, Any]:
-        waiting.set()
-        await go.wait()
-        return {}
-
-    with monkeypatch.context() as patched:
-        patched.setattr(flight, "stop_report", proof)
-        resuming = asyncio.create_task(emergency.resume(office, ada))
-        await waiting.wait()
-        patched.undo()
-        again = await emergency.stop(office, ada)
-        go.set()
-        with pytest.raises(Conflict, match="since you said `resume`"):
-            await resuming
+    resuming = asyncio.create_task(emergency.resume(slow, ada))
+    await slow.has_come.wait()
+    again = await emergency.stop(office, ada)
+    slow.may_go.set()
+    with pytest.raises(Conflict, match="since you said `resume`"):
+        await resuming
     assert (again["mode"], again["changed"]) == ("stopped", False)
     assert (await listings.status(office))["squad"]["mode"] == "stopped"
     assert (await emergency.resume(office, ada))["mode"] == "running"
