@@ -204,6 +204,7 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
     "fail": ("runs something", "over"),
     "tear": ("deletes", "down"),
     "select": ("controls a device", "dropdown combobox checkbox"),
+    "convert": ("changes what is stored", "draft"),
     "knock": ("does harm", "offline out"),
 }
 """Verbs that act by a word behind their object: `takes rights away`."""
@@ -235,7 +236,8 @@ COMPOUNDS = frozenset(
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
         "login+details end+point end+points end+user end+users end+date end+time auto+complete show+ticket "
-        "show+tickets show+seat show+seats follow+ups cp+code cp+codes"
+        "show+tickets show+seat show+seats follow+ups cp+code cp+codes "
+        "engage+in engages+in"
     ).split()
 )
 """Two words that name one thing, whatever the first of them does as a verb."""

@@ -72,6 +72,8 @@ _LISTED = (
     | frozenset("changes updates transfers change update transfer purchase uploads archive".split())
 )
 _THIRD_READS = frozenset("returns lists has exists is are".split())
+_LEADING = v.READS - _THIRD_READS | (frozenset(("review", "access", *ACTS, *MAY_ACT, *o.CARRIERS)) - {"start", "call"})
+"""Verbs in their base form that read, some by their object: `run a search and …`."""
 _LOOKS = frozenset("access accesses accessing review reviews reviewing".split())
 _BY_CHANCE = frozenset("confirm correct change review access resolve".split())
 """Verbs that read as often: they do where they do not act."""
@@ -276,10 +278,7 @@ def _makes(tokens: Sequence[str], lead: int) -> bool:
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:
     """A verb that acts after the leading one: joined to it, or passive."""
-    base, gerund = (
-        tokens[lead] in v.READS - _THIRD_READS or tokens[lead] in ("review", "access"),
-        tokens[lead].endswith("ing"),
-    )
+    base, gerund = tokens[lead] in _LEADING, tokens[lead].endswith("ing")
     passive = lead > 0 and tokens[lead - 1] in _BE
     for at in range(lead if passive else lead + 1, len(tokens)):
         word, before = tokens[at], tokens[at - 1]

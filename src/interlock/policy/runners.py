@@ -98,6 +98,11 @@ _WITH_OUTPUT = frozenset(("tree", "less"))
 _AWK_OPTION = re.compile(r"-[Fv]|--(?:field-separator|assign)\b|-$|--$")
 _DECLARED = re.compile(r"-[aAilrug]+|\w+")
 _NOTHING = sed.Effects()
+_NAMED = frozenset("command commands shell shells terminal terminals bash".split())
+_TO_PROCESS = re.compile(
+    r"\b[Ss]end(?:s|ing)? (?=(?:an? |the )?(?:empty|text|input|keys|keystrokes|control|signals?|ctrl)\b)"
+)
+"""What a shell is given while a program runs in it."""
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
@@ -159,13 +164,14 @@ def _only_computes(call: Call, given: Set[str]) -> bool:
 
 def _says_more(call: Call) -> bool:
     """Whether its description, schema or annotations say anything graver than that it runs and changes things."""
-    said = re.sub(r"[A-Za-z]+", lambda found: _as_read(found.group()), call.description)
+    told = _TO_PROCESS.sub("reads ", call.description)
+    said = re.sub(r"[A-Za-z]+", lambda found: _as_read(found.group()), told)
     return looks_red("read", said, call.input_schema, call.hints) is not None
 
 
 def _as_read(word: str) -> str:
     """A verb that runs or changes things as one that reads, in its form."""
-    if word.lower() not in verbs_like("runs something"):
+    if word.lower() in _NAMED or word.lower() not in verbs_like("runs something"):
         return word
     return "reading" if word.endswith("ing") else "reads" if word.endswith("s") else "read"
 

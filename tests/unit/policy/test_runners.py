@@ -148,6 +148,15 @@ def test_a_tool_that_runs_what_it_is_given_may_look() -> None:
     assert [line for line in LOOKS if asked("bash", told, {"command": line}) is not Effect.ALLOW] == []
 
 
+def test_a_shell_may_say_how_it_is_talked_to() -> None:
+    told = (
+        "Execute a command. With `is_input` you can:\n- Send text to the program that runs\n- Send control keys to it"
+    )
+    assert asked("execute_bash", told, {"command": "ls"}) is Effect.ALLOW
+    assert asked("execute_bash", told + "\nSend text to the crew", {"command": "rm tides.csv"}) is Effect.HOLD
+    assert asked("execute_bash", "Execute a command and send a report of it", {"command": "ls"}) is Effect.HOLD
+
+
 def test_what_does_more_than_look_is_held() -> None:
     assert [line for line in ACTS if asked("bash", "Runs a command", {"command": line}) is not Effect.HOLD] == []
 
@@ -157,6 +166,7 @@ def test_what_does_more_than_look_is_held() -> None:
     [
         ("bash", "Runs a command and emails what it prints", {"command": "ls"}),
         ("bash", "Run a command. Deletes the folder afterwards.", {"command": "ls"}),
+        ("bash", "Run a command and send the output to the team", {"command": "ls"}),
         ("bash", "Runs a command", {}),
         ("bash", "Runs a command", {"command": "ls", "env": {"A": "b"}}),
         ("bash", "Runs a command", {"command": "ls", "host": "web1"}),

@@ -143,6 +143,10 @@ mail_crew | Accepts a list of names
 record_entry | Returns an error if it fails
 transfer_funds | Checks the balance first
 share_view | Views are supported
+as_draft | Converts a pull request to a draft
+do_report | Run a report and email it to the crew
+do_search | Perform a search and delete the rows that are found
+do_query | Execute a query and then post what it gives
 """
 
 READS = """
@@ -261,4 +265,8 @@ key_facts | Returns key facts about a port
 post_lookup | Returns the id of a post by its title
 rate_check | Returns a message with the rate
 new_orders | Returns new orders
+ask_pilot | Engages in a conversation about the tides
+do_count | Run a query and count the rows
+do_look | Perform a search and list what is found
+pack_guide | Start here if a user wants to run an app or deploy it. Provides guidance.
 """
