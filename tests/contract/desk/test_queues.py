@@ -92,7 +92,7 @@ async def test_task_says_why_its_open_runs_are_not_at_work(box: Interlock) -> No
     store, now = box.runtime.store, box.runtime.clock.now()
     made = await store.write(in_progress)
     of_task = {"task_id": made.task_id, "mission_id": made.mission_id}
-    await store.write(claimed, made.worker.id, "done", "w1", **of_task)
+    await store.write(put, made.worker.id, "done", now, **of_task)
     await store.write(leases.cancel, "done", now, "for the test", stop_reason="cancelled")
     await store.write(put, made.worker.id, "open", now, **of_task)
     member = (await store.read(squad.agent, made.worker.id)).member_id  # type: ignore[union-attr]

@@ -50,9 +50,11 @@ def message(agent_id: str, key: str, **more: Any) -> Post:
 
 
 def claimed(tx: Tx, /, agent_id: str, key: str, worker_id: str = "w", **more: Any) -> Claim:
-    """A run that a worker holds."""
+    """A run that a worker holds; no other mailbox may have work just then, or it is chance which one is claimed."""
     mailbox.post(tx, message(agent_id, key, **more), T0)
-    return mailbox.claim(tx, worker_id, 1, T0)[0]
+    (claim,) = mailbox.claim(tx, worker_id, 1, T0)
+    assert claim.run.id == key
+    return claim
 
 
 def done(tx: Tx, claim: Claim, now: datetime = T0) -> None:

@@ -4,14 +4,22 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.memory import facts
-from interlock.store import traces
+from interlock.store import mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
-from tests.contract.store.furniture import T0, claimed, done, in_progress
+from tests.contract.store.furniture import T0, Job, claimed, done, in_progress
 
 RUNS = table(Run)
 PAGE = "a page of strangers"
+
+
+def left_alone(tx: Tx) -> Job:
+    """A task that is worked on, whose coordinator has nothing to do."""
+    made = in_progress(tx)
+    for claim in mailbox.claim(tx, "w", 9, T0):
+        done(tx, claim)
+    return made
 
 
 def failed(tx: Tx, number: int, labels: list[str], *, at: datetime = T0, **more: Any) -> None:
@@ -27,7 +35,7 @@ def failed(tx: Tx, number: int, labels: list[str], *, at: datetime = T0, **more:
 
 
 async def test_labels_of_helpers_and_of_the_last_of_very_many_runs_come_with_a_mission(store: Store) -> None:
-    made = await store.write(in_progress)
+    made = await store.write(left_alone)
     of_it: dict[str, Any] = {"agent_id": made.worker.id, "mission_id": made.mission_id}
 
     def many(tx: Tx) -> None:
@@ -43,7 +51,7 @@ async def test_labels_of_helpers_and_of_the_last_of_very_many_runs_come_with_a_m
 
 
 async def test_look_at_a_project_is_shown_the_newest_of_what_failed_with_its_labels(store: Store) -> None:
-    made = await store.write(in_progress)
+    made = await store.write(left_alone)
 
     def many(tx: Tx) -> None:
         failed(tx, 0, ["private"], agent_id=made.worker.id)
