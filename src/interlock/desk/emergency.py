@@ -4,18 +4,18 @@ Workers obey them by themselves; the modes are defined in `store.controls` and `
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec
 
-from interlock.core.errors import Conflict, NotFound, UsageError
+from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import flight
 from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.personas import persona_named
 from interlock.desk.views import View
-from interlock.store import approvals, audit, controls, quarantines, squad
+from interlock.store import approvals, audit, controls, feed, leases, missions, quarantines, squad
 from interlock.store.controls import Mode, Standing
 from interlock.store.tx import Tx
 
@@ -114,6 +114,28 @@ async def release(office: Office, person: Person, agent: str, *, said_at: dateti
     require_operator(person, "release agents")
     args = (office.settings.project, agent, new_id("rel"), office.clock.now(), said_at)
     return await _tried(office, _release, person, *args)
+
+
+async def pause_agent(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
+    """Pauses one persona's member: its runs stop after their current step, its mailboxes are shut, nothing is blocked.
+
+    {agent, member_id, state, changed, runs}; `changed` is false where it is paused or in quarantine already.
+
+    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    """
+    require_operator(person, "pause agents")
+    return await _tried(
+        office, _pause_agent, person, office.settings.project, agent, _words(reason), office.clock.now()
+    )
+
+
+async def resume_agent(office: Office, person: Person, agent: str) -> View:
+    """Lets a paused member work again; as `pause_agent`. One that has used up its day's money waits for money.
+
+    Raises UsageError for a name that is nobody's, Refused for a viewer, and for a pause that is not a person's.
+    """
+    require_operator(person, "resume agents")
+    return await _tried(office, _resume_agent, person, office.settings.project, agent, office.clock.now())
 
 
 def squad_view(tx: Tx) -> View:
@@ -241,6 +263,46 @@ def _release(
     return {
         "agent": member.persona, "member_id": member.id, "state": row.state, "changed": back is not None,
         "tasks": back or [],
+    }  # fmt: skip
+
+
+def _pause_agent(tx: Tx, person: Person, project_id: str, agent: str, why: str | None, now: datetime) -> View:
+    member = _known(tx, project_id, agent)
+    squad.lock_member(tx, member.id)
+    reason = f"{person.name} paused it" + (f": {why}" if why else "")
+    changed = squad.set_state(tx, member.id, "PAUSED", reason, seen="ACTIVE")
+    runs = leases.at_work(tx, member_id=member.id) if changed else []
+    for run in runs:
+        leases.ask_back(tx, run.id, at_once=False)
+    return _after(tx, person, member, "PAUSED", why, runs, changed, now)
+
+
+def _resume_agent(tx: Tx, person: Person, project_id: str, agent: str, now: datetime) -> View:
+    member = _known(tx, project_id, agent)
+    squad.lock_member(tx, member.id)
+    row: Any = squad.member(tx, member.id)
+    if row.state == quarantines.QUARANTINED:
+        raise Refused(f"{row.persona} is in quarantine: `interlock release {row.persona}` ends that")
+    if squad.budget_pause(row) is not None:
+        raise Refused(f"{row.persona} has used up its day's money: `interlock budget raise {row.persona} USD`")
+    changed = squad.set_state(tx, member.id, "ACTIVE", None, seen="PAUSED")
+    for mission_id in missions.without_agent(tx, member.project_id) if changed else ():
+        missions.notify(tx, mission_id, "tick", {}, now)
+    return _after(tx, person, member, "RESUMED", None, [], changed, now)
+
+
+def _after(
+    tx: Tx, person: Person, member: Any, action: str, why: str | None, runs: Sequence[Any], changed: bool, now: datetime
+) -> View:
+    """What a member is after it was paused or resumed; put on record if anything changed."""
+    row: Any = squad.member(tx, member.id)
+    if changed:
+        _tell_of(tx, person, member, action, why, [], now)
+        told = {"member": row.id, "persona": row.persona, "state": row.state, "reason": row.state_reason}
+        feed.tell(tx, "control_changed", now, project_id=row.project_id, payload=told)
+    return {
+        "agent": row.persona, "member_id": row.id, "state": row.state, "changed": changed,
+        "runs": flight.run_views(tx, runs),
     }  # fmt: skip
 
 

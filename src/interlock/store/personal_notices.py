@@ -22,7 +22,7 @@ from interlock.store.tx import Tx
 _al, _in, _m, _t, _tr = ALERTS.c, INCIDENTS.c, MEMBERS.c, TASKS.c, TRANSITIONS.c
 _a, _g, _l = ACTIVITIES.c, GRANTS.c, LEDGER.c
 _PART, _WHO = b("part", type_=sa.Text()), b("who", type_=sa.String())
-_APART = _m.state == sa.text("'QUARANTINED'")
+_APART = _m.state != sa.text("'ACTIVE'")
 _TEXTS: dict[str, tuple[Any, Any, Any]] = {
     "alert": (ALERTS, _al.text, sa.true()),
     "incident": (INCIDENTS, _in.text, sa.true()),

@@ -84,6 +84,8 @@ def add_to(router: APIRouter) -> None:
         ("POST", "/api/approvals/{ident}/deny", deny, 200),
         ("GET", "/api/agents", agents, 200),
         ("GET", "/api/agents/{ident}", agent, 200),
+        ("POST", "/api/agents/{ident}/pause", pause, 200),
+        ("POST", "/api/agents/{ident}/resume", resume, 200),
         ("POST", "/api/agents/{ident}/quarantine", quarantine, 200),
         ("POST", "/api/agents/{ident}/release", release, 200),
         ("POST", "/api/agents/{ident}/reset", reset, 200),
@@ -188,6 +190,18 @@ async def agent(ident: Ident, here: Here, who: Who) -> View:
     if found is None:
         raise Unknown("agent", ident, (), "agents")
     return found
+
+
+async def pause(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
+    """Stops an agent's runs after their current step, and starts none."""
+    require_all(who)
+    return await emergency.pause_agent(here.live.runtime, who.person, ident, reason=body.reason)
+
+
+async def resume(ident: Ident, here: Here, who: Who) -> View:
+    """Lets a paused agent work again."""
+    require_all(who)
+    return await emergency.resume_agent(here.live.runtime, who.person, ident)
 
 
 async def quarantine(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:

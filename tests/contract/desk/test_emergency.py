@@ -231,3 +231,28 @@ async def test_a_coordinator_set_apart_in_the_middle_goes_on_at_release(box: Int
     assert (await box.settled(result.mission_id)).standing is Standing.STOPPED
     await emergency.release(box.runtime, box.person, "coordinator")
     assert (await finished(box, result.mission_id)).standing is Standing.DONE
+
+
+async def test_paused_member_is_given_nothing_until_it_is_resumed(box: Interlock, viewer: Person) -> None:
+    office, ada = box.runtime, box.person
+    first = await box.chat("research", "one")
+    assert first.stop_reason == "end_turn"
+    paused = await emergency.pause_agent(office, ada, "research", reason="look first")
+    again = await emergency.pause_agent(office, ada, "research")
+    assert [(view["state"], view["changed"]) for view in (paused, again)] == [("PAUSED", True), ("PAUSED", False)]
+    (shown,) = [each for each in await listings.agents(office) if each["persona"] == "research"]
+    assert shown["state_reason"] == f"{ada.name} paused it: look first"
+    handle = await box.post("research", "two")
+    assert (await box.chat("finance", "three")).stop_reason == "end_turn"
+    assert await handle.status() == "created"
+    resumed = await emergency.resume_agent(office, ada, "research")
+    assert (resumed["state"], resumed["changed"]) == ("ACTIVE", True)
+    assert (await asyncio.wait_for(handle, 30)).stop_reason == "end_turn"
+    assert [note["name"] for note in await activities(box, "AGENT_PAUSED")] == [ada.name]
+    assert [note["persona"] for note in await activities(box, "AGENT_RESUMED")] == ["research"]
+    await emergency.quarantine(office, ada, "research")
+    with pytest.raises(Refused, match="`interlock release research` ends that"):
+        await emergency.resume_agent(office, ada, "research")
+    for act in (emergency.pause_agent, emergency.resume_agent):
+        with pytest.raises(Refused, match="is a viewer and may not"):
+            await act(office, viewer, "research")

@@ -390,6 +390,14 @@ async def test_people_move_tasks_and_comment_on_them(tmp_path: Path, database_ur
         assert "viewer" in await problem(home, 403, "POST", path, json=wish, headers=viewer)
 
 
+async def test_agent_is_paused_and_resumed(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    async with house(tmp_path, "Hello.", database_url=migrated_sqlite_url) as home:
+        await home.post("/api/agents/research/chat", {"message": "Hi"})
+        states = [(await home.post(f"/api/agents/research/{word}", {}))["state"] for word in ("pause", "resume")]
+        assert states == ["PAUSED", "ACTIVE"]
+        assert "no agent `nobody`" in await problem(home, 422, "POST", "/api/agents/nobody/pause", json={})
+
+
 def test_move_that_the_table_does_not_allow_is_a_conflict() -> None:
     refusal = TransitionRefused("tsk_1", "DONE", "INBOX", "nothing leaves it")
     assert (status_of(refusal), status_of(Refused("no"))) == (409, 403)
