@@ -11,7 +11,7 @@ from interlock.desk.views import View
 from interlock.settings import Settings
 from interlock.store import leases, migrate
 from interlock.store.engine import Store
-from interlock.store.postgres import Unreachable
+from interlock.store.postgres import CommitUnknown, Unreachable
 
 REACH_S = 2.0
 """How often a server that cannot be reached is tried."""
@@ -46,7 +46,7 @@ async def opened(asked: asyncio.Event, tell: Callable[[str], object], **override
             try:
                 box = await stack.enter_async_context(Interlock.open(**overrides))
                 break
-            except Unreachable as error:
+            except (Unreachable, CommitUnknown) as error:
                 if error.is_final:
                     raise
                 if str(error) != told:

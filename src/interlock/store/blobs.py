@@ -66,6 +66,12 @@ def get(tx: Tx, name: str) -> bytes | None:
     return None if row is None else bytes(row.data)
 
 
+def contents(tx: Tx, names: Sequence[str]) -> dict[str, bytes]:
+    """The bytes of digests, as far as they are there."""
+    found = tx.ones(_DATA, [{"hash_": name} for name in dict.fromkeys(names)])
+    return {name: bytes(row.data) for name, row in zip(dict.fromkeys(names), found, strict=True) if row is not None}
+
+
 def manifest(tx: Tx, project_id: str) -> list[Any]:
     """The current files of a project: path, version, blob, labels, size."""
     return tx.rows(_MANIFEST, {"project": project_id})

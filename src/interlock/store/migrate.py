@@ -14,7 +14,7 @@ from typing import Any
 from interlock.store import holders
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
-from interlock.store.postgres import RIGHTS, PostgresDriver, check_encoding, first_line
+from interlock.store.postgres import RIGHTS, PostgresDriver, Unreachable, check_encoding, first_line
 from interlock.store.sqlite import BUSY_S, SqliteDriver
 
 HEAD = "0008"
@@ -96,14 +96,19 @@ def _sqlite_revision(driver: SqliteDriver) -> Found:
 
 
 def _postgres_revision(driver: PostgresDriver, *, only_looks: bool) -> Found:
-    with driver.connect() as connection:
-        if connection.execute("SELECT to_regclass('alembic_version')").fetchone()[0] is None:
-            check_encoding(connection, is_new=True)
-            return None, None
-        if not only_looks:
-            check_encoding(connection, is_new=False)
-        row = connection.execute(_REVISION).fetchone()
-        return (str(row[0]), _value(connection.execute(_READER).fetchone())) if row else (None, None)
+    import psycopg
+
+    try:
+        with driver.connect() as connection:
+            if connection.execute("SELECT to_regclass('alembic_version')").fetchone()[0] is None:
+                check_encoding(connection, is_new=True)
+                return None, None
+            if not only_looks:
+                check_encoding(connection, is_new=False)
+            row = connection.execute(_REVISION).fetchone()
+            return (str(row[0]), _value(connection.execute(_READER).fetchone())) if row else (None, None)
+    except psycopg.OperationalError as error:
+        raise Unreachable(f"PostgreSQL went away: {first_line(error)}") from error
 
 
 def _value(row: Any) -> str | None:
@@ -131,6 +136,8 @@ def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
                     sleep(PAUSE_S)
                     continue
                 raise _in_use(url, pooled=pooled) from error
+            if error.connection_invalidated:
+                raise Unreachable(f"PostgreSQL went away: {first_line(cause)}") from error
             told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
             advice = f": {RIGHTS}" if getattr(cause, "sqlstate", None) == NOT_ALLOWED else ""
             failed = StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}{advice}")

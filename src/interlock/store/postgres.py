@@ -118,6 +118,8 @@ class PostgresDriver:
                 options=self._options(),
                 **NO_DEAD_PEERS,
             )
+            if not self.pooled:
+                server_settings.override(connection)
         except (psycopg.ProgrammingError, ValueError) as error:
             raise Unreachable(MALFORMED, is_final=True) from error
         except psycopg.Error as error:
@@ -129,8 +131,6 @@ class PostgresDriver:
         set_json_dumps(storable_json, connection)
         if self.pooled:
             connection.prepare_threshold = None
-        elif newer := server_settings.of_server(connection):
-            connection.pgconn.exec_(server_settings.in_session(newer))
         return connection
 
     def _options(self) -> str | None:
@@ -192,7 +192,7 @@ class PostgresDriver:
             except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
                 tx.connection.close()
                 if is_anew:
-                    raise StoreUnavailable(f"PostgreSQL went away: {first_line(error)}") from error
+                    raise Unreachable(f"PostgreSQL went away: {first_line(error)}") from error
                 is_anew = True
             finally:
                 self._reading.pop(tx, None)

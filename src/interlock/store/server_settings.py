@@ -28,9 +28,18 @@ def of_server(connection: Any) -> dict[str, str]:
     return {"transaction_timeout": "0"} if is_known else {}
 
 
-def in_session(settings: dict[str, str]) -> bytes:
-    """Statements that set them for as long as the session lasts."""
-    return "; ".join(f"SET {name} = '{value}'" for name, value in settings.items()).encode()
+def override(connection: Any) -> None:
+    """Sets what only this server knows, for as long as the session lasts.
+
+    Raises psycopg.OperationalError if the connection is lost, and closes it.
+    """
+    from psycopg import OperationalError
+
+    if newer := of_server(connection):
+        connection.pgconn.exec_("; ".join(f"SET {name} = '{value}'" for name, value in newer.items()).encode())
+        if connection.closed:
+            connection.pgconn.finish()
+            raise OperationalError("the connection was lost")
 
 
 def in_transaction(settings: dict[str, str]) -> str:

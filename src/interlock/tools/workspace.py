@@ -8,10 +8,11 @@ import asyncio
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from interlock.core.values import Actor, digest
 from interlock.store import audit, blobs
@@ -27,6 +28,8 @@ BOOTSTRAP_FILES = frozenset(
     f"{name}.md" for name in ("ARCHITECTURE", "AGENTS", "SOUL", "TOOLS", "USER", "HEARTBEAT", "MEMORY", "BOOTSTRAP")
 )
 """Files at the top of a workspace that become part of prompts: writing one is RED. Source: rows F2, C1."""
+BATCH_FILES, BATCH_BYTES = 64, 4 * MIB
+"""How many files, and bytes of them, are laid down in one step, if each is not larger by itself."""
 ABSENT = "absent"
 UNREADABLE = "unreadable"
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -113,13 +116,10 @@ class Workspace:
             await asyncio.to_thread(delete_tree, self.root)
             folder = await asyncio.to_thread(Folder, self.root)
             try:
-                held = {}
-                for row in await self._store.read(blobs.manifest, self.project_id):
-                    data = await self._store.read(blobs.get, row.blob)
-                    if data is None:
-                        raise ToolError(f"the content of `{row.path}` is missing in the database: restore a backup")
-                    stamp = await asyncio.to_thread(folder.write, row.path, data)
-                    held[row.path] = Held(row.version, row.blob, stamp, frozenset(row.labels))
+                held: dict[str, Held] = {}
+                for rows in _batches(await self._store.read(blobs.manifest, self.project_id)):
+                    contents = await self._store.read(blobs.contents, [row.blob for row in rows])
+                    held |= await asyncio.to_thread(_laid, folder, rows, contents)
             except BaseException:
                 await asyncio.to_thread(folder.close)
                 await asyncio.to_thread(delete_tree, self.root)
@@ -321,3 +321,25 @@ def _folders(base: Path) -> list[Path]:
     if not base.is_dir():
         return []
     return sorted(each for each in base.iterdir() if each.is_dir() and not each.is_symlink())
+
+
+def _batches(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    """Files that are laid down together, in order: a project may have thousands of small ones."""
+    batch: list[Any] = []
+    for row in rows:
+        if batch and (len(batch) == BATCH_FILES or sum(each.size for each in batch) + row.size > BATCH_BYTES):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _laid(folder: Folder, rows: Sequence[Any], contents: Mapping[str, bytes]) -> dict[str, Held]:
+    """Writes files with their contents by digest; what is laid down, by path."""
+    held = {}
+    for row in rows:
+        if (data := contents.get(row.blob)) is None:
+            raise ToolError(f"the content of `{row.path}` is missing in the database: restore a backup")
+        held[row.path] = Held(row.version, row.blob, folder.write(row.path, data), frozenset(row.labels))
+    return held

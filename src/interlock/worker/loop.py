@@ -24,6 +24,7 @@ from interlock.store import controls, leases, mailbox, processes, squad
 from interlock.store.controls import Mode
 from interlock.store.errors import LeaseLost, StoreError
 from interlock.store.mailbox import Claim
+from interlock.store.postgres import CommitUnknown, Unreachable
 from interlock.store.tx import Tx, small
 from interlock.store.writer import Work
 from interlock.worker import abilities
@@ -81,6 +82,7 @@ class Worker:
         self._able: frozenset[str] = frozenset()
         self._runs: dict[str, _Work] = {}
         self._stopping = self._draining = self._at_once = self._is_waiting = False
+        self._is_registered = False
         self._wished = 0
         self._drained: list[str] = []
         self._pace = Pace(lambda: len(self._runs) > CROWD)
@@ -93,7 +95,7 @@ class Worker:
 
         Raises StoreError if the database cannot be used at the start, StoreGone if it disappears.
         """
-        self._keeper = await self._enter()
+        self._keeper = await self._entered()
         beside = (
             asyncio.create_task(self._keeper.run(), name="watchkeeper"),
             asyncio.create_task(self._heed(), name="controls"),
@@ -130,10 +132,25 @@ class Worker:
         """The ids of the runs that it executes."""
         return tuple(self._runs)
 
+    async def _entered(self) -> Watchkeeper:
+        """Begins as soon as the database lets it: one whose connection is lost meanwhile is asked again."""
+        complaint = Complaint(_log)
+        while True:
+            try:
+                return await self._enter()
+            except (Unreachable, CommitUnknown) as error:
+                if error.is_final or self._stopping:
+                    raise
+                complaint.say("the worker cannot begin yet: %s", error)
+                self.id = self.id if self._is_registered else new_id("wrk")
+            await asyncio.sleep(STORE_RETRY_S)
+
     async def _enter(self) -> Watchkeeper:
         runtime = self.runtime
         self._able = await abilities.detected() | frozenset(runtime.settings.capabilities)
-        await self._register(self.id)
+        if not self._is_registered:
+            await self._register(self.id)
+            self._is_registered = True
         keeper = Watchkeeper(runtime, self.id, Hands(self._lost, self._silent, lambda: self._runs))
         await keeper.take_back_from_the_dead(at_start=True)
         await keeper.end_orphans()

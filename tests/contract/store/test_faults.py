@@ -5,14 +5,18 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 import sqlalchemy as sa
 
+from interlock.store import migrate
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
+from interlock.store.postgres import Unreachable
 from interlock.store.schema import Meta
 from interlock.store.tx import Tx
 from tests.contract.store.test_engine import keys, put
@@ -29,6 +33,50 @@ async def test_writer_whose_connection_is_cut_goes_on(migrated_postgres_url: str
             )
         results = await asyncio.gather(*[store.write(put, f"after {i}") for i in range(5)])
         assert await store.read(keys) == sorted(["before", *results])
+
+
+@asynccontextmanager
+async def fickle_line(socket: str, drops: int) -> AsyncIterator[int]:
+    """The port of a line to PostgreSQL on which the first connections are dropped as soon as they are made."""
+    left = drops
+    serving: set[asyncio.Task[None] | None] = set()
+    ends: set[asyncio.StreamWriter] = set()
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upto: bytes | None = None) -> None:
+        with contextlib.suppress(OSError):
+            while piece := await reader.read(65_536):
+                writer.write(piece)
+                await writer.drain()
+                if upto is not None and piece.endswith(upto):
+                    break
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal left
+        serving.add(asyncio.current_task())
+        there, back = await asyncio.open_unix_connection(socket)
+        ends.update((writer, back))
+        upto, left = b"Z\0\0\0\5I" if left else None, max(left - 1, 0)
+        await asyncio.gather(carry(reader, back), carry(there, writer, upto))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+        for end in ends:
+            end.transport.abort()
+        await asyncio.gather(*(task for task in serving if task is not None))
+
+
+async def test_connection_that_is_lost_as_soon_as_it_is_made_is_made_again_by_who_waits(
+    migrated_postgres_url: str, postgres_server: str
+) -> None:
+    async with fickle_line(f"{postgres_server}/.s.PGSQL.5432", 2) as port:
+        url = migrated_postgres_url.replace("postgres@/", f"postgres@127.0.0.1:{port}/").partition("?")[0]
+        with pytest.raises(Unreachable, match=r"PostgreSQL.*lost"):
+            await asyncio.to_thread(migrate.revision, url)
+        with pytest.raises(Unreachable, match=r"PostgreSQL.*lost"):
+            await Store(url).open()
+        async with Store(url) as store:
+            assert await store.write(put, "key") == "key"
 
 
 async def test_connection_cut_within_a_unit_loses_and_doubles_nothing(migrated_postgres_url: str) -> None:

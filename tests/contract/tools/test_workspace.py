@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.core.values import Actor, ActorKind, digest
-from interlock.store import audit, blobs
+from interlock.store import audit, blobs, squad
 from interlock.store.engine import Store
 from interlock.tools.errors import ToolError
 from interlock.tools.workspace import Limits, Workspace, Workspaces
@@ -55,6 +55,30 @@ async def test_files_of_the_project_are_laid_down(store: Store, workspaces: Work
     assert await workspace.files() == [("a/b.txt", 3), ("c", 256)]
     assert await workspace.files("a") == [("a/b.txt", 3)]
     assert await save(store, workspace) == 0
+
+
+class CountedStore(Store):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    async def read(self, *args: Any, **kwargs: Any) -> Any:
+        self.reads += 1
+        return await super().read(*args, **kwargs)
+
+
+async def test_many_files_are_laid_down_in_a_few_steps(migrated_url: str, tmp_path: Path) -> None:
+    files = {f"notes/{number:03}.md": b"%d" % number for number in range(150)}
+    store = CountedStore(migrated_url)
+    async with store:
+        await store.write(squad.ensure_project, PROJECT, "UTC", NOW)
+        workspaces = Workspaces(tmp_path, store)
+        await given(store, workspaces, **files)
+        store.reads = 0
+        workspace = await workspaces.materialise(PROJECT, "r")
+        assert store.reads < len(files) / 10
+        assert {path: await workspace.read(path) for path in files} == files
+        assert await save(store, workspace) == 0
 
 
 async def test_added_changed_and_removed_files_become_versions(store: Store, workspaces: Workspaces) -> None:

@@ -113,6 +113,32 @@ async def test_outage_in_the_middle_of_a_call_loses_doubles_and_fails_nothing(
         await working
 
 
+async def test_worker_whose_database_is_away_when_it_begins_waits_for_it_with_one_line(
+    migrated_postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = ScriptedModel(otherwise=lambda _: "done")
+    async with line_to(migrated_postgres_url) as (line, url), Store(url) as store:
+        stage = await staged(store, tmp_path, model, [])
+        run = await stage.think()
+        line.cut()
+        worker = Worker(stage.runtime, concurrency=4)
+        working = asyncio.create_task(worker.run())
+        await until(lambda: any("cannot begin yet" in each for each in caplog.messages) or working.done())
+        refused = line.refused
+        await until(lambda: line.refused > refused or working.done())
+        line.mend()
+
+        async def ended() -> bool:
+            return working.done() or (await stage.run(run)).completed_at is not None
+
+        await until(ended)
+        assert not working.done()
+        assert (await stage.run(run)).status == "completed"
+        assert sum("cannot begin yet" in each for each in caplog.messages) == 1
+        worker.stop()
+        await working
+
+
 async def test_part_of_a_fleet_waits_for_its_database_with_one_line(
     postgres_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
