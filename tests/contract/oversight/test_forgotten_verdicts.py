@@ -13,14 +13,14 @@ from interlock.store.evidence import EVIDENCE, GATE, RESULTS, Finding
 from interlock.store.mailbox import RUNS
 from interlock.store.tx import Tx
 from tests.contract.oversight.test_retention import end_mission, ended_run, runtime_of
-from tests.contract.store.furniture import T0, hand_in, in_progress
+from tests.contract.store.furniture import T0, hand_in, left_alone
 
 LATER = T0 + timedelta(days=200)
 
 
 def judged(tx: Tx, *, is_over: bool = True) -> str:
     """A mission that was voted on and checked twice, once before the work was handed in anew; its task."""
-    made = in_progress(tx)
+    made = left_alone(tx)
     ended_run(tx, "run_1", made.worker.id, made.mission_id, kind="vote")
     votes.ask(tx, votes.of_task(made.task_id, 1), 1, "acme/large", "run_1", T0)
     votes.give(tx, votes.about_task(tx, made.task_id)[0].id, "no", "secret words", 7, T0)

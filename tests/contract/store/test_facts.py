@@ -4,22 +4,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.memory import facts
-from interlock.store import mailbox, traces
+from interlock.store import traces
 from interlock.store.engine import Store
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
-from tests.contract.store.furniture import T0, Job, claimed, done, in_progress
+from tests.contract.store.furniture import T0, claimed, done, left_alone
 
 RUNS = table(Run)
 PAGE = "a page of strangers"
-
-
-def left_alone(tx: Tx) -> Job:
-    """A task that is worked on, whose coordinator has nothing to do."""
-    made = in_progress(tx)
-    for claim in mailbox.claim(tx, "w", 9, T0):
-        done(tx, claim)
-    return made
 
 
 def failed(tx: Tx, number: int, labels: list[str], *, at: datetime = T0, **more: Any) -> None:

@@ -257,7 +257,7 @@ async def test_dead_letter_stays_dead_whatever_changes_until_a_person_revives_it
     await store.write(dispatch.bury, row.id, "me", "no such channel")
     await store.write(outbox.touch, "approval:apr_1")
     [dead] = await store.read(outbox.dead)
-    assert (dead.id, dead.error, dead.channel) == (row.id, "no such channel", "C1")
+    assert (dead.id, dead.error) == (row.id, "no such channel")
     assert await store.write(dispatch.take, "slack", "me", after(9e6), 9) == []
     assert await store.write(outbox.revive, row.id)
     assert not await store.write(outbox.revive, row.id)
