@@ -1,4 +1,4 @@
-"""Side effects of awk programs: programs they run, and files they write."""
+"""Finds the side effects of awk programs: programs they run, and files they write."""
 
 import re
 
@@ -7,19 +7,19 @@ _RUNS = re.compile(
     r"(?<!\|)\|(?!\|)\s*&?\s*(?:\"\"|[$a-z(])|\bprintf?\b[^;}\n]*>>?\s*(?:(?!\"\")[$a-z(]|\"\"\s*[\"$\w(])",
     re.IGNORECASE,
 )
-"""What runs programs or writes to a name that is computed, where texts are empty and patterns left out."""
+"""Constructs that run programs or write to a computed name, in a program without strings and patterns."""
 _TOKEN = re.compile(r'"(?:(?s:\\.)|[^"\\\n])*"|#[^\n]*|/(?:\\.|\[\^?\]?[^\]\n]*\]|[^/\\\n\[])+/')
 _BEFORE_PATTERN = re.compile(r"(?:[~({;,!&|}\n]|^|\b(?:print|return|else|do|case))\s*\Z")
 
 
 def effects(text: str) -> tuple[bool, list[str]]:
-    """Whether a program runs others or writes to a computed name; and the files named after a `>`."""
+    """Whether a program runs others or writes to a computed name; and the file names after `>`."""
     plain, targets = _bare(text)
     return _SURE.search(text) is not None or _RUNS.search(plain) is not None, targets
 
 
 def _bare(text: str) -> tuple[str, list[str]]:
-    """A program with empty texts and without patterns and comments; and the texts behind a `>`, which it may write."""
+    """A program with empty strings and without patterns and comments; and the strings after `>`."""
     out, targets, at = [], [], 0
     while (found := _TOKEN.search(text, at)) is not None:
         start, sign = found.start(), found.group()[0]

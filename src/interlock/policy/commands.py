@@ -1,6 +1,6 @@
-"""What a shell script does: what it sends, destroys, opens up or hides, command by command.
+"""Judges shell scripts: what each command sends, destroys, opens up or hides.
 
-How text becomes commands is `shell`'s, which program does what is `programs`'.
+Scripts are parsed in `shell`; which program does what is defined in `programs`.
 """
 
 import re
@@ -33,20 +33,20 @@ from interlock.policy.shell import UNKNOWN, Command, Unreadable
 
 DEEPEST = 5
 _FILLED = re.compile(r"(?:^|[;&|(`\n])\s*(?:\{\}|%)(?=\s|$|[;&|])")
-"""A placeholder that would become a program."""
+"""A placeholder of `xargs` or `parallel` in the position of a program."""
 _PLACES = frozenset(("PWD", "OLDPWD"))
 _EVALUATING = frozenset(
     "let test [ [[ printf read declare typeset local export readonly unset mapfile readarray wait getopts".split()
 )
-"""Commands that evaluate the index of an array in their words once more."""
+"""Builtins that evaluate array subscripts in their arguments."""
 _SUSPECT_GLOB = re.compile(r"[*?\[{]")
 
 
 class Script(Report):
-    """A script on its way through its commands."""
+    """The judgement of a script while its commands are visited."""
 
     def script(self, text: str, depth: int) -> None:
-        """Judges what a shell would be given."""
+        """Judges a text that a shell would run."""
         _script(text, self, depth)
 
     def run(self, command: Command, words: Sequence[str], depth: int) -> None:
@@ -54,21 +54,21 @@ class Script(Report):
         _run(command, words, self, depth)
 
     def own_script(self, path: str, depth: int) -> None:
-        """Judges the running of a file."""
+        """Judges the execution of a script file."""
         _own_script(path, self, depth)
 
     def own_python(self, path: str, depth: int) -> None:
-        """Judges the running of a Python file."""
+        """Judges the execution of a Python file."""
         _own_script(path, self, depth, python=True)
 
     def fed(self, command: Command) -> str | None:
-        """The text that a command reads; None, with a finding, where it cannot be told."""
+        """The standard input of a command; None, with a finding, if it is unknown."""
         return _fed(command, self)
 
 
 @lru_cache(maxsize=512)
 def judge(text: str) -> tuple[Raised, ...]:
-    """What raises a shell script; empty for harmless work in the workspace. Total."""
+    """Findings for a shell script; empty for harmless work in the workspace. Total."""
     report = Script().over(text)
     plain = fold(text) if not text.isascii() else text
     for reading in dict.fromkeys((text, plain)):
@@ -77,7 +77,7 @@ def judge(text: str) -> tuple[Raised, ...]:
 
 
 def judge_words(words: Sequence[str]) -> tuple[Raised, ...]:
-    """The same for a program and its arguments that no shell will read."""
+    """Findings for a program and its arguments that are executed without a shell."""
     report = Script().over(*words)
     plain = tuple(fold(word) for word in words)
     _run(Command(plain), plain, report, 0)
@@ -139,7 +139,7 @@ def _variable(name: str, value: str, report: "Script", depth: int) -> None:
 
 
 def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -> None:
-    """Judges a program and its arguments; wrappers are taken off until the program itself is left."""
+    """Judges a program and its arguments; wrappers such as `env` or `timeout` are unwrapped first."""
     for _ in range(12):
         if not words:
             return
@@ -162,7 +162,7 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
 
 
 def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: "Script") -> Sequence[str]:
-    """The words of a program with those that it is fed, as far as the script says them."""
+    """The words of a program that `xargs` or `parallel` starts, with the input they append, where it is known."""
     fed = command.text_in if command.text_in is not None else said(command.fed_by) if command.fed_by else None
     if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in DECODERS:
         report.add(kinds.HIDDEN)
@@ -183,14 +183,14 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
 
 
 def _otherwise(words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
-    """Judges what a wrapper would start, if an option that is not known took the next word as its value."""
+    """Judges the other reading of a wrapper's unknown option: that it takes the next word as its value."""
     other = Script()
     _run(command, words, other, depth + 1)
     report.add(*(each for each in other.found.values() if each is not kinds.UNKNOWN_PROGRAM))
 
 
 def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
-    """What a wrapper starts."""
+    """The command that a wrapper starts."""
     takes, rest = programs.WRAPPERS[name], list(words)
     skip = name in programs.SKIPS
     while rest:
@@ -288,7 +288,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
 
 
 def _own_script(path: str, report: "Script", depth: int, *, python: bool = False) -> None:
-    """Running a file: one of the workspace is the workspace's own work, unless this script has just written it."""
+    """Judges running a file: workspace files are the agent's own work, unless this script wrote them."""
     if UNKNOWN in path or "*" in path or steps.starts_another(path):
         report.add(kinds.HIDDEN)
         return
@@ -337,7 +337,7 @@ def _shell(args: Sequence[str], command: Command, report: "Script", depth: int) 
 
 
 def _fed(command: Command, report: "Script") -> str | None:
-    """The text that an interpreter reads; None (with a finding) where it cannot be told."""
+    """The source that an interpreter reads from standard input; None, with a finding, if it is unknown."""
     if command.text_in is not None:
         return command.text_in
     source = command.fed_by

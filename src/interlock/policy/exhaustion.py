@@ -11,7 +11,7 @@ from interlock.policy.kinds import by
 from interlock.policy.shell import Command
 
 LARGEST = 2_000_000_000
-"""Characters or items that are made at once, at most."""
+"""The most characters or items that may be made at once."""
 _LOOP = re.compile(
     r"\b(?:while\s+(?:true|:|1|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\[?\s*true\s*\]\]?)|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
     r"\s*;?\s*do\b(?P<body>.{0,2000}?)[;&\n]\s*done\b",
@@ -24,18 +24,18 @@ _TIMES = re.compile(
 )
 _MAKES = re.compile(r"&|>|\b(?:touch|mkdir|cp|dd|mktemp|tee|ln|truncate|fallocate)\b")
 MOST_TURNS = 20_000
-"""How often a loop may make something."""
+"""The most iterations of a loop that creates something."""
 _PAUSES = re.compile(r"\b(?:sleep|break|exit|return|read|wait|timeout|inotifywait|fswatch|select|exec|continue\s+\d)\b")
 MOST_WRITES = 50_000_000
-"""How often a loop may write to one file."""
+"""The most iterations of a loop that writes to one file."""
 MOST_DIGITS = 50_000_000
-"""What a number may be raised to."""
+"""The largest exponent of a power."""
 _MAKING = frozenset(
     "Process Thread Popen fork mkdir makedirs touch write_text write_bytes mkstemp mkdtemp NamedTemporaryFile symlink "
     "create_task run_in_executor".split()
 )
 MOST_WORKERS = 4_096
-"""Processes or threads that are started at once."""
+"""The most processes or threads that may be started at once."""
 _POOLS = frozenset("Pool ThreadPool ProcessPoolExecutor ThreadPoolExecutor".split())
 _KEEPS = frozenset("append extend add insert appendleft update setdefault".split())
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -64,7 +64,7 @@ def loops(text: str, found: Iterable[Command]) -> bool:
 
 
 def fills(name: str, args: Sequence[str], command: Command) -> bool:
-    """Whether a program would write forever, or more than fits on a disk."""
+    """Whether a program would write without end, or more than fits on a disk."""
     if name in ("head", "truncate", "fallocate"):
         return any(_HUGE.fullmatch(arg.lstrip("-cnsl")) for arg in args)
     if name != "yes" and (name not in _COPIES or _ENDLESS.isdisjoint(args)):
@@ -74,7 +74,7 @@ def fills(name: str, args: Sequence[str], command: Command) -> bool:
 
 
 def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Raised]:
-    """What raises code by how much it makes, and for how long; `names` are of the modules that it imports."""
+    """Findings for code that takes too much memory or time; `names` are the modules that it imports."""
     for node in nodes:
         if type(node) is ast.While:
             if _always(node.test) and not _ends(node):
@@ -113,7 +113,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _goes_on(loop: ast.For) -> bool:
-    """Whether a loop never ends, or makes files or processes without number."""
+    """Whether a `for` loop never ends, or creates files or processes without bound."""
     turns = _turns(loop.iter)
     if turns == float("inf"):
         return not _ends(loop)
@@ -137,7 +137,7 @@ def _turns(counted: ast.expr) -> float:
 
 
 def _is_of_a_value(called: ast.Attribute) -> bool:
-    """Whether it is a method of a value (`text.count(…)`), not a function of the module of iterators."""
+    """Whether it is a method of a value (`text.count(…)`), not a function of `itertools`."""
     return not (isinstance(called.value, ast.Name) and called.value.id in ("itertools", "it"))
 
 
@@ -146,7 +146,7 @@ def _is_int(node: ast.expr) -> bool:
 
 
 def _multiplies(node: ast.AST) -> bool:
-    """Whether files or processes are made in it."""
+    """Whether it creates files or processes."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and (_called(each) in _MAKING or _opens_to_write(each)):
             return True
@@ -154,7 +154,7 @@ def _multiplies(node: ast.AST) -> bool:
 
 
 def _kept(loop: ast.AST) -> float:
-    """How large the largest text or list is that is made in it."""
+    """The size of the largest string or list that a loop creates."""
     sizes = [0.0]
     for each in ast.walk(loop):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult) and _is_repeated(each):
@@ -165,7 +165,7 @@ def _kept(loop: ast.AST) -> float:
 
 
 def _grows(loop: ast.For) -> bool:
-    """Whether something in a loop is kept behind its turn."""
+    """Whether a loop keeps something from every iteration."""
     return any(
         isinstance(each, ast.AugAssign) or (isinstance(each, ast.Call) and _called(each) in _KEEPS)
         for each in ast.walk(loop)
@@ -182,7 +182,7 @@ def _workers(call: ast.Call) -> float:
 
 
 def _size(call: ast.Call) -> float:
-    """How large what is made at once would be: `bytearray(10**12)`, `zeros((10**6, 10**6))`, `list(range(10**12))`."""
+    """The size of an allocation: `bytearray(10**12)`, `zeros((10**6, 10**6))`, `list(range(10**12))`."""
     first = call.args[0] if call.args else None
     if first is None:
         return 0
@@ -199,7 +199,7 @@ def _size(call: ast.Call) -> float:
 
 
 def _ends(loop: ast.While | ast.For) -> bool:
-    """Whether anything in a loop leaves it, or waits for something."""
+    """Whether anything in a loop leaves it, or waits."""
     for node in ast.walk(loop):
         if isinstance(node, _LEAVES_LOOP):
             return True
@@ -223,7 +223,7 @@ def _is_repeated(node: ast.BinOp) -> bool:
 
 
 def _number(node: ast.expr) -> float | None:
-    """A number that is written as one, a power or a product."""
+    """The value of a number, a power or a product."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return float(min(node.value, 10**300))
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Pow, ast.LShift)):

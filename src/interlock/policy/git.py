@@ -1,6 +1,6 @@
-"""What a git command does: what leaves, what is lost, what would run.
+"""Judges git commands: what they send, what they lose, what they would run.
 
-Shell commands in general are judged elsewhere; `action` arguments of a git tool are judged here too.
+Other shell commands are judged elsewhere; the `action` argument of a git tool is judged here too.
 """
 
 import itertools
@@ -40,7 +40,7 @@ _RUNS = re.compile(
 
 
 def _options(rest: list[str]) -> list[Raised]:
-    """Takes the options that stand before a command off, and tells what they raise."""
+    """Removes the global options before a subcommand, and returns their findings."""
     found: list[Raised] = []
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
@@ -61,12 +61,12 @@ def _options(rest: list[str]) -> list[Raised]:
 
 
 def _is_open(path: str) -> bool:
-    """Whether anybody may have put a repository there, with programs in its settings."""
+    """Whether a repository path is in a world-writable place; its configuration may contain programs."""
     return paths.plain(path).startswith(("/tmp/", "/var/tmp/", "/dev/"))
 
 
 def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
-    """What raises `git args…`, and programs that it was told to run."""
+    """Findings for `git args…`, and programs that it was told to run."""
     rest = list(args)
     found = _options(rest)
     runs: list[str] = []
@@ -123,7 +123,7 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
 
 
 def _written(command: str, rest: Sequence[str]) -> list[str]:
-    """Where a command writes by its options."""
+    """The paths that a command's options write to."""
     out = [
         arg.partition("=")[2] for arg in rest if arg.startswith(("--directory=", "--output=", "--output-directory="))
     ]
@@ -134,7 +134,7 @@ def _written(command: str, rest: Sequence[str]) -> list[str]:
 
 
 def _loses(command: str, rest: Sequence[str]) -> bool:
-    """Whether work that is in no commit, or commits that nothing else names, would be gone."""
+    """Whether a command would lose uncommitted work, or commits that nothing else references."""
     options = {arg for arg in rest if arg.startswith("-")}
     short = "".join(arg[1:] for arg in options if not arg.startswith("--"))
     if command == "clean":
@@ -198,7 +198,7 @@ def _programs(command: str, rest: Sequence[str]) -> list[str]:
 
 
 def judge_action(args: Mapping[str, object]) -> list[Raised]:
-    """What raises a call of a git tool with an `action`; without one, nobody can tell."""
+    """Findings for a call of a git tool with an `action`; a call without one cannot be judged and is raised."""
     action = args.get("action")
     if not isinstance(action, str):
         return [kinds.GIT_LEAVES]

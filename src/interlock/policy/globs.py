@@ -25,7 +25,7 @@ MOST = 64
 
 
 def may_name_secret(globs: Sequence[str], program: Sequence[str]) -> bool:
-    """Whether a glob of a command could expand to the path of a secret; commands that only list files do not count."""
+    """Whether a glob of a command could expand to the path of a secret; commands that only list files are exempt."""
     if not globs or (program and program[0] in _NONE):
         return False
     lists = bool(program) and program[0] in _LISTS

@@ -1,6 +1,6 @@
-"""Options by which a program that is harmless otherwise runs others, sends, deletes, or writes elsewhere.
+"""Judges options and variables that make a harmless program run others, send, delete or write elsewhere.
 
-Which programs there are is `programs`' to say; how a command line becomes words is not known here.
+Programs are classified in `programs`; command lines are parsed in `shell`.
 """
 
 import re
@@ -163,7 +163,7 @@ _CODE = re.compile(
     r"--?(?:[\w-]*(?:config|conf|require|plugin|parser|rules|resolve|setup|runner|loader|import|preset|rc|options)[\w-]*|[cr])$",
     re.I,
 )
-"""Options that name code, or settings that name code."""
+"""Options that take code, or a configuration file that can contain code."""
 _ELSEWHERE = ("/tmp/", "/var/tmp/", "/dev/")
 _GENERIC = re.compile(
     r"--(?!no-|ignore-|disable-|skip-|without-)(?:[\w-]+-)?(?P<name>exec|execute|command|cmd|shell|eval|hook|pager|editor|"
@@ -182,7 +182,7 @@ _OPENERS = frozenset(
     "npx conda r rscript julia octave php ruby perl jar dart flutter swift mkdocs sphinx-build weasyprint "
     "prince samtools".split()
 )
-"""Programs that open an address as they open a file."""
+"""Programs that open URLs as they open files."""
 MAKERS = frozenset(
     "ast-grep typos gofumpt ansible-lint htmlq "
     "gcc g++ cc c++ clang clang++ clang-format ld as rustc rustfmt javac ghc tsc babel webpack vite rollup esbuild "
@@ -199,14 +199,14 @@ MAKERS = frozenset(
     "7za pigz unpigz pbzip2 lbzip2 pxz compress uncompress fromdos todos docx2txt pdfunite pdfseparate pdftocairo "
     "pdftohtml ps2pdf pdf2ps".split()
 )
-"""Programs whose paths are mostly ones that they write, or whose settings they execute."""
+"""Programs that mostly write the paths they are given, or execute their configuration."""
 _LOOKS = re.compile(
     r"-(?:I|L|isystem|D|l|Wl|rpath|F|iquote|include|sysroot)|--(?:sysroot|prefix=/usr|junit|cov|log|cache|tmp)"
 )
 
 
 _COPIERS = frozenset("tar bsdtar gtar zip 7z 7za cp gcp pax cpio ditto rsync".split())
-"""Programs that copy folders with all that is in them."""
+"""Programs that copy directories with all their contents."""
 
 
 @cache
@@ -223,7 +223,7 @@ def _patterns(name: str) -> tuple[tuple[re.Pattern[str], Raised], ...]:
 
 
 def judge(name: str, args: Sequence[str]) -> Iterator[Raised]:
-    """What the arguments of a program raise, whatever the program is otherwise."""
+    """Findings for the arguments of a program, independent of what the program is."""
     patterns = _patterns(name)
     opens, makes = name in _OPENERS, name in MAKERS
     for number, arg in enumerate(args):
@@ -276,7 +276,7 @@ _HIDING = re.compile(
     re.I,
 )
 _UNRECORDED = re.compile(r"HIST(?:FILE)?SIZE=['\"]?0?['\"]?|HISTCONTROL=.*ignore(?:space|both).*")
-"""Settings by which a shell does not keep what was run."""
+"""Settings that stop a shell from recording its history."""
 _FLAGS = re.compile(r"LESS|MAKEFLAGS|GNUMAKEFLAGS|\w*(?:FLAGS|OPTS|OPTIONS|_OPT|_ARGS|ADDOPTS)", re.I)
 _RUNS = re.compile(
     r"GIT_\w*(?:COMMAND|EDITOR|DIFF|SSH|ASKPASS|PAGER)|GIT_SSH|\w*PAGER|EDITOR|VISUAL|PROMPT_COMMAND|BROWSER|SSH_ASKPASS|"
@@ -291,7 +291,7 @@ _HOMES = frozenset("HOME XDG_CONFIG_HOME PYTHONPATH XDG_DATA_HOME ZDOTDIR DOTNET
 
 
 def judge_variable(name: str, value: str) -> tuple[Raised | None, bool]:
-    """What a variable raises that is set for programs, and whether its value is a program that they would start."""
+    """What an environment variable raises if set, and whether its value is a program that others would start."""
     if _HIDING.fullmatch(name):
         return HIDDEN, False
     if name.startswith("HIST") and _UNRECORDED.fullmatch(f"{name}={value}"):
@@ -308,6 +308,6 @@ def judge_variable(name: str, value: str) -> tuple[Raised | None, bool]:
 
 
 def raised_by(name: str, value: str) -> tuple[Raised, ...]:
-    """What a variable raises where nothing tells what it is set for; a program that others would start hides."""
+    """What an environment variable raises in an unknown context; a program to be started counts as hidden."""
     raised, is_program = judge_variable(name, value)
     return (raised or HIDDEN,) if raised is not None or (is_program and value) else ()

@@ -1,6 +1,6 @@
-"""Programs whose arguments need a reading of their own: `find`, `sed`, `chmod`, `sqlite3`, and those that write files.
+"""Judges programs whose arguments need rules of their own: `find`, `sed`, `chmod`, `sqlite3`, and file writers.
 
-How a script is walked through is not known here.
+The traversal of a script is in `commands`.
 """
 
 import itertools
@@ -26,25 +26,25 @@ _RUNNING_OPTIONS = (
     "--unzip-command", "--pre",
 )  # fmt: skip
 _APPENDING = frozenset(("-x", "--exec", "-X", "--exec-batch"))
-"""Options after which what was found is put last."""
+"""Options after which results are appended to the command line."""
 _ODD = frozenset("xml xmlstarlet m4 dc rename prename perl-rename file-rename split yq envsubst".split())
 _PS_SHOWS_VARIABLES = re.compile(r"[axuwjlrg]*e[axuwjlrg]*")
 _STARTS_BARE = frozenset("tmux screen nginx apachectl apache2ctl httpd apache2".split())
-"""Programs that start something where they are asked for nothing."""
+"""Programs that start something when called without an option that only asks for information."""
 _SEARCHES = frozenset("rg ag ack ugrep".split())
 _GREPS = frozenset("grep egrep fgrep zgrep ggrep".split()) | _SEARCHES
 _RECURSES = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive$|--directories=recurse")
 _HOMES = frozenset(("/", "/*", "~", "/home", "/root", "/users", "/proc"))
 _SYSTEMS = frozenset(("/etc", "/var", "/sys", "/boot", "/run"))
 SOME_VALUE = "a1b2" * 5
-"""What a variable of a secret name might hold."""
+"""A stand-in for the value of a variable whose name is that of a secret."""
 _RENAMES = re.compile(
     r"\b(?:unlink|system|exec|eval|open|require|use|qx|do)\b|`|;\s*\S|\(\?\??\{|@\{|^[^sy]*\(|[^\w\s][a-z]*e[a-z]*\s*$"
 )
 
 
 def harmless(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
-    """Judges the arguments of a program that looks, computes, or writes where it is told."""
+    """Judges the arguments of a program that inspects, computes, or writes the files it is given."""
     if name in ("cd", "pushd"):
         script.elsewhere = bool(args) and paths.plain(args[0]).startswith(("/tmp", "/var/tmp", "/dev/shm"))
         script.away = (bool(args) and paths.is_outside(args[0])) or (script.away and not (args and args[0] == "-"))
@@ -77,7 +77,7 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
 
 
 def _shows_variables(name: str, args: Sequence[str], command: Command) -> bool:
-    """Whether a program would show all variables: `export -p`, `ps auxe`."""
+    """Whether a program would print the environment: `export -p`, `ps auxe`."""
     if name == "ps":
         return bool(args) and _PS_SHOWS_VARIABLES.fullmatch(args[0]) is not None
     shown = ("-p", "-x", "-px", "-xp") if name != "set" else ("-p",)
@@ -86,7 +86,7 @@ def _shows_variables(name: str, args: Sequence[str], command: Command) -> bool:
 
 
 def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> None:
-    """Judges what some arguments of a few programs would do."""
+    """Judges dangerous arguments of individual programs."""
     if name in ("m4", "dc"):
         if command.fed_by is not None or command.text_in is not None:
             text = script.fed(command)
@@ -113,7 +113,7 @@ def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> 
 
 
 def searches(name: str, args: Sequence[str], script: "Script") -> None:
-    """Judges a search for words: through what pages it, and where the system or people keep their own."""
+    """Judges a text search: its pager, and recursion over system or home directories."""
     script.add(*[kinds.HIDDEN for arg in args if arg.startswith("--pager")])
     if not (name in _SEARCHES or any(_RECURSES.match(arg) for arg in args)):
         return
@@ -186,7 +186,7 @@ def _find(args: Sequence[str], command: Command, script: "Script", depth: int) -
 
 
 def _starts_what_it_finds(words: Sequence[str]) -> bool:
-    """Whether a shell or an interpreter would run each file, and not only check how it is written."""
+    """Whether a shell or an interpreter would execute each file found, rather than only check its syntax."""
     name = words[0].rpartition("/")[2].rstrip("0123456789.") if words else ""
     checks = "-n" if name in programs.SHELLS else {"php": "-l", "python": "-m"}.get(name, "")
     return (name in programs.SHELLS or name in programs.INTERPRETERS) and checks not in words[1:2]
@@ -325,7 +325,7 @@ def _printenv(args: Sequence[str], command: Command, script: "Script", depth: in
 
 
 def subcommands(name: str, args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    """Judges a program of many commands by the one that it is given."""
+    """Judges a program with subcommands by the one it is given."""
     harmless, otherwise = programs.SUBCOMMANDS[name]
     after, sure = services.command_of(name, args)
     rest = [arg for arg in after if not arg.startswith("-")] or list(args)
@@ -397,4 +397,4 @@ SPECIAL: Mapping[str, _Special] = {
     "crontab": _crontab, "printenv": _printenv,
     **STARTERS,
 }  # fmt: skip
-"""Programs that are judged by a function of their own."""
+"""Programs with a judging function of their own."""

@@ -1,11 +1,11 @@
-"""Evaluates `echo`, `printf` and `$'…'`, by which a script can disguise text."""
+"""Evaluates `echo`, `printf` and `$'…'`, which a script can use to disguise text."""
 
 import re
 
 UNKNOWN = "\ufffd"
-"""Stands for what only shows when a script runs."""
+"""Stands for a part that is known only at run time."""
 DECODERS = frozenset("base64 base32 basenc xxd rev uudecode openssl".split())
-"""Programs that make other text of what they are given."""
+"""Programs that decode or transform their input."""
 _ENCODES = re.compile(r"(?:base64|base32)(?!.*\s-(?:\w*[dDi]|-d))")
 _WHICH = re.compile(r"which\s+([A-Za-z][\w.+-]*)")
 _ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
@@ -13,23 +13,23 @@ _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b
 
 
 def program(command: str) -> str:
-    """The program of a command as written; of one that only encodes, that it does."""
+    """The program of a command as written; `encode` for `base64` or `base32` without an option to decode."""
     return "encode" if _ENCODES.match(command) else next(iter(command.split()), "")
 
 
 def found(command: str) -> str | None:
-    """Where `which` finds a program, as far as its name is concerned."""
+    """The path that `which` prints for a program, reduced to its name."""
     match = _WHICH.fullmatch(command.strip())
     return f"/usr/bin/{match[1]}" if match else None
 
 
 def unescaped(text: str) -> str:
-    """The text with its escapes, `\\x41` and the like, as the letters that they are."""
+    """The text with escapes such as `\\x41` replaced by their characters."""
     return _ANSI.sub(_letter, text)
 
 
 def printed(words: tuple[str, ...]) -> str:
-    """What `echo` or `printf` prints with these words; UNKNOWN where that cannot be told."""
+    """The output of `echo` or `printf` for these words; UNKNOWN if it is not known."""
     rest = list(words[1:])
     escapes = words[0] == "printf"
     while words[0] == "echo" and rest and re.fullmatch(r"-[neE]+", rest[0]):

@@ -1,6 +1,6 @@
-"""Programs by what they do: harmless ones, ones that leave the machine, destroy, change access, wrap or interpret.
+"""Tables of programs by effect: harmless, leaving the machine, destroying, changing access, wrapping, interpreting.
 
-How a command line is read is not known here. A program in none of the tables counts as unknown.
+Command lines are parsed in `shell`. A program in none of the tables counts as unknown.
 """
 
 import re
@@ -76,7 +76,7 @@ HARMLESS = (
     | windows.CMDLETS
     | windows.PROGRAMS
 )
-"""Programs that look, compute, or change files that their arguments name."""
+"""Programs that inspect, compute, or change the files named by their arguments."""
 
 _STANDARD = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/", "/usr/games/")
 _VERSIONED = re.compile(r"(?:python|pypy|pip|perl|ruby|php|lua|gcc|clang|node|g\+\+)\W?\d")
@@ -144,7 +144,7 @@ SURE: Mapping[str, Raised] = {
         HIDDEN,
     ),
 }
-"""Programs that raise whatever their arguments are (asking for their version or help aside)."""
+"""Programs that raise whatever their arguments are, except when asked for their version or help."""
 
 WRAPPERS: Mapping[str, str] = {
     "nohup": "", "setsid": "", "time": "fo", "command": "", "builtin": "", "exec": "a", "coproc": "", "stdbuf": "ioe",
@@ -155,14 +155,14 @@ WRAPPERS: Mapping[str, str] = {
     "chronic": "", "ts": "", "firejail": "", "bwrap": "", "direnv": "", "caffeinate": "", "xvfb-run": "",
     "entr": "", "dbus-run-session": "", "setarch": "", "linux64": "", "linux32": "", "i386": "", "x86_64": "",
 }  # fmt: skip
-"""Programs that start the program among their arguments, with the letters of their options that take a value."""
+"""Programs that start the program in their arguments, with the letters of their short options that take a value."""
 SKIPS = frozenset(("timeout", "chrt", "taskset", "flock", "faketime"))
-"""Wrappers whose first own argument is no program."""
+"""Wrappers whose first operand is not the program."""
 TAKE_VALUES = frozenset(
     "--max-args --max-procs --delimiter --replace --adjustment --package --signal --kill-after --unset --chdir "
     "--arg-file --max-chars --jobs --interval --timeout --output --input --error --class --classdata".split()
 )
-"""Long options of wrappers that take the next word."""
+"""Long options of wrappers whose value is the next word."""
 _ALONE = re.compile(r"-[0rtpxilo]+")
 AS_ANOTHER = frozenset(("sudo", "doas"))
 
@@ -171,7 +171,7 @@ INTERPRETERS: Mapping[str, str] = {
     "python": "c", "pypy": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
     "php": "rBRE", "lua": "e", "luajit": "e", "rscript": "e", "r": "e", "julia": "eE", "octave": "e", "ipython": "c",
 }  # fmt: skip
-"""Interpreters, with the letters of the options that take code."""
+"""Interpreters, with the letters of their options that take code."""
 
 SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "npm": (
@@ -308,7 +308,7 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "prisma": (frozenset("format validate generate".split()), DESTROYS),
     "rails": (frozenset("test routes stats".split()), HIDDEN),
 }
-"""Programs of many commands: the harmless commands, and what every other is."""
+"""Programs with subcommands: those that are harmless, and what every other subcommand raises."""
 
 FETCHES: Mapping[str, frozenset[str]] = {
     "npm": frozenset("install i ci add update".split()),
@@ -326,33 +326,33 @@ FETCHES: Mapping[str, frozenset[str]] = {
     "conda": frozenset("install create".split()),
     "svn": frozenset("update up checkout co".split()),
 }
-"""Commands that bring in what others wrote."""
+"""Subcommands that download third-party content."""
 INNER: Mapping[str, frozenset[str]] = {
     "uv": frozenset(("run", "pip")), "poetry": frozenset(("run",)), "pdm": frozenset(("run",)),
     "hatch": frozenset(("run",)),
     "bundle": frozenset(("exec",)), "conda": frozenset(("run",)), "pipx": frozenset(("run",)),
 }  # fmt: skip
-"""Commands that start the program that follows."""
+"""Subcommands that start the program named next."""
 RUNS_TARGETS = frozenset(
     "make gmake just task rake invoke inv gradle gradlew ant bazel npm yarn pnpm nox mage mvn ninja meson lerna nx "
     "turbo ng "
     "mkdocs next nuxt astro dart swift mix stack jupyter".split()
 )
-"""Programs whose arguments name pieces of the project's own recipes: the names are read as words."""
+"""Programs whose arguments name targets of the project's build files; the names are judged as words."""
 WRITERS = frozenset(
     "cp mv ln tee touch mkdir install rmdir split csplit patch tar unzip 7z rsync mktemp gzip cpio".split()
 )
-"""Programs that write where their arguments say."""
+"""Programs that write the files named by their arguments."""
 
 
 def stands_alone(wrapper: str, option: str) -> bool:
-    """Whether an option of a wrapper surely takes no next word: one with its value, and those of `xargs` without."""
+    """Whether an option of a wrapper takes no separate value: `--key=value`, or a flag of `xargs`."""
     return "=" in option or (wrapper == "xargs" and _ALONE.fullmatch(option) is not None)
 
 
 @lru_cache(maxsize=2048)
 def name_of(word: str) -> tuple[str, bool]:
-    """The bare name of a program, and whether it is one of the system's own, called by its name."""
+    """The bare name of a program, and whether it is a system program called by its name or a standard path."""
     text = fold(word).strip()
     low = text.lower().replace("\\", "/")
     name = low.rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")

@@ -1,6 +1,6 @@
-"""Pieces of a project that programs run: Python modules by name, test files, the recipes of `make` and its like.
+"""Judges the parts of a project that programs run: Python modules by name, test files, targets of build tools.
 
-How a script is walked through is not known here.
+The traversal of a script is in `commands`.
 """
 
 import re
@@ -20,7 +20,7 @@ _RECIPE = re.compile(
     r"tox\.ini|noxfile\.py|build\.gradle(?:\.kts)?|pom\.xml|build\.xml|cargo\.toml|build\.rs|composer\.json|tasks\.py|dodo\.py|"
     r"[\w.-]+\.gemspec|jest\.config\.\w+|webpack\.config\.\w+|vite\.config\.\w+|\.npmrc|\.yarnrc(?:\.yml)?)$"
 )
-"""Files that a program runs pieces of."""
+"""Files that define targets."""
 _ENGINES = frozenset("code pty idlelib turtledemo ctypes".split())
 _MODULES = frozenset(
     "pytest unittest doctest venv virtualenv json.tool timeit compileall py_compile cprofile profile trace "
@@ -35,12 +35,12 @@ _MORE = frozenset(("coverage", "interlock", "cmake", "sqlite3", "awscli", "twine
 
 
 def concerns(name: str) -> bool:
-    """Whether a program runs pieces of a project."""
+    """Whether a program runs parts of a project."""
     return name in programs.RUNS_TARGETS or name in programs.SUBCOMMANDS or name in _TESTERS
 
 
 def judge(name: str, report: Report) -> None:
-    """What a program would run of that which the script has just written."""
+    """Judges what a program would run of the files that the script has just written."""
     for path, text in report.written.items():
         if path.endswith(".py") and (name in _TESTERS or path.endswith("setup.py")):
             report.add(*((kinds.HIDDEN,) if text is None else python_code.judge(text)))

@@ -1,6 +1,6 @@
-"""What the parser of scripts gets wrong of redirections: words behind them, and how here-documents begin.
+"""Corrects how the parser reads redirections: words after a target, and the start of here-documents.
 
-What a script does is not known here.
+What a script does is judged in `commands`.
 """
 
 import re
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 _RUNS = re.compile(r"(?<!\\)(?:`|\$\()")
 MOST = 12
-"""Redirections with words behind them in one script; more than that is no honest script."""
+"""Redirections with words after their targets in one script; a script with more is rejected as unreadable."""
 
 
 def in_order(source: bytes, root: "Node") -> bytes | None:
-    """The script with the first words that stand behind a redirection before it; None if none do.
+    """The script with the first words that follow a redirection's target moved before it; None if there are none.
 
-    The parser takes such words for further targets, a shell for words of the command: `git > log push` is
+    The parser takes such words for further targets, a shell for arguments of the command: `git > log push` is
     `git push > log`.
     """
     if b">" not in source and b"<" not in source:
@@ -40,7 +40,7 @@ def in_order(source: bytes, root: "Node") -> bytes | None:
 
 
 def document(source: bytes, node: "Node") -> str:
-    """A here-document from the line after its start to its end; the parser leaves out how some of them begin."""
+    """The text of a here-document; the parser drops the first characters of some."""
     start = next((child for child in node.named_children if child.type == "heredoc_start"), node)
     end = next((child.start_byte for child in node.named_children if child.type == "heredoc_end"), node.end_byte)
     at = source.find(b"\n", start.end_byte) + 1
@@ -48,7 +48,7 @@ def document(source: bytes, node: "Node") -> str:
 
 
 def filled_in(source: bytes, node: "Node") -> str | None:
-    """What a shell would fill in of a here-document, as a script of its own; None if there is nothing to fill in."""
+    """The expansions of a here-document as a script of its own; None if it has none."""
     start = next((child for child in node.named_children if child.type == "heredoc_start"), None)
     if start is None or not source[start.start_byte : start.end_byte].decode("utf-8", "replace").isidentifier():
         return None

@@ -1,6 +1,6 @@
-"""What was found in a shell script so far, and what of it concerns files.
+"""Collects the findings of a shell script, and records which files and directories it uses.
 
-Which program does what is not known here.
+Programs are judged in `commands` and `particular`.
 """
 
 import re
@@ -20,39 +20,39 @@ _STARTS = frozenset(
 
 
 _STREAM = re.compile(r"(?:[A-Za-z]:)?[^:]*\.\w{1,5}:[\w.-]+(?::\$DATA)?", re.IGNORECASE)
-"""A stream behind a file of Windows, which no listing shows."""
+"""An NTFS alternate data stream, which directory listings do not show."""
 _SHARE = re.compile(r"(?<![\\\w.)\]])\\\\[A-Za-z0-9][\w.-]+\\[\w$]")
-"""The beginning of `\\\\server\\share`."""
+"""The start of a UNC path: `\\\\server\\share`."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What was found in a script, each kind once."""
+    """The findings of a script, each kind once."""
 
     found: dict[str, Raised] = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
-    """Names of the script's own functions, whose bodies are judged where they stand."""
+    """Names of functions that the script defines; their bodies are judged where they are defined."""
     written: dict[str, str | None] = field(default_factory=dict)
-    """Files that the script writes, and their content where the script says it."""
+    """Files that the script writes, with their content where the script determines it, else None."""
     away: bool = False
-    """Whether it has gone to a place that is not the workspace."""
+    """Whether it has changed to a directory outside the workspace."""
 
     elsewhere: bool = False
-    """Whether it has gone to where anyone may have put a program."""
+    """Whether it has changed to a directory in which anybody may have placed programs."""
 
     def add(self, *found: Raised) -> None:
-        """Notes findings, each rule once."""
+        """Adds findings, each rule once."""
         for each in found:
             self.found.setdefault(each.rule, each)
 
     def over(self, *texts: str) -> Self:
-        """Notes shares of other machines, as Windows writes them: a POSIX shell reads their paths as other words."""
+        """Checks texts for UNC paths of other machines, which a POSIX parser would read differently."""
         if any("\\\\" in text and _SHARE.search(text) for text in texts):
             self.add(kinds.LEAVES)
         return self
 
     def redirect(self, command: Command, operator: str, target: str) -> None:
-        """Notes where the output of a command goes, or its input comes from."""
+        """Judges a redirection of a command's input or output."""
         where = target.lower()
         if where.startswith(("/dev/tcp", "/dev/udp")):
             self.add(kinds.LEAVES)
@@ -68,7 +68,7 @@ class Report:
         self.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else said(command)
 
     def writes(self, target: str) -> None:
-        """Notes that a file is written."""
+        """Judges a file that is written, and records it."""
         if _STREAM.fullmatch(target):
             self.add(kinds.HIDDEN)
         if paths.is_outside(target) or (self.away and not target.startswith("/dev/")):
@@ -76,7 +76,7 @@ class Report:
         self.add(*paths.written(target))
 
     def touches(self, words: Sequence[str]) -> None:
-        """Notes what the words of a command point at; what `find` only lists does not count as the system's."""
+        """Judges the paths among a command's words; system paths that `find` only lists do not count."""
         lists = words[:1] in (("find",), ["find"]) and not _STARTS.intersection(words)
         if words[:1] and words[0] in ("jq", "yq") and not _STARTS.intersection(words):
             program = next((word for word in words[1:] if not word.startswith("-")), "")
@@ -94,7 +94,7 @@ class Report:
 
 @lru_cache(maxsize=2048)
 def _points_at(word: str) -> tuple[bool, bool]:
-    """Whether a word or the value in it is a path where secrets lie; and whether one of the system's stands before."""
+    """Whether a word, or the value in it, is a path to a secret; and whether it names a system path."""
     system = False
     for part in dict.fromkeys(
         (word, word.partition("=")[2], word.partition(":")[2], word[2:] if word[:1] == "-" else "")
@@ -108,7 +108,7 @@ def _points_at(word: str) -> tuple[bool, bool]:
 
 
 def said(command: Command) -> str | None:
-    """What a command prints, where its words say it."""
+    """The output of a command, if its words determine it; else None."""
     words = command.words
     if words[:1] not in (("echo",), ("printf",)) or any(UNKNOWN in word for word in words):
         return None

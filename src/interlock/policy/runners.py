@@ -1,6 +1,6 @@
-"""Tools of others that run what they are given, and whether that only looks: `bash` with `grep -rn main src`.
+"""Whether a call of a foreign tool that runs what it is given only reads: `bash` with `grep -rn main src`.
 
-Such a tool is no sandbox of ours: what starts a program of the project, writes, or fetches is not let here.
+Such a tool is not our sandbox: starting a project's programs, writing and fetching do not count as reading.
 """
 
 import itertools
@@ -80,20 +80,20 @@ _ASKS = re.compile(
 _FILTERS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended")
 """Options of `sed` that only change what it prints."""
 _OWN_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\[[^\[\]]*\])?|IFS")
-"""A variable of the script itself: the programs that look take no orders from it."""
+"""A variable of the script itself, which does not configure any of the reading programs."""
 _FILL_IN = frozenset("read mapfile readarray printf".split())
-"""Commands that set the variables that they name."""
+"""Commands that assign the variables named by their arguments."""
 _DECLARES = frozenset("local declare typeset".split())
 _SETS = re.compile(r"[-+][efhnuvxBCEHPT]*o?|pipefail|errexit|nounset|noglob|globstar|nullglob")
 _SHELLS = frozenset("sh bash zsh dash".split())
 _TAKES = re.compile(r"-[nPLIsEad]$")
 _WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
 _SHARED = re.compile(r"\\\\[\w.]|%logonserver%", re.IGNORECASE)
-"""A place of another machine."""
+"""A path on another host."""
 _OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w+%\\|(?<!\S)\.{1,2}\\\w")
-"""Paths that a POSIX shell would read as others."""
+"""Windows paths, which a POSIX shell would read differently."""
 _STORES = re.compile(r"(?<![\w/\\])(?:Env|Cert|HKCU|HKLM|WSMan|Variable|Function|AD):", re.IGNORECASE)
-"""Where Windows keeps variables, certificates and settings."""
+"""Windows drives for variables, certificates and the registry."""
 _WITH_OUTPUT = frozenset(("tree", "less"))
 _AWK_OPTION = re.compile(r"-[Fv]|--(?:field-separator|assign)\b|-$|--$")
 _DECLARED = re.compile(r"-[aAilrug]+|\w+")
@@ -102,12 +102,12 @@ _NAMED = frozenset("command commands shell shells terminal terminals bash".split
 _TO_PROCESS = re.compile(
     r"\b[Ss]end(?:s|ing)? (?=(?:an? |the )?(?:empty|text|input|keys|keystrokes|control|signals?|ctrl)\b)"
 )
-"""What a shell is given while a program runs in it."""
+"""Input that is sent to a program running in a shell."""
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
 def looks(call: Call) -> bool:
-    """Whether a call of a tool that runs what it is given, and says no more of itself, is for a look."""
+    """Whether a call of a tool that runs commands, and whose definition says nothing graver, only reads."""
     words = frozenset(parts(call.tool.rpartition("__")[2]))
     if _OF_SQL & words and words <= _OF_SQL | _RUNNERS | _NEUTRAL | _WITH_SQL:
         return _only_asks(call)
@@ -129,7 +129,7 @@ def looks(call: Call) -> bool:
 
 
 def _only_asks(call: Call) -> bool:
-    """Whether a tool that runs statements is given one that plainly reads."""
+    """Whether a tool that runs statements is given one that certainly reads."""
     given = _SQL_KEYS.intersection(call.args) if type(call.args) is dict else ()
     if len(given) != 1:
         return False
@@ -141,7 +141,7 @@ def _only_asks(call: Call) -> bool:
 
 
 def _script(given: Any) -> str | None:
-    """What a shell would be given: a script, or a program's words, which may be those of a shell with its script."""
+    """The script that a shell would run: as text, or a program's words, which may be a shell with its script."""
     if isinstance(given, str):
         return given
     if not isinstance(given, list) or not given or not all(isinstance(word, str) for word in given):
@@ -153,7 +153,7 @@ def _script(given: Any) -> str | None:
 
 
 def _only_computes(call: Call, given: Set[str]) -> bool:
-    """Whether a tool that runs code is given Python that computes and does nothing else."""
+    """Whether a tool that runs code is given Python that only computes."""
     text = call.args[next(iter(given))]
     beside = call.args.keys() - given - _BESIDE
     if len(given) != 1 or not isinstance(text, str) or beside - {"language", "lang"}:
@@ -170,7 +170,7 @@ def _says_more(call: Call) -> bool:
 
 
 def _as_read(word: str) -> str:
-    """A verb that runs or changes things as one that reads, in its form."""
+    """A verb for running or changing, replaced by a reading one in the same inflection."""
     if word.lower() in _NAMED or word.lower() not in verbs_like("runs something"):
         return word
     return "reading" if word.endswith("ing") else "reads" if word.endswith("s") else "read"
@@ -178,7 +178,7 @@ def _as_read(word: str) -> str:
 
 @lru_cache(maxsize=512)
 def only_looks(text: str) -> bool:
-    """Whether a script does nothing but look: programs that read, plain git, services that are asked. Total."""
+    """Whether a script only reads: reading programs, reading git commands, queries of services. Total."""
     if _SHARED.search(text) or _STORES.search(text):
         return False
     if _OF_WINDOWS.search(text):
@@ -197,7 +197,7 @@ def only_looks(text: str) -> bool:
 
 
 def _looks(command: Command, own: Mapping[str, int]) -> bool:
-    """Whether a command only looks; `own` are the functions of its script, by where their commands begin."""
+    """Whether a command only reads; `own` maps the script's functions to where their commands begin."""
     words = tuple(command.words)
     if command.decodes or not _assigns(words, command.assigned):
         return False
@@ -209,7 +209,7 @@ def _looks(command: Command, own: Mapping[str, int]) -> bool:
 
 
 def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> bool:
-    """Whether what is set is a variable of the script itself, and set by the shell."""
+    """Whether an assignment sets only a variable of the script itself, to a value known to the shell."""
     if not assigned:
         return True
     if words and words[0] not in _DECLARES and not (words[0] == "read" and {name for name, _ in assigned} == {"IFS"}):
@@ -237,7 +237,7 @@ def _program(words: tuple[str, ...]) -> bool:
 
 
 def _find(args: Sequence[str]) -> bool:
-    """Whether a search writes nothing, and starts only programs that look."""
+    """Whether a `find` writes nothing, and starts only programs that read."""
     rest = list(args)
     while rest:
         arg = rest.pop(0)
@@ -260,14 +260,14 @@ def _unique(args: Sequence[str]) -> bool:
 
 
 def _awk(args: Sequence[str]) -> bool:
-    """Whether a program of `awk` stands among its own words, and only prints."""
+    """Whether an `awk` program is given on the command line, and only prints."""
     return all(
         awk.effects(arg) == (False, []) and not (arg.startswith("-") and not _AWK_OPTION.match(arg)) for arg in args
     )
 
 
 def _sed(args: Sequence[str]) -> bool:
-    """Whether scripts of `sed` stand among its own words, and do nothing but edit what is printed."""
+    """Whether `sed` scripts are given on the command line, and only edit what is printed."""
     scripts, named, rest = [], [], list(args)
     while rest:
         arg = rest.pop(0)
@@ -311,7 +311,7 @@ def _git(words: Sequence[str]) -> bool:
 
 
 def _inside(name: str, args: list[str]) -> list[str]:
-    """What a wrapper starts, behind its options and the time that it is given."""
+    """The program that a wrapper starts, after its options and its duration."""
     rest = list(itertools.dropwhile(lambda arg: arg.startswith("-") and not _TAKES.match(arg), args))
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if _TAKES.match(rest[0]) else rest[1:]
@@ -323,4 +323,4 @@ _JUDGED: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "command": _asks_for_program, "file": _told_apart, "mapfile": _mapped, "readarray": _mapped, "set": _set,
     "xargs": _wrapped("xargs"), "timeout": _wrapped("timeout"), "time": _wrapped("time"),
 }  # fmt: skip
-"""Programs that look or not by their arguments."""
+"""Programs that read or act depending on their arguments."""

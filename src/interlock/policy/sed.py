@@ -1,6 +1,6 @@
-"""What a script of the stream editor `sed` does besides editing: run programs, write and read files.
+"""Finds the side effects of a `sed` script: programs it runs, files it writes and reads.
 
-Where such a script stands on a command line is `particular`'s to say.
+The command line of `sed` is judged in `particular`.
 """
 
 import re
@@ -13,16 +13,16 @@ _LINE = re.compile(r"(?:\\\n|[^\n])*")
 
 @dataclass(slots=True)
 class Effects:
-    """What a script does besides editing."""
+    """The side effects of a script."""
 
     runs: bool = False
-    """Whether it starts programs, or cannot be read for sure."""
+    """Whether it runs programs, or cannot be parsed reliably."""
     writes: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
 
 
 def effects(script: str) -> Effects:
-    """Reads a script command by command; what cannot be read counts as running something."""
+    """Parses a script command by command; one that cannot be parsed counts as running programs."""
     found = Effects()
     at = 0
     while at < len(script):
@@ -34,7 +34,7 @@ def effects(script: str) -> Effects:
 
 
 def _command(text: str, at: int, found: Effects) -> int:
-    """Where the next command begins; -1 where this one cannot be read."""
+    """The position of the next command; -1 if this one cannot be parsed."""
     at = _spaces(text, at, " \t\n;{}")
     for _ in range(2):
         at = _address(text, at)
@@ -92,7 +92,7 @@ _BRACKETS = re.compile(r"\[\^?\]?(?:\[[:.=][^\]]*[:.=]\]|[^\]\n])*\]")
 
 
 def _closed(text: str, at: int, sign: str, *, pattern: bool = True) -> int:
-    """Behind the next `sign` that is neither escaped nor, in a pattern, within brackets; -1 where there is none."""
+    """The position after the next delimiter that is neither escaped nor, in a pattern, in brackets; -1 if none."""
     while at < len(text):
         if text[at] == "\\":
             at += 2

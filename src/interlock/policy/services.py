@@ -1,6 +1,6 @@
 """Command lines of services that only read: `kubectl get`, `gh pr view`, `aws ec2 describe-instances`, `docker ps`.
 
-What a service's options may do besides is `options`'; a line that is not plainly reading is none of these.
+Dangerous options are judged in `options`. A command line that is not certain to read counts as acting.
 """
 
 import itertools
@@ -124,7 +124,7 @@ _VALUED = frozenset(
 )
 _SHORT = frozenset(option for option in _VALUED if not option.startswith("--"))
 _SPACED = frozenset("kubectl oc helm gh glab aws gcloud az doctl argocd flux istioctl nomad celery".split())
-"""Services whose short options before a command have a value of their own."""
+"""Services whose short global options take a separate value."""
 _FLAGS = frozenset(
     "--no-pager --debug --verbose --quiet -q --no-color --system --silent -y --yes --offline --frozen --locked "
     "--no-ask "
@@ -136,7 +136,7 @@ _UNKNOWN_READS = frozenset(
 )
 _WORDS = re.compile(r"[A-Za-z][\w:-]{0,40}")
 _ASKING = re.compile(r"--(?:list(?:-[a-z]+){0,2}|status|describe|info|check)")
-"""Options that ask an unknown program to tell something, where it is given nothing before."""
+"""Options that make an unknown program report something, if nothing precedes them."""
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_.+-]{1,40}")
 _ACTING = frozenset(
     "install uninstall add create new init set unset enable disable start stop restart reload run exec execute "
@@ -146,17 +146,17 @@ _ACTING = frozenset(
     "trigger import export encrypt decrypt sign edit write copy move rename prune clean clear cleanup fix force "
     "launch boot open spawn flush send rest curl wget nc dd kill-session".split()
 )
-"""Words before a look, or as options beside it, that make an act of it: `compute ssh list`, `list --fix`."""
+"""Words before a reading subcommand, or options beside it, that make it act: `compute ssh list`, `list --fix`."""
 _GROUPS = frozenset(
     "services jobs revisions regions executions domain-mappings delivery-pipelines releases targets rollouts".split()
 )
-"""What `gcloud run` and `gcloud deploy` are asked about: there they are the names of services."""
+"""Resource groups of `gcloud` whose names are verbs: `gcloud run`, `gcloud deploy`."""
 _NOUNS = frozenset("host mail t r time watch service at".split())
-"""Names of programs that are things too."""
+"""Names of programs that are also nouns."""
 _RULES = frozenset(
     "--config --config-option --app -a --setopt --plugin --init-hook --debugger -H --host --diff-cmd".split()
 )
-"""Options by which some services are given settings or programs, or lead to another machine."""
+"""Options by which some services are given settings or programs, or another host."""
 _RULED = frozenset(
     "hg svn cdk dnf yum dnf4 dnf5 tdnf zypper systemctl apt apt-get apt-cache apt-mark aptitude cargo".split()
 )
@@ -165,11 +165,11 @@ _SECRET = frozenset(
     "connection strings publishing sas admin".split()
 )
 _TOLD_ALONE = frozenset("version info topic help".split())
-"""Commands of clouds that tell of the program itself."""
+"""Subcommands of cloud clients that report about the client itself."""
 
 
 def command_of(name: str, args: Sequence[str]) -> tuple[Sequence[str], bool]:
-    """The arguments from the command on, and whether that is sure: an option before it may have taken it as a value."""
+    """The arguments from the subcommand on, and whether that is certain: an option before may take it as its value."""
     rest, sure = list(args), True
     while rest and rest[0].startswith("-") and len(rest[0]) > 1:
         option = rest.pop(0)
@@ -225,12 +225,12 @@ def reads(name: str, args: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=512)
 def knows(name: str) -> bool:
-    """Whether a program is a service whose command lines are told apart."""
+    """Whether a program is a service whose command lines are classified here."""
     return name == "aws" or name in _BY_NAME
 
 
 def asks_unknown(name: str, args: Sequence[str]) -> bool:
-    """Whether a program that nobody knows is plainly asked to tell something: `x list`, `x --version`."""
+    """Whether an unknown program is plainly asked to report something: `x list`, `x --version`."""
     if knows(name):
         return reads(name, args)
     if not _PLAIN_NAME.fullmatch(name) or len(args) > 8:
@@ -269,7 +269,7 @@ def asks_unknown(name: str, args: Sequence[str]) -> bool:
 
 
 def _is_look(verb: str) -> bool:
-    """Whether a command of a cloud asks for something that gives nobody powers: `list-locations`, `get-upgrades`."""
+    """Whether a subcommand of a cloud client reads without revealing credentials: `list-locations`, `get-upgrades`."""
     asked, _, what = verb.partition("-")
     if not what:
         return verb == "exists"
@@ -277,7 +277,7 @@ def _is_look(verb: str) -> bool:
 
 
 def _looks(word: str) -> bool:
-    """Whether a word asks to be told something: `list`, `pool-list`, `list_queues`, `route:list`."""
+    """Whether a word is a reading subcommand: `list`, `pool-list`, `list_queues`, `route:list`."""
     if word in _UNKNOWN_READS:
         return True
     steps = re.split(r"[-_:]", word)
@@ -291,7 +291,7 @@ def _looks(word: str) -> bool:
 
 
 def _starts(word: str) -> bool:
-    """Whether a word before a look is a verb that acts, or the name of a program that is started with it."""
+    """Whether a word before a reading subcommand is an acting verb, or the name of a program to start."""
     return (
         word in _ACTING
         or asks_for_change(word)

@@ -1,6 +1,6 @@
-"""A shell script as the commands it would run: words, what feeds them, where their output goes.
+"""Parses a shell script into the commands that it would run, with their words, input and redirections.
 
-What a command means is not known here; nothing is expanded that the script does not settle itself.
+What a command does is judged in `commands`. Nothing is expanded but what the script itself determines.
 """
 
 import re
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 LONGEST = 16_384
 MOST_NODES = 20_000
 UNKNOWN = printing.UNKNOWN
-"""Stands in a word for what only shows when the script runs."""
+"""Placeholder in a word for a part that is known only at run time."""
 
 _PLAIN_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\"")
 _SPLITS = re.compile(r"[ \t\n]")
 _INDEXED = re.compile(r"\w\[[^\]\n]*(?:\$\(|`)")
 _RUNS = re.compile(rb"(?<!\\)(?:`|\$\()")
 _NESTS = re.compile(rb"[$`(]|<<")
-"""A command without any of these has no other one in its words."""
+"""A command whose text has none of these contains no other command."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _GLOB = re.compile(r"[*?\[{]")
 _ANY_GLOB = re.compile(rb"[*?\[{]")
@@ -36,39 +36,39 @@ _REDIRECTED = frozenset(("redirected_statement", "heredoc_redirect", "command"))
 
 
 class Unreadable(ValueError):
-    """The text is no script that can be read for sure."""
+    """The text is not a script that can be parsed reliably."""
 
 
 @dataclass(slots=True)
 class Command:
-    """One command as it would run."""
+    """One command as the shell would run it."""
 
     words: tuple[str, ...]
-    """The program and its arguments, unquoted; `UNKNOWN` where a part shows only at run time."""
+    """The program and its arguments, unquoted; `UNKNOWN` stands for parts known only at run time."""
     assigned: tuple[tuple[str, str], ...] = ()
-    """Variables set for this command, or by it where it has no words."""
+    """Variables set for this command, or by it if it has no words."""
     fed_by: "Command | None" = None
-    """The command whose output it reads."""
+    """The command whose output is piped or redirected into it."""
     text_in: str | None = None
-    """The here-document or here-string that it reads."""
+    """Its here-document or here-string."""
     redirects: tuple[tuple[str, str], ...] = ()
     """Operator and target of each redirection."""
     substitutes: bool = False
-    """Whether one of its words is the output of another command."""
+    """Whether one of its words is a command substitution."""
     inner: bool = False
-    """Whether its own output becomes words, or input, of another command."""
+    """Whether its own output becomes a word or the input of another command."""
     reads: tuple[str, ...] = ()
-    """Names of the variables that its words are made of."""
+    """Names of the variables that its words expand."""
     in_function: str | None = None
     globs: tuple[str, ...] = ()
-    """Those of its words that the shell fills in from what files there are, or writes out."""
+    """Its words that are subject to pathname or brace expansion."""
     decodes: bool = False
-    """Whether one of its words is made by decoding what the script says."""
+    """Whether one of its words is produced by decoding a text of the script."""
 
 
 @dataclass(slots=True)
 class _Place:
-    """What holds for the commands inside a node."""
+    """The context of the commands inside a node."""
 
     fed_by: "Command | None" = None
     text_in: str | None = None
@@ -79,7 +79,7 @@ class _Place:
 
 @lru_cache(maxsize=512)
 def commands(text: str) -> tuple[Command, ...]:
-    """The commands of a script in the order in which they stand, those in substitutions and functions included.
+    """The commands of a script in source order, including those in substitutions and functions.
 
     Raises Unreadable.
     """
@@ -110,7 +110,7 @@ def _parser() -> "Parser":
 @dataclass(slots=True)
 class _Reader(Words):
     peeked: dict[int, tuple[int, Command]] = field(default_factory=dict)
-    """Parts of pipelines that were read before their turn, and after how many changes; by their nodes."""
+    """Parts of pipelines that were parsed ahead, with the value of `changes` at the time; by node id."""
     nodes: int = 0
     has_globs: bool = field(init=False)
     has_here_strings: bool = field(init=False)
@@ -174,7 +174,7 @@ class _Reader(Words):
             rest.extend([(child, place) for child in reversed(children)])
 
     def _parts(self, children: "list[Node]", place: _Place) -> "list[tuple[Node, _Place]]":
-        """The parts of a pipeline, each with a view of what feeds it."""
+        """The parts of a pipeline, each with the command that feeds it."""
         before, text = place.fed_by, place.text_in
         parts: list[tuple[Node, _Place]] = []
         for number, child in enumerate(children):
@@ -185,7 +185,7 @@ class _Reader(Words):
         return parts
 
     def _peek(self, node: "Node", place: _Place) -> Command | None:
-        """The command that a part of a pipeline is, if it is a single one."""
+        """The command of a pipeline's part, if the part is a single command."""
         if node.type == "redirected_statement":
             place = self._redirected(node, place)
             body = node.child_by_field_name("body")
@@ -198,12 +198,12 @@ class _Reader(Words):
         return command
 
     def _peeked(self, node: "Node") -> Command | None:
-        """The command that a node is known to be, unless a variable was set since it was read."""
+        """The command parsed ahead for a node, unless a variable was assigned since."""
         changes, command = self.peeked.get(node.id, (-1, None))
         return command if changes == self.changes else None
 
     def _heard(self, node: "Node", place: _Place) -> _Place:
-        """The place of a command with its own here-strings."""
+        """The context of a command, including its own here-strings."""
         if not self.has_here_strings:
             return place
         for child in node.named_children:
@@ -248,7 +248,7 @@ class _Reader(Words):
         return text
 
     def _after_heredoc(self, node: "Node", place: _Place) -> "Iterator[tuple[Node, _Place]]":
-        """What stands on the line of a here-document's start: more pipeline, fed by the document."""
+        """What follows `<<WORD` on its line: the rest of a pipeline, fed by the here-document."""
         text = self._heredoc(node)
         for child in reversed(node.named_children):
             if child.type == "pipeline":
@@ -260,7 +260,7 @@ class _Reader(Words):
                 yield child, _Place(in_function=place.in_function)
 
     def _loop(self, node: "Node", place: _Place) -> Command:
-        """The values of a loop, as words that are only looked at."""
+        """A pseudo-command `for` whose words are the values of a loop; it is inspected, not run."""
         self.substitutes, self.names, self.decodes = False, [], False
         values = node.children_by_field_name("value")
         found = ("for", *(self.word(value) for value in values))

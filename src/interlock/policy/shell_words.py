@@ -1,6 +1,6 @@
-"""The words of a shell script as a command would get them: unquoted, with what the script itself settles filled in.
+"""Expands the words of a shell script as a command would receive them: unquoted, with known variables filled in.
 
-Which words make a command is `shell`'s.
+How words form commands is determined in `shell`.
 """
 
 import re
@@ -23,33 +23,33 @@ _WORDS = frozenset(("word", "number", "variable_name", "test_operator", "extglob
 
 @dataclass(slots=True)
 class Words:
-    """The words of one script, in the order in which they are asked for."""
+    """The words of one script, expanded in source order."""
 
     source: bytes
     variables: dict[str, str] = field(default_factory=dict)
     changes: int = 0
-    """How often a variable was set so far."""
+    """How many assignments have been seen so far."""
     substitutes: bool = False
     decodes: bool = False
     names: list[str] = field(default_factory=list)
 
     def set(self, name: str, value: str) -> None:
-        """Notes what a variable is set to; one that is set to two things may be either."""
+        """Records an assignment; a variable with two different values becomes unknown."""
         known = self.variables.get(name)
         self.variables[name] = value if known is None or known == value else UNKNOWN
         self.changes += 1
 
     def forget(self, name: str) -> None:
-        """Notes that a variable may be anything from here on."""
+        """Records that a variable's value is unknown from here on."""
         self.variables[name] = UNKNOWN
         self.changes += 1
 
     def slice(self, node: "Node") -> str:
-        """The text of a node as written."""
+        """The source text of a node."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def word(self, node: "Node", depth: int = 0) -> str:
-        """A word as the command would get it."""
+        """A word as the command would receive it."""
         kind = node.type
         if depth > 20:
             return UNKNOWN
@@ -76,7 +76,7 @@ class Words:
         return UNKNOWN
 
     def _substituted(self, node: "Node", depth: int) -> str:
-        """What a substitution surely prints, as `echo` and `printf` do; one that decodes what is said is noted."""
+        """The output of a substitution if it is known, as for `echo` and `printf`; decoding is recorded."""
         inner = [child for child in node.named_children if child.type != "comment"]
         if len(inner) != 1 or depth > 10:
             return UNKNOWN

@@ -1,6 +1,6 @@
-"""What a value of an argument smuggles in: a command in a name, an option in the place of one, an entity, a statement.
+"""Finds commands, options, entities and statements smuggled into argument values in which none are expected.
 
-Where commands, code or SQL are expected, their own modules judge them; here is what stands where none is.
+Where commands, code or SQL are expected, their own modules judge them.
 """
 
 import itertools
@@ -17,7 +17,7 @@ _APPENDED = re.compile(
     r"(?:[\w./:@~'\"*-]{0,200}|-[\w./:@=, -]{0,100})\s{0,3}(?:;|\|\|?|&&?|\n)\s{0,3}(?P<rest>[a-z./][^\n]{1,300})",
     re.DOTALL,
 )
-"""A name of one word, and what a shell would take for another command behind it."""
+"""A name of one word, followed by what a shell would take for another command."""
 _OPTION = re.compile(
     r"--?(?:upload-pack|receive-pack|upload-archive|exec|output|config|config-env|open-files-in-pager|ext-diff|post-file|"
     r"use-compress-program|to-command|checkpoint-action|eval|pre|rsh|proxy|init-file|init-command|template)(?:=|\s|$)"
@@ -31,13 +31,13 @@ _STATED = re.compile(
     r"ALTER\s+(?:TABLE|USER|ROLE)\s+\S+\s+[A-Z]+|GRANT\s+[A-Z ,]+\s+ON\s+\S+\s+TO)"
     r"(?:\s*;?\s*\Z|\s+(?:WHERE|VALUES|SELECT)\b|(?<==)|(?<=TO)|\s*\()"
 )
-"""A whole statement in capitals that changes what is stored."""
+"""A complete statement in capitals that changes stored data."""
 _INTO_SQL = re.compile(
     r"['\"]\s*\)?\s*(?:(?:OR|AND)\s+(?:\d+\s*=\s*\d|'[^']{0,20}'\s*=\s*'|true\b)|UNION\s+(?:ALL\s+)?SELECT\b|"
     r";\s*--)",
     re.IGNORECASE,
 )
-"""What breaks out of a text in a statement that somebody puts together."""
+"""Text that breaks out of a string literal in a concatenated statement."""
 _BREAKS_OUT = re.compile(r"[;`'\"\n]|\$\(|&&|\|\||<\(")
 _TIMED = re.compile(r"\s*(?:[\d*/,-]+\s+){5}(?P<rest>\S.{0,500})", re.DOTALL)
 _STEPS = re.compile(
@@ -62,7 +62,7 @@ _ENGINES = re.compile(
     r"\bT\s?\(\s?java\.|\.getRuntime\s?\(|\bProcessBuilder\b|!!python/|!ruby/object|tag:yaml\.org,2002:python|"
     r"freemarker\.template\.utility|constructor\s?\.\s?constructor\s?\(|process\s?\.\s?mainModule"
 )
-"""What templates, documents and expressions hold by which their readers run programs."""
+"""Constructs by which templates, documents and expressions make their interpreters run programs."""
 _HARMS = frozenset(
     kind.rule
     for kind in (
@@ -74,9 +74,9 @@ STAGES: Mapping[str, Raised] = {
     "$out": kinds.DATABASE_DELETE, "$merge": kinds.DATABASE_DELETE, "$where": kinds.HIDDEN, "$function": kinds.HIDDEN,
     "$accumulator": kinds.HIDDEN,
 }  # fmt: skip
-"""Keys in a question to a document store that write its answer over a collection, or run a script in it."""
+"""Keys in a query to a document store that write its result to a collection, or run a script."""
 _HANDLE = re.compile(r"\bMATCH\b|\bg\s?\.\s?[VE]\s?\(|\bdb\s?\.\s?\w", re.IGNORECASE)
-"""How questions to graphs and document stores begin; what is done with it stands behind."""
+"""How queries to graph and document databases begin; the operation follows."""
 _DELETES_IT = re.compile(
     r"\bDELETE\s{1,9}\w|\b(?:drop\w{0,20}|remove|delete\w{0,20}|findOneAndDelete)\s?\(", re.IGNORECASE
 )
@@ -98,7 +98,7 @@ _WRITES = re.compile(
 
 
 def may_be(text: str) -> bool:
-    """A quick look: False only where a value is nothing but a value."""
+    """Fast path: False only if a value certainly smuggles nothing."""
     return (
         "--" in text or ";" in text or "`" in text or "$(" in text or "|" in text or "&&" in text or "__" in text
         or "\n" in text or "<!" in text or "'" in text
@@ -106,17 +106,17 @@ def may_be(text: str) -> bool:
 
 
 def only_alternates(text: str) -> bool:
-    """Whether a text that is looked for breaks out of no command that it is put into: `TODO|rm -rf`."""
+    """Whether a search text breaks out of no command that it is inserted into: `TODO|rm -rf`."""
     return not _BREAKS_OUT.search(text)
 
 
 def may_run(text: str) -> bool:
-    """A quick look at a value with a space in it: False only where it has not the shape of a command with options."""
+    """Fast path for a value with a space: False only if it lacks the form of a command with options."""
     return _RUNS.match(text) is not None or (text[:1].isupper() and _STATED.match(text) is not None)
 
 
 def scripts(text: str) -> list[str]:
-    """What a careless program would give to a shell of a value: what stands in it as a command, or behind it."""
+    """The scripts that an unquoted insertion of a value into a command line would run."""
     if len(text) > LONGEST or not may_be(text):
         return []
     inside = [found[1] or found[2] for found in itertools.islice(_FILLED.finditer(text), _MOST_FILLED)]
@@ -125,7 +125,7 @@ def scripts(text: str) -> list[str]:
 
 
 def steps(text: str) -> list[str]:
-    """The scripts in a recipe: one that begins with `#!`, a line of a crontab, the steps of YAML or of a Dockerfile."""
+    """The scripts in a recipe: after `#!`, on a line of a crontab, in the steps of YAML or of a Dockerfile."""
     if len(text) > 4 * LONGEST:
         return []
     if (timed := _TIMED.match(text)) is not None:
@@ -135,7 +135,7 @@ def steps(text: str) -> list[str]:
 
 
 def in_cell(text: str) -> Iterator[Raised]:
-    """What raises a text that a sheet or a page would bring to life: a formula or an image that asks another server."""
+    """Findings for a text that a spreadsheet or a page would evaluate: a formula or image that calls another server."""
     if text[:1] in _BEGINS and _FORMULA.match(text):
         yield kinds.CARRIES_OUT
     for found in (
@@ -145,12 +145,12 @@ def in_cell(text: str) -> Iterator[Raised]:
 
 
 def is_alive(text: str) -> bool:
-    """A quick look: False only where a text is no formula and shows no image."""
+    """Fast path: False only if a text contains no formula and no image."""
     return text[:1] in _BEGINS or "](" in text or "src=" in text
 
 
 def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
-    """What else raises a value where no command is expected: an option, an entity, the innards of an object."""
+    """Other findings for a value in which no command is expected: options, entities, internals of objects."""
     if len(text) > LONGEST:
         return
     if text[:1] == "-" and _OPTION.match(text):
@@ -168,7 +168,7 @@ def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
 
 
 def in_question(text: str) -> Iterator[Raised]:
-    """What raises a question to a database that is not plain SQL: a statement behind it, or in another language."""
+    """Findings for a query that is not plain SQL: a stacked statement, or one in another language."""
     if len(text) > LONGEST:
         return
     if "__" in text and _REACHED.search(text):
@@ -183,16 +183,16 @@ def in_question(text: str) -> Iterator[Raised]:
 
 
 def _behind(text: str) -> Iterator[Raised]:
-    """What the statements raise that stand behind the first."""
+    """Findings for the statements after the first."""
     for part in text.split(";")[1:20]:
         if sql.looks_like(part):
             yield from sql.judge(part.partition("--")[0])
 
 
 def harm(script: str, *, states: bool = False) -> Iterator[Raised]:
-    """What harms in a script, where nothing says that it is one: a program that is not known does not count.
+    """Findings for a text that may or may not be a script; an unknown program does not count.
 
-    With `states` a whole statement of SQL counts as one too.
+    With `states`, a complete SQL statement counts too.
     """
     if states and _STATED.match(script):
         yield from sql.judge(script)

@@ -1,6 +1,6 @@
-"""Programs of which an argument is a script, or that start another: `cmake -E`, `rsync -e`, editors; our own too.
+"""Judges programs that take a script as an argument or start another program: `cmake -E`, `rsync -e`, editors.
 
-Wrappers that take nothing but a program are in `programs`; how a script is walked through is not known here.
+Plain wrappers are in `programs`; the traversal of a script is in `commands`.
 """
 
 import itertools
@@ -66,7 +66,7 @@ def _coverage(args: Sequence[str], command: Command, script: "Script", depth: in
 
 
 def _interlock(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    """Of our own program an agent may look at what only tells; who signs off, or stops, is a person."""
+    """Of `interlock` itself an agent may run only what reads: approvals and controls are for people."""
     first = next((arg for arg in args if not arg.startswith("-")), "")
     if first and first not in ("version", "missions", "tasks", "task", "deliverable", "doctor", "demo"):
         script.add(by(kinds.ACCESS, "interlock"))
@@ -98,7 +98,7 @@ _RSYNC_VALUED = re.compile(
 
 
 def _rsync(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    """A copy within the machine is judged as one; what it deletes, starts, or brings elsewhere is not let."""
+    """Judges a copy within the machine; deleting, starting programs and copying to other hosts are raised."""
     named: list[str] = []
     rest, tries = list(args), any(re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run", arg) for arg in args)
     while rest:

@@ -1,6 +1,6 @@
-"""Steps of a project's own that are asked for by name: `make deploy`, `rake db:drop`, `python manage.py flush`.
+"""Judges a project's own targets and scripts by their names: `make deploy`, `rake db:drop`, `manage.py flush`.
 
-What a step does when it runs is not known here; its name is read as a word.
+What a target does when it runs is unknown here; only the words of its name are judged.
 """
 
 import itertools
@@ -23,29 +23,29 @@ _INSTALLERS = frozenset(("make", "gmake", "ninja", "meson"))
 _MAKES = frozenset(("make", "gmake"))
 _ONLY_SHOWN = frozenset("-n --dry-run --just-print --recon".split())
 _FRAMEWORKS = frozenset("manage.py artisan rails console app.py cli.py".split())
-"""Files by which frameworks are told to do things."""
+"""Command-line entry points of web frameworks."""
 _LOSES = frozenset(
     "flush reset_db createsuperuser changepassword dbshell sendtestemail clearsessions migrate:fresh migrate:reset "
     "migrate:refresh migrate:rollback db:wipe tinker db:drop db:reset db:purge drop_db migrate migrate:install".split()
 )
-"""Commands of theirs that empty a database, make somebody powerful, or take orders for it."""
+"""Their subcommands that empty a database, create an administrator, or open a shell or server."""
 
 
 _NAMED = frozenset(
     "deploy redeploy publish release push delete destroy purge wipe drop send pay transfer refund reset kill terminate "
     "teardown exfiltrate revoke grant shutdown uninstall erase nuke miner flood".split()
 )
-"""First words of the names of scripts that do what cannot be taken back."""
+"""First words of script names that say that the script does something irreversible."""
 _HARMING = frozenset(
     "harvest steal exfil ransom sabotage corrupt hijack leak encrypt keylog spoof phish impersonate overwrite".split()
 )
-"""First words of the names of scripts that do harm."""
+"""First words of script names that say that the script does harm."""
 _ENDING = frozenset(
     "deploy delete destroy purge wipe drop exfiltrate exfil nuke erase uninstall teardown shutdown send publish".split()
 )
-"""Last words of such names, of which the thing comes first: `users_purge.py`."""
+"""Last words of script names that begin with an object: `users_purge.py`."""
 _LOOKING = frozenset("check verify validate lint show list plan preview simulate on before after".split())
-"""First words of names that only look at an act, or answer one."""
+"""First words of names that only inspect an act or respond to one."""
 _SUFFIXES = frozenset("sh bash zsh py js mjs ts rb pl php jar lua exe ps go rs bat cmd".split())
 _ATTACKS = frozenset(
     "lazagne linpeas winpeas peass pspy sqlmap nosqlmap commix xsstrike tplmap sstimap ysoserial ysonet gopherus "
@@ -54,7 +54,7 @@ _ATTACKS = frozenset(
     "ransomware cryptominer xmrig slowloris goldeneye loic phishery evilginx exploit exploits shellcode backdoor "
     "rootkit botnet bruteforce ddos stealer jwt_tool padbuster smuggler".split()
 )
-"""What tools of attackers are called, and what scripts are that do as they do."""
+"""Names of attack tools, and of scripts that work like them."""
 _ELSEWHERE = re.compile(
     r"(?:--?[\w-]+=)?(?:(?:https?|wss?|s?ftp|ldaps?|tcp|udp|ssh|smb|rtsp)://(?:[^/@]{0,200}@)?(?P<host>[^/:?#@]+).*|"
     r"(?P<address>\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\d+)?)",
@@ -64,17 +64,17 @@ _HERE = re.compile(
     r"localhost|127\.[\d.]+|0\.0\.0\.0|host\.docker\.internal|\[?::1\]?|[\w-]+\.(?:local|test|localhost)"
 )
 _STARTED = re.compile(r"(?:cmd(?:\.exe)?/[ckr]|start/(?:b|i|min|max|wait|low|high))(?:\Z|\W)", re.IGNORECASE)
-"""Programs of Windows with an option behind them, with nothing between: `cmd.exe/c`, `start/b`."""
+"""Windows programs with an option attached: `cmd.exe/c`, `start/b`."""
 _POOL = re.compile(r"stratum\S*://.*|(?!localhost|127\.)[\w-]+(?:\.[\w-]+)+:\d{2,5}")
 
 
 def starts_another(path: str) -> bool:
-    """Whether a word that looks like a path of the workspace is a shell of Windows with its option."""
+    """Whether a word that looks like a workspace path is a Windows shell with its option."""
     return _STARTED.match(path) is not None
 
 
 def is_act(path: str) -> bool:
-    """Whether the name of a script says that running it is an act: `deploy.sh`, `scripts/reset_db.py`."""
+    """Whether a script's name says that running it acts: `deploy.sh`, `scripts/reset_db.py`."""
     name = paths.plain(path).rpartition("/")[2]
     said = words(name)
     attacks = said[:1] and (said[0] in _ATTACKS or re.sub(r"\d*\.\w+$|\d+$", "", name) in _ATTACKS)
@@ -82,7 +82,7 @@ def is_act(path: str) -> bool:
 
 
 def _is_named_act(said: Sequence[str]) -> bool:
-    """Whether the words of a script's name say that it acts: first, joined to the first, or last."""
+    """Whether the words of a script's name contain an acting verb: first, coordinated with the first, or last."""
     said = said[:-1] if len(said) > 1 and said[-1] in _SUFFIXES else said
     if not said or said[0] in ("test", "tests"):
         return False
@@ -92,7 +92,7 @@ def _is_named_act(said: Sequence[str]) -> bool:
 
 
 def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
-    """Names of a project's own recipes: `make test` is work, `make deploy` is what it says."""
+    """Judges the targets of a build tool by name: `make test` is harmless, `make deploy` deploys."""
     if name in _MAKES and _ONLY_SHOWN.intersection(args):
         args = [arg for arg in args if not (_TARGET_WORDS.fullmatch(arg) and "=" not in arg)]
     if name == "bazel" and args[:1] in (["run"], ("run",)) and any("//" in arg for arg in args):
@@ -123,7 +123,7 @@ def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> Non
 
 
 def found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:
-    """Judges what is done with the files that a `find` outside the workspace feeds to a program."""
+    """Judges a program that is fed the files found by a `find` outside the workspace."""
     if source is None or source.words[:1] != ("find",) or not words:
         return
     name = words[0].rpartition("/")[2]
@@ -137,7 +137,7 @@ def _is_root(word: str) -> bool:
 
 
 def given(path: str, args: Sequence[str], script: "Script") -> None:
-    """Judges what a script of the project is told to do: its first word, and the code that a framework's shell runs."""
+    """Judges the arguments of a project script: its first word, and code for a framework's shell."""
     if any(_POOL.fullmatch(arg) or _is_elsewhere(arg) for arg in args):
         script.add(kinds.LEAVES)
     word = next((arg for arg in args if not arg.startswith("-")), "")
@@ -151,7 +151,7 @@ def given(path: str, args: Sequence[str], script: "Script") -> None:
 
 
 def built(args: Sequence[str], script: "Script") -> None:
-    """Judges what `go run` or `cargo run` is told to build and start: `./cmd/wipe`, `--bin wipe`."""
+    """Judges what `go run` or `cargo run` builds and starts: `./cmd/wipe`, `--bin wipe`."""
     if any("@" in arg for arg in args[:1]):
         script.add(kinds.UNKNOWN_PROGRAM)
     if any(is_act(arg.partition("=")[2] or arg) for arg in itertools.takewhile(lambda arg: arg != "--", args)):
@@ -159,7 +159,7 @@ def built(args: Sequence[str], script: "Script") -> None:
 
 
 def decoded(args: Sequence[str], script: "Script") -> None:
-    """Notes the files that `openssl` writes: what is in them nobody has read."""
+    """Records the files that `openssl` writes; their content is unknown."""
     for option, target in itertools.pairwise(args):
         if option in ("-out", "--out"):
             script.writes(target)
@@ -167,12 +167,12 @@ def decoded(args: Sequence[str], script: "Script") -> None:
 
 
 def _is_elsewhere(arg: str) -> bool:
-    """Whether a script is pointed at another machine: an address that is not this one's."""
+    """Whether an argument points a script at another host."""
     found = _ELSEWHERE.fullmatch(arg)
     return found is not None and _HERE.fullmatch(found["host"] or found["address"]) is None
 
 
 def _asks(word: str) -> bool:
-    """Whether the name of a step says that it acts, as a whole or in its last part: `deploy`, `db:drop`."""
+    """Whether a target's name says that it acts, as a whole or in its last part: `deploy`, `db:drop`."""
     last = re.split(r"[:.]", word)[-1]
     return asks_for_act(word) or (last != word and asks_for_act(last))

@@ -1,6 +1,6 @@
-"""Command lines that only tell something, of programs that do more: `mount`, `fdisk -l`, `pacman -Qi`, `ifconfig eth0`.
+"""Command lines that only report, of programs that can do more: `mount`, `fdisk -l`, `pacman -Qi`, `ifconfig eth0`.
 
-What any other command line of these programs does is not known here.
+Other command lines of these programs are judged elsewhere.
 """
 
 import re
@@ -11,7 +11,7 @@ from interlock.policy import windows
 from interlock.policy.printing import UNKNOWN
 
 _N = r"(?: (?!-|\S*://)[\w@.:,=+*?/~%-]+)"
-"""A name behind the command, no option and no address."""
+"""A name after the command, neither an option nor an address."""
 _YUM = (
     rf"(?:(?:-[vqyC46]|--(?:disablerepo|enablerepo|color)=[\w*,-]+|--(?:showduplicates|refresh|cacheonly|quiet|"
     rf"verbose)) )*"
@@ -117,7 +117,7 @@ _TELLS: Mapping[str, str] = {
     r"format)(?:=\S+)?|[\w./]+))+",
     **windows.TELLS,
 }  # fmt: skip
-"""By program, its arguments in one line where they only tell something."""
+"""By program: a pattern for arguments that only report."""
 _BY_NAME = {name: pattern for names, pattern in _TELLS.items() for name in names.split()}
 
 
@@ -127,7 +127,7 @@ def _compiled(name: str) -> re.Pattern[str]:
 
 
 def only(name: str, args: Sequence[str]) -> bool:
-    """Whether a program that does more is only asked to tell something by these arguments."""
+    """Whether these arguments only make a program report something."""
     if name not in _BY_NAME or len(args) > 24:
         return False
     line = " ".join(args)

@@ -1,6 +1,6 @@
-"""What is called so on Windows and only looks: cmdlets of PowerShell and programs of its prompt.
+"""Names of Windows programs that only read: PowerShell cmdlets and programs of the command prompt.
 
-Data only; `programs`, `options` and `runners` know what follows for a command line.
+Data only; command lines are judged in `programs`, `options` and `runners`.
 """
 
 CMDLETS = frozenset(
@@ -19,14 +19,14 @@ CMDLETS = frozenset(
     write-output write-host write-verbose
     """.split()
 )
-"""Cmdlets that read, count, compare or show."""
+"""Cmdlets that read, count, compare or display."""
 PROGRAMS = frozenset("ver vol findstr tasklist systeminfo driverquery getmac comp winver".split())
-"""Programs of its prompt that do."""
+"""Programs of the command prompt that only read."""
 ELSEWHERE = {
     " ".join(sorted(CMDLETS)): r"(?i:-(?:computer|cn\b|cim|cred|session|connection|uri\b|server|stream\b))",
     "tasklist systeminfo driverquery getmac": r"(?i:/[su]\b)",
 }
-"""Options by which they look at another machine, or at what lies hidden behind a file."""
+"""Options by which they query another computer, or alternate data streams."""
 TELLS = {
     "sc": r"(?i:query|qc|queryex|qdescription|getdisplayname)(?: [\w.-]+)*|(?i:query) (?:(?:state|type)= ?\w+ ?)+",
     "schtasks": r"(?i:/query)(?: /(?:fo|tn) [\w.-]+| /(?:v|nh))*",
@@ -37,4 +37,4 @@ TELLS = {
     "w32tm": r"(?i:/query /\w+)",
     "powercfg": r"(?i:/(?:l|list|a|q|query))",
 }
-"""By program, its arguments in one line where they only tell something."""
+"""By program: a pattern for arguments that only report."""
