@@ -1,6 +1,6 @@
-"""Python code that computes and does nothing else: what is given to a tool of others that runs code.
+"""Recognises Python code that only computes, for foreign tools that run code.
 
-What such code does besides is known to `python_code`.
+Side effects of code are judged in `python_code`.
 """
 
 import ast
@@ -14,13 +14,13 @@ _MODULES = frozenset(
     "string datetime calendar time typing dataclasses enum abc copy textwrap unicodedata numbers array numpy scipy "
     "sympy pandas sklearn networkx".split()
 )
-"""Libraries in which code finds what it computes with."""
+"""Libraries for computing."""
 _NOT = frozenset(
     "open input exec eval compile __import__ globals locals vars breakpoint getattr setattr delattr memoryview help "
     "exit quit".split()
 )
 _KEPT = ("to_", "read_", "save", "load", "write", "dump", "fetch", "tofile", "fromfile", "from_file", "genfromtxt")
-"""How methods begin that read or keep what lies elsewhere."""
+"""Prefixes of methods that read or store data elsewhere."""
 _MOST = 4_000
 
 

@@ -1,6 +1,6 @@
-"""Which language a piece of code is in, and what it does by the one who knows that language.
+"""Determines the language of a piece of code, and judges it by the module for that language.
 
-Where in the arguments of a call code is expected is known to `meaning`.
+Where arguments may contain code is determined in `meaning`.
 """
 
 import re
@@ -14,7 +14,7 @@ from interlock.policy.folding import fold
 _SHELL_NAMES = frozenset("bash sh shell zsh console terminal shellscript fish ksh dash".split())
 _WINDOWS_NAMES = frozenset("powershell pwsh cmd batch bat".split())
 _STORES = re.compile(r"\b(?:Env|HKLM|HKCU|Cert):", re.IGNORECASE)
-"""Places where Windows keeps variables, settings and certificates."""
+"""Windows drives for variables, settings and certificates."""
 _PYTHON_NAMES = frozenset("python py python3 ipython jupyter".split())
 _OTHER_NAMES = frozenset(
     "javascript js node nodejs typescript ts ruby perl php lua r go golang rust java "
@@ -24,11 +24,11 @@ _SCRIPTS_A_PAGE = re.compile(
     r"\b(?:document|window|page|driver)\s*(?:\.[^;\n]{0,60})?\.(?:click|submit|send_?keys)\s*\(|\bdocument\.cookie|\blocalStorage\b|"
     r"\brequire\(\s*['\"](?:node:)?(?:child_process|fs|net|https?|vm|os)['\"]"
 )
-"""Scripts of pages, and of servers in their language, that do more than look."""
+"""JavaScript, of a page or a server, that does more than read."""
 
 
 def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
-    """What raises a piece of code in a language, or in one that nobody names."""
+    """Findings for code in a named language, or in an unnamed one."""
     if language in _WINDOWS_NAMES:
         found = (*commands.judge(text), *commands.judge(text.replace("\\", "/")))
         return (*found, kinds.READS_SECRETS) if _STORES.search(text) else found
@@ -51,7 +51,7 @@ def code(text: str, language: str, *, python: bool) -> tuple[Raised, ...]:
 
 
 def language_of(args: Mapping[str, Any]) -> str:
-    """The language that arguments name; empty if they name none."""
+    """The language that arguments name; empty if none."""
     for key in ("language", "lang", "runtime", "interpreter", "type", "kind"):
         value = args.get(key)
         if isinstance(value, str):

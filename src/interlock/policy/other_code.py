@@ -1,6 +1,6 @@
-"""Code in languages that are not parsed here: whatever looks like more than plain computing counts as hidden.
+"""Judges code in languages that are not parsed: anything beyond plain computing counts as hidden.
 
-Which program runs it is not known here.
+Which program runs the code is determined in `commands`.
 """
 
 import re
@@ -36,17 +36,17 @@ _READS_FILE = re.compile(
     + r"|\bread\.(?:csv|table)"
     + _NAMED.format("c")
 )
-"""The reading of a file that is named."""
+"""Reading a file named by a literal."""
 _COLLECTIONS = re.compile(r"\b(\w{1,40})\s*=\s*new\s+(?:Set|Map|WeakMap|WeakSet|URLSearchParams)\b")
 
 
 def is_function(text: str) -> bool:
-    """Whether a text is a function of a page's own language: `() => document.title`."""
+    """Whether a text is a JavaScript function: `() => document.title`."""
     return "=>" in text or text.startswith("function")
 
 
 def judge(code: str) -> tuple[Raised, ...]:
-    """What raises a piece of code in a language that is not parsed here: whatever is more than plain computing."""
+    """Findings for code in a language that is not parsed: anything beyond plain computing."""
     if len(code) > LONGEST:
         return (kinds.HIDDEN,)
     rest = _READS_FILE.sub(_without_own, _TELLS.sub("", code))
@@ -56,6 +56,6 @@ def judge(code: str) -> tuple[Raised, ...]:
 
 
 def _without_own(found: re.Match[str]) -> str:
-    """Nothing where a file of the workspace is read that is no secret; else what stands there."""
+    """Removes the reading of a workspace file that is no secret; keeps anything else."""
     path = found["a"] or found["b"] or found["c"]
     return found.group() if paths.judge(path, writes=False, closed=True) else ""

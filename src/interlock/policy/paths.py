@@ -1,6 +1,6 @@
-"""What a path means: where secrets lie, what instructs agents or runs by itself, what is outside the workspace.
+"""Judges paths: where secrets are stored, what configures agents or runs by itself, what is outside the workspace.
 
-Whether something is there, and which spellings the tools take, is not known here.
+No file system is accessed; spellings that the tools accept are resolved in the tools.
 """
 
 import re
@@ -42,10 +42,10 @@ _CALLED_SECRET = re.compile(
     r"(?:access|auth|api|refresh|bearer|bot|session|github|gitlab|slack|bootstrap|node|agent)[-_]?(?:tokens?|keys?)"
     r"(?:\.(?:txt|json|ya?ml|csv|ini|toml|env))?|krb5cc_\d+"
 )
-"""Names of files that say that a token or key is what they hold."""
+"""File names that say that they hold a token or key."""
 _SECRET_WHOLE = frozenset("/etc/passwd /etc/group /etc/passwd- /proc/kcore /dev/mem /dev/kmem /etc/krb5.keytab".split())
 _CERTIFICATE = re.compile(r"(?:.*[-_.])?(?:ca|cacert|ca-?bundle|certs?|certificates?|chain|fullchain|public|pub)\.pem")
-"""Names of what is shown to everybody."""
+"""Names of public certificates."""
 _SECRET_END = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|keytab|agekey)$")
 _DOTENV = re.compile(
     r"(?!\.?(?:example|sample|template)\.)(?:.*[^/])?\.env"
@@ -59,7 +59,7 @@ _DISGUISED = re.compile(
     r"\x00|^(?:php|data|expect|zip|phar|glob|jar|gopher|dict|ogg|compress\.\w+|netdoc|ftp|https?|smb|unc):",
     re.IGNORECASE,
 )
-"""What a path is written in that no file is called, but that some programs decode or cut to another path."""
+"""Characters that no file name has, but that some programs decode, or at which they truncate a path."""
 _SHARE = re.compile(r"\s*(?:\\\\|//)[\w.?-]+[\\/]")
 _BOOTSTRAP = re.compile(
     r"(?:^|/)\s*(?:(?:architecture|agents|soul|tools|user|heartbeat|memory|bootstrap|claude|gemini)\.md|\.cursorrules|"
@@ -91,17 +91,17 @@ _RAW = re.compile(
     r"^/dev/(?!(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/.*|shm/.*)$).|"
     r"^%(?:app|localapp|program)data%|^%(?:userprofile|system(?:root|drive)|windir)%"
 )
-"""Devices, and places of Windows by the names of its variables."""
+"""Devices, and Windows locations by variable."""
 _ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
 _TELLING = re.compile(
     r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd|rave)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
     r"firefox|gemini|heartbeat|key|logins|m(?:cp|emory)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
     r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)|0x"
 )
-"""What a path has in it that means something; one of the `_ORDINARY` form without any of it means nothing."""
+"""What gives a path a meaning; a path of the `_ORDINARY` form without any of it has none."""
 _NAME = re.compile(rf"{_ORDINARY.pattern}|(?:[a-z0-9_-]+/){{0,8}}[a-z0-9_-]+")
 _KEPT = re.compile(rf"{_TELLING.pattern}|id_|k(?:core|rb5|ube)|netrc")
-"""The same for one that is only read, with an ending or without."""
+"""The same for a path that is only read, with or without a suffix."""
 _OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/workspace/", "/work/", "/mnt/data/", "/repo/", "/app/", "/sandbox/")
 _DEVICES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /tmp /workspace".split()
@@ -115,9 +115,9 @@ _SYSTEM = re.compile(
 
 @lru_cache(maxsize=2048)
 def plain(path: str) -> str:
-    """The path in lower case and in one spelling: folded, decoded, `/` between names, `.` and `..` taken away.
+    """The normalised path in lower case: folded, decoded, with `/` as separator, `.` and `..` resolved.
 
-    What leads above where it began keeps its `..`.
+    A path that leads above its start keeps those `..`.
     """
     text = fold(path[:LONGEST]).strip().strip("\"'").partition("::$")[0]
     if "%" in text:
@@ -143,7 +143,7 @@ def plain(path: str) -> str:
 
 
 def _as_seen(text: str) -> str:
-    """A path that climbs, as it is where it has climbed to the top."""
+    """A path that climbs, taken as absolute once it has reached the root."""
     climbed = text
     while climbed.startswith("../"):
         climbed = climbed[3:]
@@ -152,7 +152,7 @@ def _as_seen(text: str) -> str:
 
 @lru_cache(maxsize=2048)
 def touches_secret(path: str) -> bool:
-    """Whether a path is where secrets usually lie: keys, password files, `.env`, histories of shells."""
+    """Whether a path is where secrets usually are: keys, password files, `.env`, shell histories."""
     text = _as_seen(plain(path))
     name = text.rsplit("/", 1)[-1].rstrip(". ")
     if name.endswith((".pub", ".py")):
@@ -171,7 +171,7 @@ def touches_secret(path: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def is_outside(path: str, *, closed: bool = False) -> bool:
-    """Whether a path leads out of the workspace; in a `closed` one, every absolute path does."""
+    """Whether a path leaves the workspace; in a `closed` workspace, every absolute path does."""
     text = plain(path)
     if text == ".." or text.startswith(("../", "~", "$home", "${home")):
         return True
@@ -184,7 +184,7 @@ def is_outside(path: str, *, closed: bool = False) -> bool:
 
 @lru_cache(maxsize=2048)
 def is_system(path: str) -> bool:
-    """Whether a path lies where the system keeps its own files, or climbs out of where it began."""
+    """Whether a path is in a system directory, or climbs out of where it began."""
     text = plain(path)
     if text in _DEVICES or f"{text}/".startswith(_OPEN):
         return False
@@ -193,40 +193,40 @@ def is_system(path: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def reads_system(path: str) -> bool:
-    """Whether a path is a file of the system that no ordinary work needs to read: its settings, logs, processes."""
+    """Whether a path is a system file that no ordinary work needs to read: settings, logs, processes."""
     return _SYSTEM_READS.match(_as_seen(plain(path))) is not None
 
 
 @lru_cache(maxsize=2048)
 def is_home(path: str) -> bool:
-    """Whether a path is somebody's home, or has homes in it, so that whoever copies it copies what is secret there."""
+    """Whether a path is a home directory or contains some, so that copying it copies secrets."""
     return _HOME.fullmatch(plain(path)) is not None
 
 
 def _reads_others(path: str) -> bool:
-    """Whether a path given to a tool is a file of the system, or of what is installed or served beside the work."""
+    """Whether a path given to a tool is a system file, or belongs to other software on the machine."""
     return reads_system(path) or _INSTALLED.match(_as_seen(plain(path))) is not None
 
 
 def is_free_to_read(path: str) -> bool:
-    """A quick look: True only for a name in the workspace that is neither a secret's nor the system's."""
+    """Fast path: True only for a path in the workspace that is neither a secret nor a system file."""
     return _NAME.fullmatch(path) is not None and _KEPT.search(path) is None
 
 
 def is_disguised(path: str) -> bool:
-    """Whether a path is written so that some programs would take it for another one."""
+    """Whether a path is spelled so that some programs would resolve it to another one."""
     return _DISGUISED.search(path[:LONGEST]) is not None
 
 
 def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
-    """What raises a call with a path: in the `closed` workspace of our own tools, or in some place of another's."""
+    """Findings for a path: in the `closed` workspace of our own tools, or in a place of a foreign tool."""
     if _ORDINARY.fullmatch(path) and not _TELLING.search(path):
         return ()
     return looked_at(path, writes=writes, closed=closed)
 
 
 def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
-    """What `judge` says, without its quick look."""
+    """The findings of `judge`, without its fast path."""
     text = plain(path)
     found: list[Raised] = []
     if touches_secret(path):
@@ -245,7 +245,7 @@ def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
 
 
 def written(path: str) -> list[Raised]:
-    """What raises the writing of a file because of what it is."""
+    """Findings for writing a file, because of what the file is."""
     text = plain(path)
     found: list[Raised] = []
     if _BOOTSTRAP.search(text):

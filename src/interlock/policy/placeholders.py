@@ -1,4 +1,4 @@
-"""`{{secret:NAME}}` in arguments: which secrets a call names, and what that means for its risk. No values here."""
+"""`{{secret:NAME}}` in arguments: which named secrets a call uses, and what that means for its risk. No values here."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _RAISED = (Raised(RULE, Risk.RED, WHY),)
 
 
 def findings(call: Call) -> tuple[Raised, ...]:
-    """RED where a call names a secret that it may not simply use. Source: numbers, "Risk" (access to secrets)."""
+    """RED if a call uses a named secret without permission. Source: numbers, "Risk" (access to secrets)."""
     if not call.args:
         return ()
     named = names(call.args)
@@ -25,7 +25,7 @@ def findings(call: Call) -> tuple[Raised, ...]:
 
 
 def names(args: Any) -> frozenset[str]:
-    """The names of the secrets that arguments name, as they stand there."""
+    """The names of the secrets that arguments refer to, as written."""
     if _is_plain(args):
         return _NONE
     found: set[str] = set()
@@ -36,7 +36,7 @@ def names(args: Any) -> frozenset[str]:
 
 
 def _is_plain(args: Any) -> bool:
-    """A quick look: True only for one level of values that name nothing."""
+    """Fast path: True only for one level of values without references."""
     if type(args) is not dict:
         return False
     for key, value in args.items():
@@ -51,12 +51,12 @@ def _is_plain(args: Any) -> bool:
 
 
 def in_names(args: Any) -> bool:
-    """Whether a key of the arguments names a secret: nothing is filled in there."""
+    """Whether a key of the arguments refers to a secret; keys are not filled in."""
     return any("{{" in key and PLACEHOLDER.search(key) for key in _keys(args))
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in JSON, keys too."""
+    """Every string in JSON, including keys."""
     rest: list[tuple[int, Any]] = [(0, value)]
     seen = 0
     while rest and seen < _MOST:

@@ -1,6 +1,6 @@
-"""What calls in Python code say that they do to objects of which only the name is known: statements, deletions.
+"""Judges calls in Python code on objects of which only the name is known: statements, deletions.
 
-Which functions of the standard library harm is `python_names`'; how an expression becomes a text is `python_texts`'.
+Functions of the standard library are classified in `python_names`; expressions are evaluated in `python_texts`.
 """
 
 import ast
@@ -16,10 +16,10 @@ _STATEMENTS = frozenset(
     "fetch fetchall "
     "fetchone fetchval fetchrow fetch_all".split()
 )
-"""Methods and functions that give their first text to a database."""
+"""Methods and functions that pass their first string to a database."""
 _ARRAYS = frozenset("np numpy jnp jax cupy torch tf".split())
 _ON_SCREEN = frozenset("tkinter Tkinter customtkinter PyQt5 PyQt6 PySide6 pygame curses".split())
-"""Modules of which an object that deletes is a field to type into."""
+"""Modules of user interfaces, whose `delete` clears an input field."""
 _ACTS = re.compile(
     r"(?:send|post|publish)_?(?:e?mails?|sms|messages?|notifications?|tweet|invoice|payment|money|report|alert)|"
     r"(?:delete|drop|purge|wipe|destroy|truncate|terminate|remove)_(?:all|many|one|users?|accounts?|tables?|databases?|"
@@ -30,18 +30,18 @@ _ACTS = re.compile(
     r"permissions?|privileges?)|flush_?(?:all|db)|add_collaborator|merge_pull_request|place_order|cancel_(?:order|booking|"
     r"subscription|reservation)|make_public|reset_password|shutdown_instance|reboot_instance"
 )
-"""Names of methods that act whatever they are taken from, and of functions that others have made for the code."""
+"""Names of methods that act on any object, and of functions provided to the code."""
 _ON_A_PAGE = frozenset(
     "click dblclick fill press upload_file drag_and_drop mouse_click mouse_dblclick mouse_upload_file keyboard_type "
     "keyboard_press".split()
 )
-"""Functions with which code that is given to a browser acts on a page."""
+"""Functions with which code for a browser acts on a page."""
 
 
 def judge(
     name: str | None, node: ast.Call, text_of: TextOf, names: Mapping[str, str], made: Collection[str]
 ) -> Iterator[Raised]:
-    """What a call raises by what it is called; `names` are imported, `made` are functions of the code itself."""
+    """Findings for a call by its name; `names` are imported, `made` are functions that the code defines."""
     is_method = isinstance(node.func, ast.Attribute)
     last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
     if last in _STATEMENTS:

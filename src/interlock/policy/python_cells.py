@@ -1,6 +1,6 @@
-"""Code as cells of notebooks have it: the lines in it that are orders to the notebook, where they do no harm.
+"""Extracts notebook magics from a cell: harmless ones are removed, shell lines are returned to be judged.
 
-What the code itself does is known to `python_code`.
+The Python code itself is judged in `python_code`.
 """
 
 import re
@@ -12,23 +12,23 @@ _SHOWN = re.compile(
     r"%precision[ \t]+[\w.%]{1,10}|"
     r"[A-Za-z_][\w.]{0,80}\?{1,2})[ \t]*$"
 )
-"""Lines that set how something is shown, or ask for help."""
+"""Magics that change the display, or show help."""
 _TIMED = re.compile(
     r"(?m)^([ \t]*)%(?:time|prun|memit|timeit(?:[ \t]+-[nr][ \t]*\d{1,9})*)[ \t]+(?=\S)|\A[ \t]*%%time(?:it)?[ \t]*$"
 )
-"""What stands before code that is timed; the code itself is read."""
+"""Magics that precede code to be timed; the code is judged."""
 
 _TOLD = re.compile(
     r"^(?P<indent>[ \t]*)(?:!(?P<shell>[^!\n][^\n]*)|%(?P<program>(?:pip|conda|mamba)[ \t][^\n]*))$",
     re.MULTILINE,
 )
-"""Lines that are given to a shell, and what each of them runs."""
+"""Magics that pass a line to a shell, with the program that each runs."""
 _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh)[ \t]*\n(?P<script>.*)\Z", re.DOTALL)
 _OWN_PYTHON = re.compile(r"\{sys\.executable\}")
 
 
 def plain(code: str) -> str:
-    """The code without such lines; all others stay, and are no Python."""
+    """The code without such lines; unrecognised magics stay, and are invalid Python."""
     if "%" not in code and "?" not in code and "!" not in code:
         return code
     if _SHELL_CELL.match(code):
@@ -37,7 +37,7 @@ def plain(code: str) -> str:
 
 
 def told(code: str) -> tuple[str, ...]:
-    """The commands that a cell gives to a shell."""
+    """The commands that a cell passes to a shell."""
     if "%" not in code and "!" not in code:
         return ()
     if cell := _SHELL_CELL.match(code):

@@ -1,6 +1,6 @@
-"""What Python code does, by its syntax tree: connections, programs it starts, files it removes, text it executes.
+"""Judges Python code by its syntax tree: connections, programs it starts, files it removes, code it evaluates.
 
-Nothing is run, and no other language is read here.
+Nothing is executed. Other languages are judged in `other_code`.
 """
 
 import ast
@@ -30,7 +30,7 @@ MOST_NODES = 20_000
 
 @lru_cache(maxsize=512)
 def judge(code: str) -> tuple[Raised, ...]:
-    """What raises Python code; empty for plain computing. Total."""
+    """Findings for Python code; empty for plain computing. Total."""
     if (tree := parsed(code)) is None:
         return (kinds.UNREADABLE,)
     reader = _Reader()
@@ -65,7 +65,7 @@ def _tree(text: str) -> ast.AST:
 
 
 def _from_its_module(dotted: str) -> str:
-    """A dotted name without the modules through which another is reached: `random._os.system` is `os.system`."""
+    """A dotted name without modules that only lead to another: `random._os.system` is `os.system`."""
     if dotted.count(".") < 2:
         return dotted
     parts = dotted.split(".")
@@ -87,13 +87,13 @@ def _dedented(code: str) -> str:
 class _Reader:
     found: dict[str, Raised] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    """Local names of modules and of what was imported from them."""
+    """Local names of imported modules and objects."""
     texts: dict[str, str | None] = field(default_factory=dict)
-    """Constants that were given names; None once there are several."""
+    """Names bound to constants; None if a name has several values."""
     made: set[str] = field(default_factory=set)
-    """Names of functions that the code itself defines."""
+    """Names of functions that the code defines."""
     settled: set[int] = field(default_factory=set)
-    """Nodes that were judged with what stands around them."""
+    """Nodes that were judged together with their parents."""
 
     def add(self, *found: Raised) -> None:
         for each in found:
@@ -164,7 +164,7 @@ class _Reader:
                     self.names.setdefault(target.id, dotted)
 
     def _set(self, node: ast.Assign) -> None:
-        """What becomes of a variable for programs that is set."""
+        """Judges an assignment to an environment variable."""
         for target in node.targets:
             if isinstance(target, ast.Subscript) and self._dotted(target.value) in t.ENVIRONMENT:
                 self._variable(self._constant(target.slice), self._constant(node.value))
@@ -197,7 +197,7 @@ class _Reader:
         return _from_its_module(".".join(reversed(parts)))
 
     def _constant(self, node: ast.AST | None) -> str | None:
-        """The text that an expression surely is."""
+        """The string that an expression certainly evaluates to, else None."""
         return python_texts.text_of(node, self.texts, self._dotted)
 
     def _call(self, node: ast.Call) -> None:
@@ -244,7 +244,7 @@ class _Reader:
         self.add(*python_acts.judge(name, node, self._constant, self.names, self.made))
 
     def _evaluated(self, node: ast.Call) -> None:
-        """A call that runs what its texts say."""
+        """Judges a call that evaluates its string arguments as code."""
         for each in (
             *node.args[:2],
             *(k.value for k in node.keywords if k.arg in ("stmt", "setup", "expr", "statement")),
@@ -256,7 +256,7 @@ class _Reader:
                 self.add(kinds.HIDDEN)
 
     def _odd(self, name: str | None, node: ast.Call) -> None:
-        """What only some arguments of a call make harmful."""
+        """Judges calls that are harmful only with certain arguments."""
         last = node.func.attr if isinstance(node.func, ast.Attribute) else (name or "").rpartition(".")[2]
         keywords = {keyword.arg: keyword.value for keyword in node.keywords}
         pickled = keywords.get("allow_pickle")
@@ -392,5 +392,5 @@ class _Reader:
                 self.add(kinds.READS_SECRETS)
 
     def _fetches_anyway(self, text: str) -> bool:
-        """Whether an address is given to a library that opens addresses like files."""
+        """Whether a URL is passed to a library that opens URLs like files."""
         return not t.OPENS_ADDRESSES.isdisjoint(self.names)

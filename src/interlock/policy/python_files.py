@@ -1,6 +1,6 @@
-"""What a call in Python code does with files: where secrets lie, what is the system's, what is outside the workspace.
+"""Judges file access of calls in Python code: secrets, system files, files outside the workspace.
 
-How an expression becomes a text is `python_texts`'.
+Expressions are evaluated in `python_texts`.
 """
 
 import ast
@@ -14,7 +14,7 @@ TextOf = Callable[[ast.AST | None], str | None]
 
 
 def judge(name: str | None, last: str, node: ast.Call, text_of: TextOf) -> Iterator[Raised]:
-    """What a call raises by the files that it reads and writes; `last` is the last part of its name."""
+    """Findings for the files that a call reads and writes; `last` is the last part of its dotted name."""
     given = [text_of(each) for each in (*node.args, *(keyword.value for keyword in node.keywords))]
     texts = [each for each in given if each is not None]
     if name in t.PATH_CALLS or last in (

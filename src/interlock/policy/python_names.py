@@ -1,6 +1,6 @@
-"""Names of Python by what they do: modules that reach out, hide or open up, calls that harm, places of files.
+"""Names in Python code by effect: modules that connect, hide or open up, harmful calls, file operations.
 
-How code is read is not known here.
+Code is parsed and judged in `python_code`.
 """
 
 import re
@@ -41,7 +41,7 @@ NETWORK = frozenset(
 CARRIED = frozenset(
     "requests httpx aiohttp urllib3 smtplib ftplib telnetlib imaplib poplib socket paramiko boto3 webbrowser".split()
 )
-"""Modules of which code speaks by that name alone: used without an import, an earlier cell has it."""
+"""Modules that code may use by name without importing them, if an earlier cell did."""
 PURE_PARTS = frozenset(
     "urllib.parse urllib.error importlib.metadata importlib.resources http.HTTPStatus http.cookies "
     "google.protobuf requests.exceptions".split()
@@ -95,7 +95,7 @@ RISKY = frozenset(
     "killpg chmod chown Popen check_output check_call getoutput urlopen sendmail eval exec __import__ "
     "import_module".split()
 )
-"""Names of attributes that harm whatever they are taken from."""
+"""Names of attributes that are harmful on any object."""
 EXECUTES = frozenset(("eval", "exec", "compile", "__import__", "execfile", "globals", "vars", "breakpoint"))
 INNARDS = frozenset(
     "__subclasses__ __globals__ __builtins__ __bases__ __base__ __mro__ __code__ __closure__ "
@@ -111,11 +111,11 @@ EVALUATES = frozenset(
     "pd.eval "
     "numexpr.evaluate pdb.run".split()
 )
-"""Calls that run the text that they are given."""
+"""Calls that evaluate the string they are given."""
 EXECUTED = frozenset(("eval", "exec", "__import__", "execfile"))
-"""Functions that run text, wherever they are handed to."""
+"""Functions that evaluate strings, wherever they are passed."""
 INSIDE = re.compile(r"[.@]__(?:class|globals|subclasses|builtins|init|mro|base|import)__|@(?:pd|pandas|np)\.")
-"""Text that reaches into objects when it is filled in, or evaluated."""
+"""Text that accesses internals of objects when it is formatted or evaluated."""
 SERVER = re.compile(
     r"(?:postgres\w*|mysql|mariadb|mssql|oracle|mongodb|redis|rediss|amqps?|snowflake|bigquery|clickhouse|cassandra)"
     r"(?:\+\w+)*://",
@@ -124,7 +124,7 @@ SERVER = re.compile(
 OPENS_ADDRESSES = frozenset(
     "pandas pd polars pl dask cv2 fsspec xarray pyarrow matplotlib plt imageio skimage geopandas".split()
 )
-"""Libraries that open an address as they open a file."""
+"""Libraries that open URLs as they open files."""
 PATH_WRITES = frozenset("write_text write_bytes touch mkdir symlink_to hardlink_to link_to rename replace".split())
 PATH_READS = frozenset("read_text read_bytes open iterdir glob rglob".split())
 SOME_VALUE = "a1b2" * 5
@@ -146,9 +146,9 @@ ASKS_ENVIRONMENT = frozenset(("os.getenv", "os.environ.get", "os.environ.pop", "
 URL = re.compile(r"^(?:https?|ftp|sftp|s3|gs|git|ssh|tcp|udp|wss?|ldap|smb)://", re.IGNORECASE)
 MAGIC = re.compile(r"^\s*(?:!{1,2}|%%?(?:bash|sh|system|sx|script|run|load|pip|writefile)\b)", re.MULTILINE)
 REACHED = frozenset("os subprocess shutil socket sys builtins posix nt signal pty".split())
-"""Modules that others carry along as attributes."""
+"""Modules that are reachable as attributes of others."""
 THROUGH = frozenset(
     "builtins.eval builtins.exec builtins.compile builtins.__import__ os.__dict__ sys.__dict__ subprocess.__dict__ "
     "shutil.__dict__ builtins.__dict__ multiprocessing.connection multiprocessing.managers".split()
 )
-"""Names that are harmful as such: what is reached through them only shows when it runs."""
+"""Names that are harmful as such: what is reached through them is known only at run time."""

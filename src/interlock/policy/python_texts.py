@@ -1,6 +1,6 @@
-"""The text that an expression of Python surely is: joined, formatted, turned round, or a path made of parts.
+"""Evaluates Python expressions to the strings they certainly produce: joined, formatted, reversed, or joined paths.
 
-What a text means is not known here; what cannot be told is None.
+The strings are judged elsewhere; an unknown one is None.
 """
 
 import ast
@@ -21,7 +21,7 @@ _DECODING = frozenset(
 
 
 def text_of(node: ast.AST | None, known: Mapping[str, str | None], dotted: Dotted, depth: int = 0) -> str | None:
-    """The text that an expression surely is; `known` are constants by name, `dotted` names an attribute in full."""
+    """The string that an expression surely produces; `known` maps names to constants, `dotted` names attributes."""
     if depth > DEEPEST or node is None:
         return None
     if isinstance(node, ast.Name):
@@ -102,7 +102,7 @@ def _formatted(form: str | None, values: Sequence[str | None]) -> str | None:
 
 
 def decodes(node: ast.AST) -> bool:
-    """Whether an expression makes text by decoding or turning round, so that it does not show what it is."""
+    """Whether an expression produces text by decoding or reversing, which hides it."""
     return any(
         (isinstance(each, ast.Attribute) and each.attr in _DECODING)
         or (isinstance(each, ast.Name) and each.id in _DECODING)

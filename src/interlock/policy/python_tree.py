@@ -1,6 +1,6 @@
-"""The nodes of the syntax tree of Python code, in the order in which they stand.
+"""Visits the nodes of a Python syntax tree in source order.
 
-What they mean is not known here.
+The nodes are judged in `python_code`.
 """
 
 import ast
@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 
 def nodes_of(tree: ast.AST, most: int) -> list[ast.AST] | None:
-    """The nodes that have parts of their own, so no mere signs; None if a tree has more than `most` nodes."""
+    """The nodes in source order, without operators and contexts; None if there are more than `most`."""
     found: list[ast.AST] = []
     rest = [tree]
     seen = 0
@@ -24,7 +24,7 @@ def nodes_of(tree: ast.AST, most: int) -> list[ast.AST] | None:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """What `ast.iter_child_nodes` gives, in less time."""
+    """The result of `ast.iter_child_nodes`, computed faster."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)
@@ -36,7 +36,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def carried(nodes: Sequence[ast.AST], modules: Collection[str]) -> list[str]:
-    """Those of some modules that code uses and does not bind itself, as a cell does where an earlier one imported."""
+    """Those of `modules` that code uses without binding them, as a notebook cell may after an earlier import."""
     used = {
         node.value.id
         for node in nodes

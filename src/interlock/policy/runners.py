@@ -209,7 +209,7 @@ def _looks(command: Command, own: Mapping[str, int]) -> bool:
 
 
 def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> bool:
-    """Whether an assignment sets only a variable of the script itself, to a value known to the shell."""
+    """Whether a command assigns nothing but variables of the script itself."""
     if not assigned:
         return True
     if words and words[0] not in _DECLARES and not (words[0] == "read" and {name for name, _ in assigned} == {"IFS"}):

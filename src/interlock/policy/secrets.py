@@ -1,4 +1,4 @@
-"""Detects and masks what looks like a secret: provider keys, tokens, private keys, values of names such as `api_key`.
+"""Detects and masks what looks like a secret: provider keys, tokens, private keys, values of keys such as `api_key`.
 
 Named secrets are stored and filled in elsewhere, in `tools.secrets`.
 """
@@ -65,13 +65,13 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     ("password in a URL", ("://",), re.compile(r"://[^\s/:@\"']{0,100}:([^\s/@\"'${}<>*]{3,200})@")),
 )  # fmt: skip
-"""Kind, what a lower-cased text must contain for it, and the exact shape. Source: numbers, "Secret shapes"."""
+"""Kind, what a lower-cased text must contain for it, and the exact pattern. Source: numbers, "Secret shapes"."""
 _NAMES = ("key", "token", "secret", "password", "passwd", "passphrase", "pwd", "credential")
 _DEEPEST = 64
 _MOST_REFERRED = 400
-"""What is longer names no secret that is kept elsewhere."""
+"""A longer value is no reference to a stored secret."""
 _LEAST = {1: 16, 2: 8, 3: 6}
-"""How long a value behind a name is at least, by the weight of the name."""
+"""The minimum length of a value, by the weight of its name."""
 _ASSIGNED = re.compile(
     rf"""
     (?P<name> (?:{"|".join(_NAMES)}) [a-z0-9_-]{{0,60}}+ ) (?: \\?["'] )?+
@@ -79,7 +79,7 @@ _ASSIGNED = re.compile(
     """,
     re.VERBOSE,
 )
-"""From a secret name in small letters to where its value begins."""
+"""From a secret's name in lower case to the start of its value."""
 _VALUE_END = re.compile(r"[\s\"'`,;(){}\[\]<>\\]")
 _NOT_AFTER = frozenset("({[<>")
 _DIGIT = re.compile("[\\d²³¹፩-፱᧚⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒]")
@@ -98,15 +98,15 @@ _NEVER = frozenset(
     "hot shortcut session dedupe group lookup translation rotation policy rule rules format field fields path file "
     "expiry expires at ttl timeout url uri endpoint reset".split()
 )
-"""Words that make `max_tokens`, `page_token`, `primary_key` or `password_policy` something else."""
+"""Words that make a name harmless: `max_tokens`, `page_token`, `primary_key`, `password_policy`."""
 _ALWAYS = frozenset("secret secrets password passwd passphrase pwd passcode credential credentials".split())
 _WRAPS = frozenset("value values data plain plaintext plain_text text current".split())
-"""Keys under which the value of what the key above them names stands."""
+"""Keys that hold the value of the key above them: `value`."""
 _KEYS = frozenset("api access secret private signing encryption ssh auth master service client deploy".split())
 
 
 def spans(text: str) -> Iterator[Span]:
-    """The secrets in a text, in order, not overlapping; where two overlap, the later one is what is left of it."""
+    """The secrets in a text, in order and not overlapping; of two that overlap, the later is shortened."""
     end = 0
     for span in sorted(_found(text), key=lambda s: (s.start, -s.end)):
         if span.end > end:
@@ -120,7 +120,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def hints_at_secret(low: str) -> bool:
-    """The same of a text in small letters: whether a name of secrets stands in it, or the beginning of a shape."""
+    """The same for a lower-cased text: whether it has the name of a secret, or the start of a pattern."""
     return (
         "key" in low or "token" in low or "secret" in low or "passw" in low or "passp" in low or "pwd" in low
         or "credential" in low or "k-" in low or "k_" in low or "gh" in low or "xox" in low or "xapp-" in low
@@ -176,7 +176,7 @@ def _found(text: str) -> Iterator[Span]:
 
 
 def _assigned(text: str, low: str) -> Iterator[Span]:
-    """The values under secret names. A stretch without gaps is gone through once, however many names stand in it."""
+    """The values of secret names. Text without gaps is searched once, however many names are in it."""
     if not any(name in low for name in _NAMES):
         return
     done = ends = digit = 0
@@ -210,7 +210,7 @@ def _whole_name(text: str, start: int, end: int) -> str:
 
 
 def names_secret(name: str, value: object) -> bool:
-    """Whether `name` says that it holds a secret and `value` looks like one and not like a reference to it."""
+    """Whether `name` says that it holds a secret, and `value` looks like one and not like a reference."""
     weight = _weight(name)
     if weight == 0 or isinstance(value, bool):
         return False
@@ -222,7 +222,7 @@ def names_secret(name: str, value: object) -> bool:
 
 
 def _held(value: Sequence[Any] | Mapping[Any, Any]) -> Iterable[Any]:
-    """What a list holds, or a mapping that only wraps a value: `{"value": …}`."""
+    """The items of a list, or of a mapping that only wraps a value: `{"value": …}`."""
     if isinstance(value, Mapping):
         return (item for key, item in value.items() if str(key).lower() in _WRAPS)
     return value
@@ -258,7 +258,7 @@ def _is_secret_value(value: str, weight: int) -> bool:
 
 
 def _is_assigned_secret(match: re.Match[str], text: str, end: int, weight: int) -> bool:
-    """Whether a value that stands behind a name, and that has a digit where that counts, looks like a secret."""
+    """Whether the value after a name looks like a secret; some names require a digit in it."""
     start = match.end()
     if end - start < _LEAST[weight] or (weight == 1 and not _LETTER.search(text, start, end)):
         return False

@@ -150,7 +150,7 @@ _ACTING = frozenset(
 _GROUPS = frozenset(
     "services jobs revisions regions executions domain-mappings delivery-pipelines releases targets rollouts".split()
 )
-"""Resource groups of `gcloud` whose names are verbs: `gcloud run`, `gcloud deploy`."""
+"""Resources of `gcloud run` and `gcloud deploy`; before these, `run` and `deploy` are names of services."""
 _NOUNS = frozenset("host mail t r time watch service at".split())
 """Names of programs that are also nouns."""
 _RULES = frozenset(

@@ -1,6 +1,6 @@
-"""What an SQL text does: each of its statements, what hides in its parts, and what its functions reach.
+"""Judges an SQL text: each of its statements, what hides within them, and what their functions access.
 
-The database that it is for is not known here, so that where they read a text differently, the worse reading counts.
+The dialect is unknown here: where dialects read a text differently, the worst reading counts.
 """
 
 import re
@@ -36,7 +36,7 @@ _SETTINGS = frozenset(
     "cache_size locking_mode max_page_count query_only recursive_triggers secure_delete synchronous temp_store "
     "wal_autocheckpoint mmap_size journal_size_limit analysis_limit automatic_index cell_size_check threads".split()
 )
-"""Pragmas that only read where nothing is given to them."""
+"""Pragmas that only read if no value is given."""
 _START = re.compile(
     r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(?:select\b[\s(*'\"`\[\d+:@-]|with\s+(?:recursive\s+)?[\w\"`]+\s*(?:\([^)]*\)\s*)?as\b|"
     r"insert\s+(?:into|or|overwrite|ignore)\b|update\s+\S+\s+(?:set|as)\b|delete\s+from\b|drop\s+(?:table|database|schema|view|index|user|role|"
@@ -59,32 +59,32 @@ _EXECUTED = re.compile(
     r"/\*m?!|/\*\+[^*]*set_var|(?<!\w)(?:n?q'|u&\")|`[^`;'\"]*+[;'\"][^`]*+`|^[ \t]*+:?!!|^\.[a-z]",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Comments that are carried out, quotes of which the text says itself how they end, orders to a client."""
+"""Executable comments, quotes with a delimiter of their own, and client commands."""
 _ASIDE = ("/*", "`", "!!", "q'", "Q'", 'u&"', 'U&"', "\n.")
 _ORDERS = frozenset(
     "! copy o out i ir include w write gexec gx gset g T P tee pager e edit ef ev setenv c connect cd lo_import "
     "lo_export watch s . "
     "system".split()
 )
-"""What follows a backslash, outside quotes, in an order to a client."""
+"""What follows the backslash of a client command outside quotes."""
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text of unknown purpose begins as a statement does; prose such as `drop table manners` may too."""
+    """Whether a text of unknown purpose begins like a statement; prose such as `drop table manners` may too."""
     return _START.match(text[:400]) is not None
 
 
 def is_order(text: str) -> bool:
-    """Whether a single word is a whole statement: `shutdown`, `checkpoint`."""
+    """Whether a single word is a complete statement: `shutdown`, `checkpoint`."""
     return text.strip().rstrip(";").upper() in HEADS
 
 
 _ENTITY = re.compile(r"<!(?:ENTITY|DOCTYPE)\b[^;]{0,300}?\b(?:SYSTEM|PUBLIC)\b", re.IGNORECASE)
-"""XML in which a database would fetch something."""
+"""XML with an external entity, which a database would fetch."""
 
 
 def judge(text: str) -> tuple[Raised, ...]:
-    """What raises an SQL text; empty if it certainly only reads. Total."""
+    """Findings for an SQL text; empty if it certainly only reads. Total."""
     found: dict[str, Raised] = {}
     plain = fold(text)
     for reading in (text, plain) if plain != text else (text,):
@@ -117,7 +117,7 @@ def _is_told_aside(text: str) -> bool:
 
 
 def _statements(reading: Reading) -> list[list[str]]:
-    """The statements of a reading, without brackets before their first words and without one that never ends."""
+    """The statements of a reading, without parentheses before their first words, and without an unterminated one."""
     statements: list[list[str]] = [[]]
     for word in reading.words:
         if word == ";":
@@ -130,7 +130,7 @@ def _statements(reading: Reading) -> list[list[str]]:
 
 
 def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
-    """What a statement does; None if only a parser can tell, and what its functions reach is told by `_beside`."""
+    """Findings for a statement; None if only a parser can tell. `_beside` judges its functions."""
     first = capitals[0]
     if first in _QUERIES:
         return acts(capitals)
@@ -146,7 +146,7 @@ def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
 
 
 def _beside(words: list[str]) -> list[Raised]:
-    """What the functions and tables of a statement reach, where it is carried out or shown."""
+    """Findings for the functions and tables that a statement uses, if it is executed or displayed."""
     first = words[0].upper()
     if first in ("PRAGMA", *_BRACKETS):
         return []
@@ -173,7 +173,7 @@ def _changing(first: str, capitals: Sequence[str]) -> list[Raised]:
 
 
 def _explained(words: list[str], capitals: list[str]) -> list[Raised] | None:
-    """A statement that is explained is carried out too where it is analysed."""
+    """Findings for an `EXPLAIN`, which executes the statement if it analyses it."""
     at = 1
     while at < len(words):
         if capitals[at] in _OPTIONS:
@@ -204,7 +204,7 @@ def _pragma(words: list[str]) -> list[Raised]:
 
 
 def _shown(first: str, words: list[str], capitals: Sequence[str]) -> list[Raised]:
-    """What a statement does that shows something, where it names a file or has another statement behind it."""
+    """Findings for a statement that displays something, if it names a file or contains another statement."""
     if first == "USE":
         return [] if _is_use(capitals) else [kinds.DATABASE_LEAVES]
     if first == "SHOW" or len(words) < 2:
@@ -215,7 +215,7 @@ def _shown(first: str, words: list[str], capitals: Sequence[str]) -> list[Raised
 
 
 def _is_bracket(capitals: Sequence[str]) -> bool:
-    """Whether all of a statement begins or ends a transaction."""
+    """Whether a statement only begins or ends a transaction."""
     rest = [
         word for at, word in enumerate(capitals)
         if at and word not in _BRACKET_WORDS and not (capitals[at - 1] in _NAMES_FOLLOW and word not in HEADS)
@@ -224,7 +224,7 @@ def _is_bracket(capitals: Sequence[str]) -> bool:
 
 
 def _is_use(capitals: Sequence[str]) -> bool:
-    """Whether a `USE` names a database, and neither a role nor a statement behind it."""
+    """Whether a `USE` names a database, and is neither about a role nor followed by another statement."""
     names = [word for word in capitals[1:] if word not in (".", "DATABASE", "SCHEMA", "WAREHOUSE", "CATALOG")]
     return (
         0 < len(names) <= 2

@@ -1,6 +1,6 @@
-"""What hides in an SQL statement behind its first word: writes within it, further statements, locks, files.
+"""Finds what an SQL statement does beyond its first word: nested writes, stacked statements, locks, files.
 
-Functions and tables are judged by `sql_names`. Words come in capitals, quoted ones with their quotes.
+Functions and tables are judged in `sql_names`. Words are in upper case, quoted ones with their quotes.
 """
 
 import logging
@@ -33,7 +33,7 @@ HEADS: Mapping[str, Raised] = {
         kinds.DATABASE_LEAVES,
     ),
 }
-"""What a statement does by its first word; any other is not readable."""
+"""The effect of a statement by its first word; any other statement is unreadable."""
 _CHANGES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"))
 _STACKED: Mapping[str, frozenset[str]] = {
     "SHUTDOWN": frozenset(("", "WITH", "IMMEDIATE", "NORMAL")),
@@ -49,7 +49,7 @@ _STACKED: Mapping[str, frozenset[str]] = {
     "SEND": frozenset(("ON",)),
     "DBCC": frozenset(), "SET": frozenset(), "DECLARE": frozenset(), "USE": frozenset(), "REVERT": frozenset(("",)),
 }  # fmt: skip
-"""Statements of databases that need no `;` between two, and what follows their first word; empty: any word."""
+"""Statements that some databases accept without a `;` between them, and what follows their first word; empty: any."""
 _LOCKS = frozenset("UPDATE SHARE UPDLOCK XLOCK TABLOCK TABLOCKX HOLDLOCK".split())
 _SUSPECT = frozenset(
     "INTO CREATE ALTER DROP TRUNCATE GRANT REVOKE COPY CALL EXEC EXECUTE DO ATTACH OUTFILE DUMPFILE NEXT "
@@ -59,16 +59,16 @@ _OPENS = frozenset(
     "SELECT WHERE AND OR NOT ON BY DISTINCT ALL FROM JOIN IN LIKE ILIKE IS THEN ELSE WHEN CASE BETWEEN HAVING AS INTO "
     "UPDATE SET RETURNING FOR INDEX KEY , ( [ = < > + - * / % | & ! ~ ^ . @ :".split()
 )
-"""After them stands a name or a value, not a statement."""
+"""Words after which a name or a value stands, not a statement."""
 _CLOSES = frozenset(
     "FROM IS IN LIKE ILIKE BETWEEN AND OR NOT ASC DESC THEN ELSE END AS , ) ] = < > + - * / % | & ! ~ ^ . : (".split()
 ) | {""}  # fmt: skip
-"""What follows a name or a value."""
+"""Words that follow a name or a value."""
 _FINE: list[Raised] = []
 
 
 def acts(words: Sequence[str]) -> list[Raised] | None:
-    """What a statement that begins as a read does beside; None if only a parser can tell."""
+    """The side effects of a statement that begins as a query; None if only a parser can tell."""
     if _SUSPECT.isdisjoint(words):
         return _FINE
     found: list[Raised] = []
@@ -82,7 +82,7 @@ def acts(words: Sequence[str]) -> list[Raised] | None:
 
 
 def strays(words: Sequence[str]) -> list[Raised]:
-    """What a statement that writes does beside; what cannot be told counts as a statement of its own."""
+    """The side effects of a statement that writes; anything unclear counts as a stacked statement."""
     if _SUSPECT.isdisjoint(words[1:]):
         return _FINE
     found: list[Raised] = []
@@ -103,7 +103,7 @@ def _surely(kind: Raised) -> Raised:
 
 
 def _act(words: Sequence[str], at: int) -> list[Raised] | None:
-    """What one suspect word does where it stands; None if that cannot be told."""
+    """The effect of one suspicious word at its position; None if it is unclear."""
     word, before, after = words[at], words[at - 1], _after(words, at)
     if before in (".", "AS") or (before == "[" and after == "]"):
         return []
@@ -129,7 +129,7 @@ def _act(words: Sequence[str], at: int) -> list[Raised] | None:
 
 
 def _lock(words: Sequence[str], at: int) -> list[Raised] | None:
-    """What a word does that may say how rows are locked; None if it says something else."""
+    """The effect of a word that may belong to a row-locking clause; None if it does not."""
     word, before = words[at], words[at - 1]
     if word == "UPDATE":
         if before == "SHARE" and _after(words, at) == "EXCLUSIVE":
@@ -148,7 +148,7 @@ def _into(before: str, after: str) -> list[Raised]:
 
 
 def _is_stacked(words: Sequence[str], at: int) -> bool:
-    """Whether a further statement begins here, without a `;` before it."""
+    """Whether another statement begins here, without a `;` before it."""
     word, after = words[at], _after(words, at)
     if words[at - 1] in _OPENS:
         return False
@@ -158,14 +158,14 @@ def _is_stacked(words: Sequence[str], at: int) -> bool:
 
 
 def _begins(words: Sequence[str], at: int) -> bool:
-    """Whether a statement begins here: in the brackets of a `WITH`, or after them."""
+    """Whether a statement begins here: inside the parentheses of a `WITH`, or after them."""
     if words[at - 1] == "(":
         return at > 1 and words[at - 2] in ("AS", "MATERIALIZED")
     return words[0] == "WITH" and words[at - 1] == ")" and words[:at].count("(") == words[:at].count(")")
 
 
 def _is_value(words: Sequence[str], at: int) -> bool:
-    """Whether a word stands where a column's name does."""
+    """Whether a word is in the position of a column name."""
     return words[at - 1] in _OPENS and _after(words, at) in _CLOSES
 
 
@@ -174,7 +174,7 @@ def _after(words: Sequence[str], at: int) -> str:
 
 
 def parsed(text: str) -> list[Raised]:
-    """What the syntax trees of a text hold beside reading, by a parser of each kind of database that may read it."""
+    """The side effects in the syntax trees of a text, by the parsers of all dialects that may apply."""
     names = ["postgres"]
     if any(sign in text for sign in ("\\", "`", "#", "$", "--")):
         names.append("mysql")

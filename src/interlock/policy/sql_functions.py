@@ -1,6 +1,6 @@
-"""Functions of the common databases that only compute, and words that stand before a bracket without being one.
+"""Functions of common databases that only compute, and keywords that precede a parenthesis.
 
-What the other functions do is judged by `sql_names`.
+Other functions are judged in `sql_names`.
 """
 
 COMPUTES = frozenset(
@@ -203,4 +203,4 @@ COMPUTES = frozenset(
     zip_with zipf
     """.split()
 )
-"""In small letters. What is not among them may do anything."""
+"""In lower case. Functions not in this set may do anything."""

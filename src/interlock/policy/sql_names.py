@@ -1,6 +1,6 @@
-"""What the functions and tables of an SQL statement reach, by their names: files, servers, secrets, settings.
+"""Judges the functions and tables of an SQL statement by name: files, servers, secrets, settings.
 
-Which statement they stand in is not known here.
+The statements themselves are judged in `sql` and `sql_acts`.
 """
 
 import re
@@ -31,9 +31,9 @@ _REACHING = re.compile(
 _PACKAGES = re.compile(
     r"utl_\w+|dbms_\w+|ctxsys|ordsys|mdsys|kupp\w*|cron|pgagent|pg_repack|repack|partman|net|http|aws_\w+|apoc|pgsodium|vault|plpy|ml|ai|lambda|master"
 )
-"""Schemas and packages of functions that act."""
+"""Schemas and packages whose functions act."""
 _ACTS = frozenset("drop delete truncate purge destroy wipe erase terminate grant revoke refund transfer send".split())
-"""Words that say of a function that nobody knows what it does, wherever they stand in its name."""
+"""Words that mark an unknown function as acting, anywhere in its name."""
 _SECRET_COLUMNS = frozenset(
     "ssn social_security_number cvv cvc card_number cardnumber credit_card creditcard credit_card_number pan_number "
     "passport_number pin_code security_answer otp_secret private_key mnemonic".split()
@@ -52,7 +52,7 @@ _CLAUSES = frozenset(
     "RETURNING "
     "PARTITION".split()
 )
-"""Words with which a part of a query begins."""
+"""Keywords with which a clause begins."""
 _BEFORE_TABLES = frozenset(("FROM", "JOIN", ",", "("))
 _FILE = re.compile(
     r"[/\\]|\.(?:csv|tsv|txt|json|jsonl|ndjson|parquet|xlsx?|gz|zst|db|sqlite3?|duckdb|arrow|orc|avro|log|conf|xml|html?)$",
@@ -66,7 +66,7 @@ _QUOTES = "'\"`"
 
 
 def reached(words: Sequence[str]) -> list[Raised]:
-    """What the functions and tables of a statement reach; of each kind once."""
+    """Findings for the functions and tables of a statement, each kind once."""
     found: dict[Raised, None] = {}
     has_link, columns, between = False, _columns(words), None
     for at, (word, follows) in enumerate(zip(words, (*words[1:], ""), strict=True)):
@@ -91,7 +91,7 @@ def reached(words: Sequence[str]) -> list[Raised]:
 
 
 def _called(words: Sequence[str], at: int) -> Raised | None:
-    """What a function may do that is not known to compute only."""
+    """The finding for a function that is not known to only compute."""
     name = _bare(words[at])
     if not name or not (name[0].isalpha() or name[0] == "_") or (at and words[at - 1].upper() == "TABLESAMPLE"):
         return None
@@ -105,14 +105,14 @@ def _called(words: Sequence[str], at: int) -> Raised | None:
 
 
 def _declares(words: Sequence[str], at: int) -> bool:
-    """Whether a name before a bracket begins a list of columns: `WITH x(a, b) AS`, `INSERT INTO t (a)`, `AS t(a)`."""
+    """Whether a name before a parenthesis has a column list: `WITH x(a, b) AS`, `INSERT INTO t (a)`, `AS t(a)`."""
     while at > 1 and words[at - 1] == ".":
         at -= 2
     return at > 0 and words[at - 1].upper() in _BEFORE_COLUMNS
 
 
 def _columns(words: Sequence[str]) -> frozenset[int]:
-    """Where the second and later queries of a `WITH` are named, with their columns in brackets behind."""
+    """The positions of the second and later names defined by a `WITH`, if column lists follow them."""
     if words[0].upper() != "WITH":
         return frozenset()
     found, begins, depth = set(), 0, 0
@@ -139,14 +139,14 @@ def _owner(words: Sequence[str], at: int, names: re.Pattern[str]) -> bool:
 
 
 def _is_far(words: Sequence[str], at: int) -> bool:
-    """Whether a table is named with the server that it is on, in four parts."""
+    """Whether a table is qualified with its server, in a name of four parts."""
     dots = [number for number in range(at, min(at + 7, len(words))) if words[number] == "."]
     names = [word.lower() for word in words[at : at + 7]]
     return len(dots) >= 3 and dots[2] - at <= 5 and not any("information_schema" in name for name in names)
 
 
 def is_file(word: str) -> bool:
-    """Whether a quoted name is that of a file."""
+    """Whether a quoted name is a file name."""
     return _FILE.search(word[1:-1]) is not None
 
 
@@ -155,7 +155,7 @@ def _is_quoted_file(word: str) -> bool:
 
 
 def _between_tables(words: Sequence[str]) -> frozenset[int]:
-    """The commas that part tables: in `FROM t, 'x.csv'`, not in `SELECT a, 'x.csv'` or `f(a, 'x.csv')`."""
+    """The positions of commas between tables: in `FROM t, 'x.csv'`, not in `SELECT a, 'x.csv'` or `f(a, 'x.csv')`."""
     found, lists = set(), [False]
     for at, word in enumerate(words):
         if word == "(":
@@ -171,7 +171,7 @@ def _between_tables(words: Sequence[str]) -> frozenset[int]:
 
 
 def _is_file(words: Sequence[str], at: int) -> bool:
-    """Whether a quoted name in the place of a table is that of a file, which some databases read."""
+    """Whether a quoted name in the position of a table is a file, which some databases read."""
     if at + 1 >= len(words) or not _is_quoted_file(words[at + 1]):
         return False
     if words[at].upper() == "INTO" or (at + 2 < len(words) and words[at + 2] == "." and words[at + 1][0] != "`"):
@@ -185,7 +185,7 @@ def _is_file(words: Sequence[str], at: int) -> bool:
 
 
 def _links(words: Sequence[str]) -> bool:
-    """Whether a table of another database is named (`users@remote`), or a stage of files (`FROM @stage/x`)."""
+    """Whether a table of another database (`users@remote`) or a stage of files (`FROM @stage/x`) is named."""
     for at, word in enumerate(words):
         if word == "@" and at and at + 1 < len(words):
             before = words[at - 1].upper()
@@ -209,7 +209,7 @@ def _is_secret(word: str) -> bool:
 
 
 def _bare(word: str) -> str:
-    """A name without its quotes, in small letters; a text stays in quotes."""
+    """A name without its quotes, in lower case; a string literal keeps its quotes."""
     if word[0] in '"`[' and len(word) > 1:
         word = word[1:-1]
     return word.lower()

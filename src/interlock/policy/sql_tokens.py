@@ -1,6 +1,6 @@
-"""The words of an SQL text as databases cut it: one reading for each way in which they quote and comment.
+"""Splits an SQL text into words: one reading for each way in which databases quote and comment.
 
-What the words mean is not known here.
+The words are judged in `sql`, `sql_acts` and `sql_names`.
 """
 
 import re
@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 
 class Reading(NamedTuple):
-    """The words of a text, quoted ones with their quotes, without comments."""
+    """The words of a text without comments; quoted ones keep their quotes."""
 
     words: list[str]
     is_broken: bool
-    """Whether a quote or a comment never ends: the statement in which it begins is none."""
+    """Whether a quote or comment is unterminated; the statement in which it begins is invalid."""
     is_usual: bool
-    """Whether most databases would read it so."""
+    """Whether most databases would read the text like this."""
 
 
 _END = "(?:{}|\\Z)"
-"""What ends a quote: its sign, or the text itself, so that no quote is looked for twice."""
+"""What ends a quote: its delimiter, or the end of the text, so that no quote is searched twice."""
 _BACKSLASHES = (
     r"'(?:[^'\\]|\\(?:.|\Z)|'')*+" + _END.format("'"),
     r'"(?:[^"\\]|\\(?:.|\Z)|"")*+' + _END.format('"'),
@@ -42,7 +42,7 @@ _READINGS = {
     "triple": ((_DASHES, _HASH), (*_TRIPLE, *_BACKSLASHES, _TICKS)),
     "slashes": ((_DASHES, r"//[^\n]*+"), (*_BACKSLASHES, _TICKS, _HEREDOC)),
 }
-"""How they comment to the end of a line, and what they quote."""
+"""By name: the line comments and the quotes that are recognised."""
 _USUAL = frozenset(("plain", "postgres", "brackets", "mysql"))
 _UNENDED = frozenset(("'", '"', "`", "/*"))
 _TAG = re.compile(r"\$(?:[^\W\d]\w*)?\$")
@@ -50,7 +50,7 @@ _SPACELESS = re.compile(r"--(?![\s-]|$)")
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Every reading of a text by a database in use, each once."""
+    """Every reading of a text by a common database, each once."""
     seen: list[list[str]] = []
     for name in _names(text):
         words = _cut(name, text)
@@ -95,7 +95,7 @@ def _cut(name: str, text: str) -> list[str]:
 
 @cache
 def _ended(name: str) -> re.Pattern[str]:
-    """A word, or a quote with its end."""
+    """A pattern for a word, or a quote with its end."""
     kept = "|".join((*_READINGS[name][1], _WORD, _NUMBER))
     return re.compile(kept.replace(r"|\Z", ""), re.DOTALL)
 

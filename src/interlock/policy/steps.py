@@ -28,7 +28,7 @@ _LOSES = frozenset(
     "flush reset_db createsuperuser changepassword dbshell sendtestemail clearsessions migrate:fresh migrate:reset "
     "migrate:refresh migrate:rollback db:wipe tinker db:drop db:reset db:purge drop_db migrate migrate:install".split()
 )
-"""Their subcommands that empty a database, create an administrator, or open a shell or server."""
+"""Their subcommands that change a database or its accounts, send mail, or open a shell."""
 
 
 _NAMED = frozenset(

@@ -1,6 +1,6 @@
-"""What an address means: where it really leads, and whether it carries something out.
+"""Judges URLs: where they really lead, and whether they carry data out.
 
-Names are not looked up; every address is read as a browser would, and the worse reading counts.
+Nothing is resolved; a URL is read as a browser would, and the worst reading counts.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ from interlock.policy.verbs import asks_for_act, is_act_key
 
 LONGEST = 4096
 MOST_QUERY = 400
-"""Characters of a query, decoded, that are still ordinary."""
+"""The longest decoded query that is still ordinary, in characters."""
 MOST_VALUE = 200
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _HOST_PORT = re.compile(r"^(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?(?:[/?#]|$)|^\[")
@@ -32,7 +32,7 @@ _PRIVATE_SERVICES = (
     "yoogle.com", "traefik.me", "local.gd", "readme.localtest.me", "1u.ms", "rbndr.us", "rebind.network", "ip6.name",
     "xip.name",
 )  # fmt: skip
-"""Public names that lead to private addresses."""
+"""Public DNS names that resolve to private addresses."""
 _COLLECTORS = (
     "webhook.site", "requestbin.com", "requestbin.net", "pipedream.net", "requestcatcher.com", "beeceptor.com",
     "hookbin.com", "burpcollaborator.net", "oastify.com", "interact.sh", "oast.fun", "oast.pro", "oast.live",
@@ -41,12 +41,12 @@ _COLLECTORS = (
     "termbin.com", "ix.io", "bashupload.com", "ptsv2.com", "ptsv3.com", "mockbin.org", "postb.in",
     "typedwebhook.tools", "webhookinbox.com",
 )  # fmt: skip
-"""Places whose use is to take in what is sent to them."""
+"""Services whose purpose is to record what is sent to them."""
 _SITES = frozenset(("website", "site"))
 _CALLED = re.compile(r"(?!localhost|intranet)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+)*")
-"""What a site is called, where its address is not given."""
+"""Names of sites in place of their URL."""
 _TEXTS = frozenset(("src", "end_point"))
-"""Names for addresses that are names for a text to translate, or for a place to travel to, as often."""
+"""Argument names for URLs that may also name a text to translate or a travel destination."""
 _ONE_WORD = re.compile(r"(?!localhost|intranet|metadata)[^\W\d_]{2,}")
 _FALSE_DOTS = str.maketrans({"。": ".", "．": ".", "｡": ".", "․": "."})
 _IPV4_PART = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
@@ -60,7 +60,7 @@ _REACHING = frozenset(
     "mysql postgres "
     "postgresql mongodb redis amqp tcp udp unix nfs s3 gs rtsp rtmp mailto tel sms".split()
 )
-"""Schemes by which other machines, files and programs are reached."""
+"""Schemes that access other machines, files and programs."""
 _STEP = re.compile(r"[a-z]{2,20}(?:[-_][a-z]{2,20})?")
 _ONE_OF_MANY = re.compile(r"(?!(?:19|20)\d\d$)\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}")
 _CHOOSING = frozenset("do act _method method httpmethod mode cmd submit".split())
@@ -68,7 +68,7 @@ _WHOM = frozenset(
     "id ids uid user userid user_id username account acct account_id to recipient email mail token amount code confirm "
     "hash sig signature key item item_id order_id orderid u".split()
 )
-"""Names in a query of what something is done to."""
+"""Query parameters that name the object of an action."""
 _FORMS = frozenset(
     "edit login register signup sign_up create new add compose contact share order book request reply invite "
     "post email "
@@ -76,28 +76,28 @@ _FORMS = frozenset(
     "record set "
     "transfer-fees update".split()
 )
-"""Words of acts that, in an address, are shown as a page or a form first."""
+"""Verbs that, in a URL, display a page or a form first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address taken apart."""
+    """A parsed URL."""
 
     scheme: str
-    """Lower case; `http` where none is written."""
+    """In lower case; `http` if none is written."""
     host: str
-    """Lower case, without user, port, trailing dots; IP addresses in their usual form."""
+    """In lower case, without user, port and trailing dots; IP addresses in canonical form."""
     user: bool
-    """Whether a name or password stands before the host."""
+    """Whether it has a user name or password."""
     rest: str
     """Path, query and fragment as written."""
     disguised: bool = False
-    """Whether the host looks like another, in letters of another script."""
+    """Whether the host imitates another with letters of another script."""
 
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Address | None:
-    """The parts of an address; None for text that is none."""
+    """The parts of a URL; None if the text is none."""
     plain = "".join(c for c in text[:LONGEST] if c not in "\t\n\r").strip().strip("<>\"'`\x00 ")
     plain = "".join(c for c in plain if c >= " " and unicodedata.category(c) != "Cf")
     match = _SCHEME.match(plain)
@@ -147,7 +147,7 @@ def _unpuny(label: str) -> str:
 
 
 def _ipv4(host: str) -> str | None:
-    """The usual form of an IPv4 address in any that the old C functions read: decimal, hexadecimal, octal, short."""
+    """The canonical form of an IPv4 address in any notation of `inet_aton`: decimal, hexadecimal, octal, short."""
     parts = host.split(".")
     if not 1 <= len(parts) <= 4 or not all(_IPV4_PART.fullmatch(part) and len(part) < 20 for part in parts):
         return "0.0.0.0" if len(parts) > 1 and _IPV4_PART.fullmatch(parts[-1]) else None
@@ -183,12 +183,12 @@ def _is_private(host: str) -> bool:
 
 
 _PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
-"""Kept for protocols; some clouds tell a machine about itself there."""
+"""Reserved for protocol assignments; some clouds serve instance metadata there."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address leads to a public page by HTTP."""
+    """Whether a URL leads to a public page over HTTP."""
     host = address.host
     if address.scheme not in _PUBLIC_SCHEMES or not host or host == "?" or address.user:
         return False
@@ -204,7 +204,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_a_name(key: str, text: str) -> bool:
-    """Whether an argument that may be an address holds a word: what a site is called, a text, a place to travel to."""
+    """Whether an argument that may hold a URL holds a word: the name of a site, a text, a destination."""
     name = key.lower()
     return (name in _SITES and _CALLED.fullmatch(text) is not None) or (
         name in _TEXTS and _ONE_WORD.fullmatch(text) is not None
@@ -212,13 +212,13 @@ def is_a_name(key: str, text: str) -> bool:
 
 
 def is_of_its_own(text: str) -> bool:
-    """Whether an address is one of a scheme that only its own server knows, without a host: `docs://guide/start`."""
+    """Whether a URI has a scheme that only its own server knows, and no host: `docs://guide/start`."""
     found = re.match(r"\s*([a-z][a-z0-9+.-]{1,20})://([^/?#]*)", text, re.IGNORECASE)
     return found is not None and found[1].lower() not in _REACHING and re.fullmatch(r"[\w-]*", found[2]) is not None
 
 
 def leads_inside(address: Address) -> bool:
-    """Whether an address leads to a machine that is not public, or is of a scheme that is not the web's."""
+    """Whether a URL leads to a machine that is not public, or has a scheme other than the web's."""
     if address.scheme not in _PUBLIC_SCHEMES:
         return address.scheme not in (
             "mailto",
@@ -253,7 +253,7 @@ def _is_disguised(host: str) -> bool:
 
 
 def leads_on_inside(address: Address) -> bool:
-    """Whether an address has another one in it, as for a redirect, that leads to a machine that is not public."""
+    """Whether a URL contains another one, as for a redirect, that leads to a machine that is not public."""
     query = address.rest.partition("?")[2]
     if "%3a" not in query.lower() and "://" not in query:
         return False
@@ -264,7 +264,7 @@ def leads_on_inside(address: Address) -> bool:
 
 @lru_cache(maxsize=1024)
 def carries_out(address: Address) -> bool:
-    """Whether an address itself takes much, or encoded, text along to where it leads."""
+    """Whether a URL itself carries much, or encoded, text to its host."""
     host = address.host
     if any(host == name or host.endswith(f".{name}") for name in _COLLECTORS):
         return True
@@ -286,9 +286,9 @@ def carries_out(address: Address) -> bool:
 
 @lru_cache(maxsize=1024)
 def asks_to_act(address: Address) -> bool:
-    """Whether looking at an address does something: `/unsubscribe?id=5`, `?action=delete`, `/users/5/delete`.
+    """Whether requesting a URL performs an action: `/unsubscribe?id=5`, `?action=delete`, `/users/5/delete`.
 
-    What a page only tells of an act, as documentation does, and what only shows a form, is not meant.
+    Pages that only describe an action, and those that only display a form, do not count.
     """
     path, _, query = address.rest.partition("#")[0].partition("?")
     steps = [unquote(step).lower() for step in path.split("/") if step]
@@ -308,7 +308,7 @@ _INSURED = re.compile(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}")
 
 
 def _names_a_person(query: str) -> bool:
-    """Whether a query carries the number of a card, an account or an insured person; what is called an id is none."""
+    """Whether a query contains the number of a card, an account or an insured person; ids do not count."""
     for pair in re.split(r"[&;,|]", query):
         key, _, value = pair.rpartition("=")
         if _INSURED.fullmatch(value.strip()):
@@ -324,7 +324,7 @@ def _names_a_person(query: str) -> bool:
 
 
 _SURELY_CODED = 40
-"""Characters from which on a part that can be decoded counts; a shorter one does where words come of it."""
+"""The length from which on a decodable part counts; a shorter one does if it decodes to words."""
 
 
 def _acts(word: str) -> bool:
@@ -332,7 +332,7 @@ def _acts(word: str) -> bool:
 
 
 def _is_coded(part: str) -> bool:
-    """Whether a part of an address is text in base64 or hexadecimal digits."""
+    """Whether a part of a URL is base64 or hexadecimal text."""
     if _CODED.search(part) is None:
         return False
     for reading in readings(part):
@@ -346,7 +346,7 @@ def _is_coded(part: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
-    """What raises a call with an address: of our own tools all but a public page, of others what leads inside."""
+    """Findings for a URL: for our own tools all but public pages, for foreign ones what leads inside."""
     address = parse(text)
     if address is None:
         return (kinds.NOT_PUBLIC,) if ours else ()
