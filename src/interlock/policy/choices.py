@@ -1,6 +1,6 @@
-"""What one call of a tool of many does, where an argument chooses: `action: list` of a tool that may also delete.
+"""Reduces the definition of a tool with several operations to the one that an argument selects: `action: list`.
 
-What a tool's words say of it as a whole is judged by `words`.
+Definitions are judged in `words`.
 """
 
 import re
@@ -17,7 +17,7 @@ KEYS = frozenset(
     "action actions op operation method verb subcommand actiontype operationtype action_type operation_type "
     "http_method httpmethod command".split()
 )
-"""Names of arguments that say which of several things a tool shall do."""
+"""Names of arguments that select an operation."""
 _ASKED = frozenset(("GET", "HEAD", "OPTIONS"))
 _SHOWS = v.SHOWS | frozenset("read status info query check inspect exists history details stat schema help".split())
 _ALL = frozenset("manage manages managing management manager crud handle handles perform performs".split())
@@ -32,7 +32,7 @@ _MOST, _LONGEST = 256, 60
 
 
 class Chosen(NamedTuple):
-    """A tool as the choice leaves it: without the words for what was not chosen."""
+    """The definition of a tool without the words for operations that were not selected."""
 
     name: str
     description: str
@@ -40,7 +40,7 @@ class Chosen(NamedTuple):
 
 
 def chooses(args: Any) -> tuple[tuple[str, str], ...]:
-    """The arguments that choose, each with its value; none where a tool has but one thing to do."""
+    """The arguments that select an operation, each with its value; none if there is only one operation."""
     if type(args) is not dict:
         return ()
     found = [(key, args[key]) for key in KEYS.intersection(args) if type(args[key]) is str]
@@ -50,15 +50,15 @@ def chooses(args: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _leads_to_act(value: Any) -> bool:
-    """Whether an address has an act in it that happens however it is asked for: `…/users/1/delete`, `_method=PUT`."""
+    """Whether a URL performs an act whatever the method: `…/users/1/delete`, `_method=PUT`."""
     return type(value) is str and "/" in value[:2_000] and _ACT_IN_ADDRESS.search(value[:2_000]) is not None
 
 
 def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, str], ...]) -> Chosen | None:
-    """What remains of a tool's words once it was told to read; None if it was not, or where that is not sure.
+    """The definition reduced to the selected reading operation; None if it is no such one, or in doubt.
 
-    The value must be one that the tool itself names. Taken away are verbs that do what it offers in its place, and what
-    it says in any other way still counts, its name above all. Source: row C1.
+    The value must be one that the tool offers. Verbs for the other offered values are removed; all other words of the
+    definition still count, above all its name. Source: row C1.
     """
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(fields, Mapping) or not choices:
@@ -83,7 +83,7 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
 
 
 def _without(words: tuple[str, ...], offered: frozenset[str]) -> tuple[str, ...]:
-    """A name without another choice that it is made of: `str_replace_editor`, told to `view`."""
+    """A name without words for operations not selected: `str_replace_editor` with `view`."""
     for choice in offered:
         made = parts(choice)
         at = next((at for at in range(len(words)) if len(made) > 1 and words[at : at + len(made)] == made), None)
@@ -94,7 +94,7 @@ def _without(words: tuple[str, ...], offered: frozenset[str]) -> tuple[str, ...]
 
 
 def _offered(field: Any) -> Iterator[str]:
-    """The values that a schema names for a field, as its choices or in its description."""
+    """The values that a schema offers for a field, as an enumeration or in its description."""
     if not isinstance(field, Mapping):
         return
     named = field.get("enum")
@@ -106,7 +106,7 @@ def _offered(field: Any) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _reads(value: str) -> bool:
-    """Whether a choice is one of looking: `list`, `token_list`, `GET`."""
+    """Whether a value selects a reading operation: `list`, `token_list`, `GET`."""
     if value.upper() in _ASKED:
         return True
     words = parts(value)
@@ -116,21 +116,21 @@ def _reads(value: str) -> bool:
 
 
 def _is_noun(words: tuple[str, ...], at: int) -> bool:
-    """Whether a verb of a choice stands for a thing: `list_posts`, `list_deploy_keys`."""
+    """Whether a verb in a value is used as a noun: `list_posts`, `list_deploy_keys`."""
     pairs = (words[at : at + 2], words[at - 1 : at + 1])
     return words[at] in v.NOUNLIKE or not o.COMPOUNDS.isdisjoint(pairs)
 
 
 @lru_cache(maxsize=1024)
 def _does(value: str) -> frozenset[str]:
-    """What a choice does, if it acts."""
+    """The effects of a value, if it acts."""
     words = parts(value)
     return frozenset(ACTS.get(word) or MAY_ACT[word] for word in words if word in ACTS or word in MAY_ACT)
 
 
 @lru_cache(maxsize=64)
 def verbs_like(what: str) -> frozenset[str]:
-    """All forms of the verbs that do such a thing; what is changed, run or controlled is one thing here."""
+    """All forms of the verbs with this effect; changing, running and controlling count as one effect."""
     same = v.SOFT if what in v.SOFT else {what}
     return frozenset(
         form

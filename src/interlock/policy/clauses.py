@@ -1,6 +1,6 @@
-"""Clauses of a description that tell of something else than what its tool does: of things, of callers, of other tools.
+"""Recognises clauses of a description that are not about the tool's own effects: about objects, callers, other tools.
 
-Which verbs act is known to `names`, where they stand to `prose`.
+Acting verbs are listed in `names`; their positions in a sentence are analysed in `prose`.
 """
 
 import re
@@ -24,7 +24,7 @@ _FIRST = re.compile(r"\W*([A-Za-z]+)")
 _CHANCES = frozenset("may might could always sometimes".split())
 _ITSELF = frozenset("it this tool function process analysis procedure call calling server".split())
 _MILD = frozenset("disclose expose terminate expire settle register renew forget truncate remind".split())
-"""Verbs that a tool which reads says of what it shows, or of how it ends."""
+"""Verbs that a reading tool may use of the things it returns, or of how it ends."""
 _ENDS_VERB = frozenset("if when by in on with due for from after before at and or , ( )".split())
 _PLURALS = frozenset("lists views reads checks shows scans searches queries".split())
 _NO_ANSWER = frozenset("nothing none void success confirmation acknowledgement acknowledgment error errors".split())
@@ -36,13 +36,13 @@ _EACH = frozenset("the a an each every any".split())
 
 
 def told(text: str) -> str:
-    """The text without its lists of uses and of what an answer includes, its line breaks and its emphasis."""
+    """The text without its lists of use cases and of returned items, without line wrapping and emphasis."""
     said = text.replace("**", "").replace("JavaScript", "javascript")
     return _without_included(_unwrapped(_without_uses(said)))
 
 
 def _without_uses(text: str) -> str:
-    """The text of a tool that reads without its list of use cases: what callers do then is not what the tool does."""
+    """The text of a reading tool without its list of use cases, which describes what callers do."""
     if "se case" not in text and "SE CASE" not in text and "se Case" not in text:
         return text
     first = _FIRST.match(text)
@@ -50,14 +50,14 @@ def _without_uses(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """The text with its sentences on one line each: a line that opens with a verb in its form is one of its own."""
+    """The text with each sentence on one line; a line that begins with an inflected verb starts a new sentence."""
     if "\n" not in text:
         return text
     return _WRAPPED.sub(lambda found: "\n" if found["word"] in THIRDS else " ", text)
 
 
 def _without_included(text: str) -> str:
-    """The text without the lists of what an answer includes; an item that opens with a verb that is grave stays."""
+    """The text without lists of returned items; items that begin with a grave verb are kept."""
     if ":" not in text or "\n" not in text:
         return text
     return _INCLUDED.sub(lambda found: f"{found.group()[: -len(found['list'])]}{_ITEM.sub(_kept, found['list'])}", text)
@@ -71,14 +71,14 @@ def _kept(item: re.Match[str]) -> str:
 
 
 def is_heading(tokens: Sequence[str]) -> bool:
-    """Whether a sentence is one word that is a noun as often: `Flags:`, `order -`."""
+    """Whether a sentence consists of one word that may be a noun: `Flags:`, `order -`."""
     return len(tokens) == 1 and (
         tokens[0] in MAY_ACT or THIRDS.get(tokens[0]) in MAY_ACT or tokens[0] in ("replaces", "supersedes")
     )
 
 
 def is_about_a_thing(tokens: Sequence[str], lead: int) -> bool:
-    """Whether a later sentence speaks of what a tool that reads tells of: `Billing groups …`, `User shares a link`."""
+    """Whether a later sentence is about what a reading tool returns: `Billing groups …`, `User shares a link`."""
     word, after = tokens[lead], tokens[lead + 1] if lead + 1 < len(tokens) else ""
     if lead == 1 and tokens[0] == "user" and word in THIRDS:
         return True
@@ -92,12 +92,12 @@ def is_about_a_thing(tokens: Sequence[str], lead: int) -> bool:
 
 
 def asks_when(tokens: Sequence[str]) -> bool:
-    """Whether what follows tells what somebody does before the tool is called: `use it when users: …`."""
+    """Whether the text that follows describes the situation before a call: `use it when users: …`."""
     return tokens[-1] == "when" or (tokens[-1] in ("user", "users") and "when" in tokens[-3:-1])
 
 
 def is_relative(tokens: Sequence[str], at: int, back: int) -> bool:
-    """Whether `it` stands in a clause about a noun before it: `the domain it impersonates, …`."""
+    """Whether `it` belongs to a relative clause: `the domain it impersonates, …`."""
     return (
         tokens[back] == "it"
         and back > 1
@@ -107,14 +107,14 @@ def is_relative(tokens: Sequence[str], at: int, back: int) -> bool:
 
 
 def is_of_the_tool(tokens: Sequence[str], at: int) -> bool:
-    """Whether what is told in the passive happens to the tool itself: `this tool will be removed in version 2`."""
+    """Whether a passive is about the tool itself: `this tool will be removed in version 2`."""
     return "this" in tokens[: min(at, 3)] and tokens[at - 3 : at] in (
         ["tool", "will", "be"], ["function", "will", "be"], ["endpoint", "will", "be"], ["api", "will", "be"],
     )  # fmt: skip
 
 
 def tells_no_reading(tokens: Sequence[str], lead: int) -> bool:
-    """Whether a sentence with a verb of reading tells how an act ended, what is taken, or of lists."""
+    """Whether a sentence with a reading verb describes the outcome of an act, an input, or a plural noun."""
     word, follows = tokens[lead], [token for token in tokens[lead + 1 : lead + 10] if token not in _EACH]
     if (
         tokens[-1] == "first"
@@ -132,13 +132,13 @@ def tells_no_reading(tokens: Sequence[str], lead: int) -> bool:
 
 
 def points_elsewhere(tokens: Sequence[str]) -> bool:
-    """Whether a sentence goes on to name another tool: `to cancel it, use …`."""
+    """Whether a sentence refers to another tool: `to cancel it, use …`."""
     at = next((at for at, word in enumerate(tokens) if word in ("use", "call", "see", "try")), None)
     return at is not None and tokens[at + 1 : at + 2] not in ([], ["this"], ["it"])
 
 
 def risks(tokens: Sequence[str]) -> tuple[str, str] | None:
-    """What a sentence says that the tool may do besides: `the analysis may overwrite data`, `it always deletes`."""
+    """A possible side effect that a sentence mentions: `the analysis may overwrite data`, `it always deletes`."""
     noted = next((at for at, word in enumerate(tokens[:12]) if word == "that" and tokens[at - 1] == "note"), -1)
     tokens = tokens[noted + 1 :]
     modal = next((at for at, token in enumerate(tokens) if token in _CHANCES), 0)

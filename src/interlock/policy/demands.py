@@ -1,8 +1,6 @@
-"""What a call asks of a tool that is called after a thing and says no more: `lamp` with `state: off`, `dns_record` with
-`content`.
+"""Finds orders to tools that are named after a thing: `lamp` with `state: off`, `dns_record` with `content`.
 
-A tool that says by its name or description that it reads, is none of these; what names and descriptions say is
-`words`'s.
+Tools whose name or description says that they read are exempt; definitions are judged in `words`.
 """
 
 import re
@@ -24,7 +22,7 @@ _DEVICES = frozenset(
     "charger wallbox ventilator pacemaker keyboard mouse joystick airlock safe appliance device medication "
     "medicine drip printer iot hotspot flashlight wifi ros panel".split()
 )
-"""Things that a call moves, switches or heats."""
+"""Devices that a call may move, switch or heat."""
 _MEASURES = frozenset(
     "state power powered brightness temperature temp targettemperature setpoint position speed level volume value "
     "throttle steering heading waypoint altitude angle color colour intensity pressure flow flowrate dose units rate "
@@ -32,7 +30,7 @@ _MEASURES = frozenset(
     "key on off enabled armed locked open message brightnesspct hvacmode fanmode channel source floor signal desired "
     "file document copies mg ml".split()
 )
-"""What is said of a thing that it shall be."""
+"""Properties that a call may set."""
 _STATES = frozenset("state newstate targetstate desiredstate power powerstate switch status desiredstatus".split())
 _DESIRED = frozenset("desired desiredstate targetstate desiredstatus".split())
 _ORDERED = frozenset(
@@ -40,9 +38,9 @@ _ORDERED = frozenset(
     "disable enable toggle toggled turnedon turnedoff turnon turnoff poweroff poweron shutdown rebooted terminated "
     "suspended paused absent".split()
 )
-"""States in which things are put, and by which hardly anybody looks for them."""
+"""Target states that are hardly ever search criteria."""
 _POINTED = frozenset("entity entityid device deviceid power powerstate switch".split())
-"""Arguments beside which `on` is an order, and not a province."""
+"""Arguments beside which `on` is a state; elsewhere it may be an abbreviation, such as Ontario."""
 _SIGNAL = re.compile(r"(?:SIG)?(?:KILL|TERM|HUP|INT|STOP|QUIT|USR[12])|9|15", re.IGNORECASE)
 _NAMES = frozenset("key name variable setting option parameter field attribute property flag record path".split())
 _VALUES = frozenset("value newvalue content contents newcontent".split())
@@ -55,7 +53,7 @@ _POSTED = frozenset(
     "note story thread topic discussion announcement newsletter campaign ad listing advert contact lead deal task "
     "todo card incident alert page memo letter mailing complaint petition booking".split()
 )
-"""Things of which one more is made where a text is given for it."""
+"""Things that are created by giving a text."""
 _TEXTS = frozenset(
     "title subject text body content message description summary caption html markdown notes script attendees "
     "assignee".split()
@@ -76,19 +74,19 @@ _CONFIGURED = frozenset("settings setting config configuration preferences".spli
 _GUARDING = frozenset(
     "password backup retention security lifecycle iam bucket access firewall network session lockout".split()
 )
-"""What a policy is of that is set; one of refunds or privacy is read."""
+"""Subjects of policies that are configured; a policy on refunds or privacy is a document to read."""
 _SWITCHES = frozenset("enabled enable disabled active".split())
 _SHOWN = tuple(
     "include with show verbose raw limit page perpage version expand recursive full pretty offset count depth "
     "maxdepth maxresults only".split()
 )
-"""How what begins that says how much a tool shall tell."""
+"""Prefixes of arguments that select how much is returned."""
 _POLICIES = frozenset("policy policydocument assumerolepolicydocument bindings".split())
 _ENTRIES = (
     (_FILED, _FILLED_IN), (_NAMED_SITES, _NAMESERVERS),
     (_STORED, _VALUES), (_POSTED, _TEXTS), (_CALLS, _PEOPLE), (_MADE, _IMAGES), (_RULED, _ACCESS), (_SCHEDULED, _WHEN),
 )  # fmt: skip
-"""Things, and what is given for one of them that is not there yet; for what is stored, its name beside."""
+"""Things, and arguments that create one; for stored things, a name is required too."""
 _HANDLES = frozenset("tool api control controller".split())
 _READERS = v.ABOUT | v.GUARDS | v.READS - v.READ_NOUNS | frozenset("calculator converter simulator info sensor".split())
 _READERS -= frozenset("address settings preferences policy options state level".split())
@@ -98,7 +96,7 @@ _LONGEST = 80
 
 @lru_cache(maxsize=1024)
 def _called(name: str) -> tuple[str, ...]:
-    """The last words of the thing that a tool is called after; none where it is called after what reads or tells."""
+    """The last words of the thing that a tool is named after; none if the name is that of a reader."""
     words = parts(name[:_LONGEST].rpartition("__")[2])
     words = words[:-1] if len(words) > 1 and words[-1] in _HANDLES else words
     return () if not words or words[-1] in _READERS else words[-2:]
@@ -110,7 +108,7 @@ def _plain(key: str) -> str:
 
 
 def asks(name: str, args: Any) -> str | None:
-    """The argument that says what a thing shall be, by which the tool is called; None if none does."""
+    """The argument that gives the new state of the thing a tool is named after; None if there is none."""
     if type(args) is not dict or not args or not (thing := _called(name)):
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
@@ -129,7 +127,7 @@ def asks(name: str, args: Any) -> str | None:
 
 
 def _is_set(thing: tuple[str, ...], key: str, value: Any) -> bool:
-    """Whether a switch, a number or a document of rights is given for what is configured."""
+    """Whether a switch, a number or an access policy is given for a configurable thing."""
     if key in _POLICIES:
         return isinstance(value, Mapping)
     if type(value) is bool and key in _SWITCHES:
@@ -141,14 +139,14 @@ def _is_set(thing: tuple[str, ...], key: str, value: Any) -> bool:
 
 
 def _is_order(last: str, state: str, given: Mapping[str, Any]) -> bool:
-    """Whether a state is one in which something is put, and not one of those that are looked for among many."""
+    """Whether a state is a target state, not a search criterion."""
     if last.endswith("s") and last not in _DEVICES:
         return False
     return state in _ORDERED or (state == "on" and (last in _DEVICES or not _POINTED.isdisjoint(given)))
 
 
 def _measure(given: Mapping[str, Any]) -> str | None:
-    """What is said of a device that it shall be, unless it is only asked."""
+    """The property that is set on a device; None if it is only queried."""
     for key, value in given.items():
         if key in _MEASURES and not (type(value) is str and not _ASKED.isdisjoint(parts(value[:_LONGEST])[:1])):
             return key
@@ -156,7 +154,7 @@ def _measure(given: Mapping[str, Any]) -> str | None:
 
 
 def _entry(thing: frozenset[str], given: Mapping[str, Any]) -> str | None:
-    """What is given for something that is stored, made, posted, scheduled or let in."""
+    """The argument that creates an entry: something stored, made, posted, scheduled or admitted."""
     for things, needs in _ENTRIES:
         if not things.isdisjoint(thing) and (found := needs.intersection(given)):
             return None if things is _STORED and _NAMES.isdisjoint(given) else min(found)

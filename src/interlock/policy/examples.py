@@ -1,6 +1,6 @@
-"""A description without the examples in it: objects of JSON that show what a tool is given, or answers.
+"""Removes examples from a description: JSON objects that show an input or output.
 
-What is left is read by `prose`.
+The remaining text is analysed in `prose`.
 """
 
 import re
@@ -13,11 +13,11 @@ _MARKED = re.compile(r"<examples?>.{1,4000}?</examples?>", re.DOTALL | re.IGNORE
 _KEY = re.compile(r"[{\[,\s]\s*\"[\w .-]{1,60}\"\s*:")
 _CLOSES = {"{": "}", "[": "]"}
 _FIRST = 20
-"""An object that a description opens with is no example of anything."""
+"""An object at the beginning of a description is not an example."""
 
 
 def without(text: str) -> str:
-    """The text without its examples in JSON, and those that are marked; one that does not end is left in."""
+    """The text without JSON examples and marked examples; an unterminated one is kept."""
     if "<example" in text.lower():
         text = _MARKED.sub(" ", text)
     if '":' not in text:
@@ -37,7 +37,7 @@ def without(text: str) -> str:
 
 
 def _end(text: str, start: int) -> int:
-    """Behind the sign that closes the one at `start`; -1 where none does."""
+    """The position after the bracket that closes the one at `start`; -1 if there is none."""
     stack: list[str] = []
     quoted = False
     at = start

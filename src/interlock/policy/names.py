@@ -1,4 +1,4 @@
-"""What the name of a tool says: that it acts, that it only reads, both at once, or nothing.
+"""Judges the name of a tool: it acts, it only reads, both at once, or it says nothing.
 
 Descriptions and schemas are judged elsewhere.
 """
@@ -16,18 +16,18 @@ from interlock.policy.spelling import hides, parts, undisguised
 
 
 class Says(Enum):
-    """What a name says."""
+    """The judgement of a name."""
 
     ACTS = "acts"
     READS = "reads"
     UNCLEAR = "unclear"
-    """A word in it is a verb or a noun: the description tells, and where it does not, it acts."""
+    """One of its words may be a verb or a noun: the description decides; without one, it acts."""
     NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a name says that its tool does, and the word that says it; of one that reads, what it may show."""
+    """The judgement of a name, with the act and the word for it; for a reading name, the secret that it may reveal."""
 
     says: Says
     what: str = ""
@@ -35,7 +35,7 @@ class Name:
 
 
 def inflections(verb: str) -> frozenset[str]:
-    """The forms of a regular English verb, and the noun made of it: book, books, booked, booking, bookings."""
+    """The forms of a regular English verb and its noun: book, books, booked, booking, bookings."""
     stem = verb.removesuffix("e")
     if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb):
         stem += stem[-1]
@@ -45,27 +45,27 @@ def inflections(verb: str) -> frozenset[str]:
 
 
 def third(verb: str) -> str:
-    """A verb as it stands after `it`: sends, pushes, copies."""
+    """The third person singular: sends, pushes, copies."""
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return verb[:-1] + "ies"
     return verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
 
 
 def agent(verb: str) -> str:
-    """Who does what a verb says: closer, dropper, payer."""
+    """The agent noun: closer, dropper, payer."""
     if verb.endswith("e"):
         return verb + "r"
     return verb + (verb[-1] if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb) else "") + "er"
 
 
 def gerunds(verb: str) -> frozenset[str]:
-    """A verb in -ing, with its last letter doubled or not."""
+    """The -ing forms, with the last letter doubled or not."""
     stem = verb.removesuffix("e") if not verb.endswith(("ee", "oe")) else verb
     return frozenset({stem + "ing", stem + stem[-1] + "ing"})
 
 
 def pasts(verb: str) -> frozenset[str]:
-    """A verb in -ed, with its last letter doubled or not."""
+    """The -ed forms, with the last letter doubled or not."""
     stem = verb.removesuffix("e")
     if verb.endswith("y") and verb[-2] not in "aeiou":
         return frozenset({verb[:-1] + "ied"})
@@ -77,7 +77,7 @@ def _by_word(table: Mapping[str, str]) -> dict[str, str]:
 
 
 ACTS = _by_word(v.ACTS)
-"""Base form to what it does."""
+"""Maps base forms to what they do."""
 MAY_ACT = _by_word(v.MAY_ACT)
 FOREIGN = _by_word(tongues.ACTS)
 THINGS = {form: what for word, what in _by_word(v.THINGS).items() for form in (word, word + "s")}
@@ -93,13 +93,13 @@ AGENTS = {
     for verb in (*(verb for verb, what in ACTS.items() if what in v.GRAVE), *v.CALLED)
     if agent(verb) not in v.PERSONS
 }
-"""What those are called that do it: `closer`, `dropper`."""
+"""Agent nouns as names of tools: `closer`, `dropper`."""
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
 _LOOKED_AT = frozenset(("check", "status", "history", "forecast", "estimate"))
-"""What a name ends with that asks about the acts before it: `restock_check`, `upgrade_downgrade_history`."""
+"""Last words of names that ask about the acts before them: `restock_check`, `upgrade_downgrade_history`."""
 _LAST = frozenset("set update put close upload import mark move".split())
-"""Verbs that end a name whose thing comes first: `time_estimate_set`."""
+"""Verbs that may end a name, after their object: `time_estimate_set`."""
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
@@ -115,11 +115,10 @@ _GLUED = re.compile(
 
 @lru_cache(maxsize=1024)
 def read_name(name: str) -> Name:
-    """What a tool's name says.
+    """The judgement of a tool's name.
 
-    The last part of a name with a namespace (`mcp__crm__send`) speaks first. A verb of reading that leads makes the
-    words after it nouns (`get_payment_status`), unless another verb is joined to it (`read_and_delete`).
-    Source: row C1.
+    Of a name with a namespace (`mcp__crm__send`), the last part is judged first. After a leading reading verb, words
+    are nouns (`get_payment_status`), unless another verb is coordinated with it (`read_and_delete`). Source: row C1.
     """
     if len(name) > _LONGEST:
         return Name(Says.ACTS, "has a name too long to be judged", name[:20])
@@ -184,7 +183,7 @@ def _reads(word: str) -> bool:
 
 
 def _is_act(words: Sequence[str], at: int) -> bool:
-    """Whether a word of reading acts by its object, `return_order`, or is none: `pull_request`."""
+    """Whether a reading verb acts because of its object, `return_order`, or is part of a compound: `pull_request`."""
     if words[at] == "pull":
         return words[at : at + 2] in o.COMPOUNDS
     if words[at] == "show":
@@ -195,7 +194,7 @@ def _is_act(words: Sequence[str], at: int) -> bool:
 
 
 def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str, str, bool]]) -> Name:
-    """A name with a verb of reading: what stands before it and what is joined after it."""
+    """The judgement of a name with a reading verb, by the words before it and those coordinated with it."""
     reads = words[read_at]
     if (late := _ends(words, read_at)) is not None:
         return late
@@ -219,12 +218,12 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
 
 
 def _is_of_acts(words: Sequence[str]) -> bool:
-    """Whether all words say what is done: one, or several of which no one is done to another."""
+    """Whether all words are acts: one, or several of which none is the object of another."""
     return len(words) == 1 or (len(words) < 4 and all(word in ACTS and ACTS[word] in v.SOFT for word in words))
 
 
 def _leads_to(words: Sequence[str], read_at: int) -> bool:
-    """Whether a verb that leads a name acts on what reads only as a noun: `update_user_details`, `change_plan`."""
+    """Whether the leading verb acts on a reading verb used as a noun: `update_user_details`, `change_plan`."""
     verb = words[0]
     if verb in v.ORDERS:
         return True
@@ -236,7 +235,7 @@ def _leads_to(words: Sequence[str], read_at: int) -> bool:
 
 
 def _ends(words: Sequence[str], read_at: int) -> Name | None:
-    """What the last word of a name says whose thing comes first: `price_list_delete`, `time_estimate_set`."""
+    """The judgement by the last word, for a name that begins with the object: `price_list_delete`."""
     last, at = words[-1], len(words) - 1
     if not v.SHOWS.isdisjoint(set(words[:-1]) - v.SHOWN) or _is_object(words, at) or last in v.NOUNLIKE | v.NOUNS:
         return None
@@ -247,7 +246,7 @@ def _ends(words: Sequence[str], read_at: int) -> Name | None:
 
 
 def harmless(verb: str, objects: Sequence[str]) -> bool:
-    """Whether a verb only makes or trims the tool's own answer: `create_chart`, `remove_whitespace`."""
+    """Whether a verb with these objects only makes or trims the tool's output: `create_chart`, `remove_whitespace`."""
     return (
         (verb in v.MAKERS and not v.MADE.isdisjoint(objects))
         or (verb in v.STRIPPERS and not v.STRIPPED.isdisjoint(objects))
@@ -258,12 +257,12 @@ def harmless(verb: str, objects: Sequence[str]) -> bool:
 
 
 def _is_object(words: Sequence[str], at: int) -> bool:
-    """Whether a verb stands where only a noun can: after `to`, `can`, `last`, `by`."""
+    """Whether a verb is where only a noun can be: after `to`, `can`, `last`, `by`."""
     return at > 0 and words[at - 1] in ("to", "can", "by", "last", "for", "of", "should", "allowed", "may", "on")
 
 
 def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
-    """What a word says that the tool does, the word, and whether it can only be a verb here."""
+    """What a word does, the word, and whether it can only be a verb here; None if it does not act."""
     word = words[at]
     follows = words[at + 1 :]
     if _is_thing(words, at):
@@ -302,7 +301,7 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
 
 
 def _is_thing(words: Sequence[str], at: int) -> bool:
-    """Whether a word is part of what names one thing, `merge request`, or is looked up: `resolve_host`."""
+    """Whether a word is part of a compound noun (`merge request`) or of a lookup (`resolve_host`)."""
     if words[at] == "resolve":
         return bool(words[at + 1 :]) and o.RESOLVED.isdisjoint(words[at + 1 :])
     if words[at] == "send" and words[at + 1 :] in (("get", "request"), ("http", "get", "request"), ("head", "request")):
@@ -313,7 +312,7 @@ def _is_thing(words: Sequence[str], at: int) -> bool:
 
 
 def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
-    """A word that is a verb or a noun: what follows it tells."""
+    """The same for a word that may be a verb or a noun, decided by the next word."""
     word, follows = words[at], words[at + 1 :]
     what = MAY_ACT[word]
     if at == len(words) - 1 == 2 and words[1] in _JOINS and words[0] in READS:
@@ -333,7 +332,7 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
 
 
 def _pair(words: Sequence[str]) -> Name | None:
-    """Two words that act together, unless they are the object of a verb of reading: `get_check_in`."""
+    """The judgement of two words that act together, unless they are the object of a reading verb: `get_check_in`."""
     for at, word in enumerate(words):
         if at and words[at - 1] in v.SHOWS:
             continue

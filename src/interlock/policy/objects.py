@@ -1,6 +1,6 @@
-"""The objects by which a verb of a tool acts or reads: pairs of words, things opened, carried, requested or resolved.
+"""Word tables: objects that decide whether a verb acts or reads, and word pairs that act together.
 
-Data only; the verbs themselves are `vocabulary`'s, and `names` and `senses` know where in a text they count.
+Data only. The verbs are in `vocabulary`; positions in a text are analysed in `names` and `senses`.
 """
 
 from collections.abc import Mapping
@@ -99,7 +99,7 @@ PAIRS: Mapping[str, str] = {
     ),
     "publishes": "go+live post+status",
 }
-"""Two words of a name that act together, with nothing or `BETWEEN` between them."""
+"""Two words of a name that act together, adjacent or with a word of `BETWEEN` between them."""
 
 BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "issue": (
@@ -195,7 +195,7 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Verbs that act by their object in a description: `issues a refund`, not `issues of a project`."""
+"""Verbs that act with certain objects in a description: `issues a refund`, not `issues of a project`."""
 
 PHRASAL: Mapping[str, tuple[str, str]] = {
     "keep": ("changes what is stored", "date sync"),
@@ -207,26 +207,26 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
     "convert": ("changes what is stored", "draft"),
     "knock": ("does harm", "offline out"),
 }
-"""Verbs that act by a word behind their object: `takes rights away`."""
+"""Verbs that act with a particle after their object: `takes rights away`."""
 
 BETWEEN = frozenset(
     "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
     "door entry backup x ssh temp temporary".split()
 )
-"""What may stand between the two."""
+"""Words that may be between the two of a pair."""
 
 LOOSE = frozenset("generate make process handle issue raise collect capture report".split())
-"""First words of those pairs between which and the other it may stand."""
+"""First words of pairs that may be separated by a word of `BETWEEN`."""
 
 RETURNED = frozenset("item items order orders product products package shipment purchase device delivered book".split())
-"""What is returned to a shop, not to the caller."""
+"""Goods that are returned to a shop, not data returned to the caller."""
 
 REQUESTED = frozenset(
     "refund refunds payment payments money cancellation cancellations return access permission permissions ride rides "
     "appointment appointments pickup delivery callback transfer transfers reviewers reviewer approval reimbursement "
     "withdrawal deletion removal prescription quote meeting leave loan credit booking".split()
 )
-"""What is asked of somebody, not of a data base, where a tool requests it."""
+"""What a tool requests from people, not from a database."""
 
 COMPOUNDS = frozenset(
     tuple(pair.split("+"))
@@ -240,14 +240,14 @@ COMPOUNDS = frozenset(
         "engage+in engages+in"
     ).split()
 )
-"""Two words that name one thing, whatever the first of them does as a verb."""
+"""Compound nouns whose first word is otherwise a verb."""
 
 RESOLVED = frozenset(
     "issue issues ticket tickets thread threads conflict conflicts incident incidents alert alerts comment comments "
     "dispute disputes case cases discussion discussions task tasks finding findings bug bugs complaint claim "
     "conversation merge problem problems vulnerability vulnerabilities".split()
 )
-"""What is closed when it is resolved; a name or an address is looked up."""
+"""Objects that are closed when resolved; names and addresses are looked up."""
 
 DONE = frozenset(
     "update updates change changes deletion deletions transfer transfers edit edits insert inserts write writes "
@@ -255,20 +255,20 @@ DONE = frozenset(
     "payments purchase purchases maintenance procedure procedures "
     "cleanup migration rollback deployment installation reset reboot restart upgrade attack injection".split()
 )
-"""Nouns for what changes something, where a tool performs it."""
+"""Nouns for changes that a tool performs."""
 
 GRADUAL = frozenset("increase decrease reduce raise lower boost".split())
-"""Verbs that say how much there shall be of something."""
+"""Verbs of increase and decrease."""
 
 COMPUTED = frozenset(
     "fraction fractions contrast noise dimension dimensions dimensionality image images picture photo video audio clip "
     "text string array list vector matrix number numbers expression polynomial sharpness saturation resolution base "
     "power bound case exponent error errors exception tensor dataframe data".split()
 )
-"""What is only calculated anew with those verbs: `reduce a fraction`, `raise to a power`."""
+"""Objects with which those verbs only compute: `reduce a fraction`, `raise to a power`."""
 
 CARRIERS = frozenset("run execute perform make do issue start initiate exec launch conduct".split())
-"""Verbs that say what they do by their object: `run a search` reads."""
+"""Light verbs, whose object says what they do: `run a search` reads."""
 
 CARRIED = frozenset(
     "addition subtraction multiplication division ttest sum comparison query queries search searches lookup "
@@ -276,7 +276,7 @@ CARRIED = frozenset(
     "inference test tests prediction regression retrieval evaluation aggregation diagnostics diagnostic report "
     "reports background analyses scanner wait linter readonly cypher opencypher gremlin sparql".split()
 )
-"""Objects with which those verbs read or calculate."""
+"""Objects with which light verbs read or compute."""
 
 HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     "apply": frozenset(
@@ -302,7 +302,7 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     ),
     "bypass": frozenset("cache caching pagination paging".split()),
 }
-"""Verbs that act on most objects, and those with which they only compute, tell or skip."""
+"""Acting verbs, and the objects with which they only compute, report or skip."""
 
 OPENED = frozenset(
     "door doors garage gate window valve cover curtain blinds lock account accounts position positions pr trade "
@@ -310,4 +310,4 @@ OPENED = frozenset(
     "case claim shutter trunk safe ports locks gates windows valves connection tunnels "
     "barrier port firewall tunnel".split()
 )
-"""What is opened by more than looking at it."""
+"""Objects that `open` acts on."""

@@ -1,4 +1,4 @@
-"""What a description says that its tool does: whether it leads with reading, and where a verb that acts stands.
+"""Analyses the description of a tool: whether it leads with a reading verb, and where acting verbs are.
 
 Names and schemas are judged elsewhere.
 """
@@ -27,7 +27,7 @@ from interlock.policy.spelling import fold, plain
 _LONGEST = 20_000
 _SENTENCE = re.compile(r"[.!?:]+(?=\s|$|[A-Z]|[^\x00-\x7f])|[;\n•|。；！]+|\s(?:[-–—*]+|->|→)\s|\s\d+[.)]\s")
 _ITEM = re.compile(r"\n\s*[-–*•]\s+(?=(?:\w+[ \t]+){1,3}\w+[ \t]*(?:\n|\Z))")
-"""What opens a short line of a list, as of the things that a tool does."""
+"""The bullet of a short list item, as in a list of what a tool does."""
 _SHORT = re.compile(r"\b(?:e\.g\.|i\.e\.|etc\.)", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<=[a-z(,] )\"[^\"]{1,80}\"|(?<=\()\"[^\"]{1,80}\"")
 _IDENTIFIER = re.compile(r"\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Za-z]\w*[a-z0-9][A-Z]\w*\b|`[^`]*`")
@@ -47,7 +47,7 @@ _PREFACE = re.compile(
     r")\s*(?=\w)",
     re.IGNORECASE,
 )
-"""What a description says before it comes to what its tool does."""
+"""Phrases that precede the statement of what a tool does."""
 _HEADING = re.compile(
     r"\b(?:tool|function|api) description\s*:|\bdescription of (?:this|the) (?:tool|function|api|endpoint) is\s*:",
     re.IGNORECASE,
@@ -62,10 +62,10 @@ _WHO_MAY = re.compile(
     r"(?:has|have|can|may|could|gets?|sees?|is|are) (?:access|see|view|read|open|edit|write|use|join|allowed|able)\b",
     re.IGNORECASE,
 )
-"""A change of access, said by who has it."""
+"""A change of access, phrased by who has access."""
 _BE = frozenset("be is are gets get being".split())
 _EARLY = 3
-"""A description that opens with no reading says within so many sentences what its tool does."""
+"""Number of sentences in which a description that does not begin with reading states what the tool does."""
 _LISTED = (
     v.NOUNLIKE
     | {form for form, verb in THIRDS.items() if verb in v.NOUNLIKE}
@@ -73,15 +73,15 @@ _LISTED = (
 )
 _THIRD_READS = frozenset("returns lists has exists is are".split())
 _LEADING = v.READS - _THIRD_READS | (frozenset(("review", "access", *ACTS, *MAY_ACT, *o.CARRIERS)) - {"start", "call"})
-"""Verbs in their base form that read, some by their object: `run a search and …`."""
+"""Base forms that may lead with reading, some depending on their object: `run a search and …`."""
 _LOOKS = frozenset("access accesses accessing review reviews reviewing".split())
 _BY_CHANCE = frozenset("confirm correct change review access resolve".split())
-"""Verbs that read as often: they do where they do not act."""
+"""Verbs that often read; they do unless `sense` finds that they act."""
 _HELPS = frozenset("will would can it also".split())
 _LETS = frozenset("allows allow lets let enables enable helps help".split())
 _MODALS = frozenset("can could may might should".split())
 _SPARED = frozenset("block mute archive".split())
-"""Verbs of which a description says in the passive what is not let through."""
+"""Verbs whose passive usually says what is filtered out."""
 _NAMED_TOOLS = frozenset(
     "tool tools utility service api function system module program server connector plugin helper assistant agent "
     "identifier".split()
@@ -92,35 +92,36 @@ _READ_TOO = frozenset("read view write list execute edit create update".split())
 _PASSIVE = frozenset("sent paid overwritten sold bought withdrawn".split())
 _CUT_SHORT = frozenset("truncated cut trimmed".split())
 _SHOWN = frozenset("value values output outputs result results response responses text content contents lines".split())
-"""What is shortened where a tool tells of it."""
+"""Nouns for output, which a tool that returns it may truncate."""
 _SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
 _ENTITLED = frozenset("authorized authorised entitled".split())
 _INPUTS = frozenset(
     "filter filters query queries value values parameter parameters argument arguments input inputs".split()
 )
-"""What a tool rejects that reads: what it was asked."""
+"""Nouns for input, which a reading tool may reject."""
 _BEFORE_ALSO = JOINS | _SUBJECTS | {"will", "can", "would"}
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """What a description says: whether its first sentence leads with reading, and what it says that acts."""
+    """What a description says: whether its first sentence leads with reading, and which acts it mentions."""
 
     leads_with_reading: bool = False
     act: tuple[str, str] | None = None
-    """What the tool does, and the word: where a verb stands."""
+    """What the tool does and the word for it, from the position of a verb."""
     mention: tuple[str, str] | None = None
-    """The same anywhere in the text, nouns too."""
+    """The same from anywhere in the text, including nouns."""
     advice: tuple[str, str] | None = None
-    """What a later sentence says in the imperative: the caller is told to do it where the tool reads."""
+    """An act in the imperative of a later sentence; for a reading tool it is advice to the caller."""
 
 
 @lru_cache(maxsize=1024)
 def read_prose(text: str) -> Prose:
     """What a description says that its tool does.
 
-    A verb acts where one stands: leading a sentence, joined to the leading one ("reads and then deletes"), or passive
-    ("will be deleted"). In a clause about something else ("files shared with you") it does not. Source: row C1.
+    A verb counts as an act at the start of a sentence, coordinated with the leading verb ("reads and then deletes"), or
+    in the passive ("will be deleted"), but not in a clause about something else ("files shared with you").
+    Source: row C1.
     """
     if said := tongues.wide(text):
         return Prose(act=said, mention=said)
@@ -152,7 +153,7 @@ def read_prose(text: str) -> Prose:
 
 
 def _sentences(text: str) -> Iterator[list[str]]:
-    """The words of each sentence; names of other tools and quoted ones are taken for one word that says nothing."""
+    """The words of each sentence; identifiers and quotations become the neutral word `identifier`."""
     for sentence in _SENTENCE.split(
         _QUOTED.sub(
             " identifier ", _SHORT.sub(", ", _HEADING.sub(". Description. ", _ITEM.sub("\n also ", fold(text))))
@@ -166,7 +167,7 @@ def _sentences(text: str) -> Iterator[list[str]]:
 
 
 def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[str, str] | None, bool]:
-    """What a sentence says that acts, and whether it leads with reading; `reading` of what came before it."""
+    """The act in a sentence, and whether it leads with reading; `reading`: whether an earlier sentence did."""
     if (risk := clauses.risks(tokens)) is not None:
         return risk, False
     lead = _lead(tokens)
@@ -189,7 +190,7 @@ def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[
 
 
 def _lead(tokens: Sequence[str]) -> int | None:
-    """Where the verb of a sentence stands: after `this tool allows you to`, after `a tool of the ledger to`."""
+    """The position of a sentence's verb, after openings such as `this tool allows you to`; None if there is none."""
     start = _start(tokens)
     for at in range(start, min(len(tokens), start + 14)):
         token, follows = tokens[at], tokens[at + 1 : at + 4]
@@ -208,7 +209,7 @@ def _lead(tokens: Sequence[str]) -> int | None:
 
 
 def _start(tokens: Sequence[str]) -> int:
-    """Where to look for the verb of a sentence that opens with what the tool is called: `a correction tool to …`."""
+    """Where the search for the verb starts if a sentence opens by naming the tool: `a correction tool to …`."""
     named = ("a", "an", "the", "this", "our", "your", "identifier")
     if tokens[0] not in named and not (tokens[0] in _USE and tokens[1:2] and tokens[1] in named):
         return 0
@@ -219,7 +220,7 @@ def _start(tokens: Sequence[str]) -> int:
 
 
 def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
-    """Whether the first word is a noun, or what follows it is said not to happen."""
+    """Whether the leading word is a noun, or is negated."""
     if any(token in v.NEGATIONS for token in tokens[:lead]):
         return True
     before, word, after = tokens[lead - 1] if lead else "", tokens[lead], tokens[lead + 1 : lead + 2]
@@ -247,7 +248,7 @@ def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
 
 
 def _is_advice(tokens: Sequence[str]) -> bool:
-    """Whether a later sentence leads with a bare verb or one in -ing, as what tells the caller what to do does."""
+    """Whether a later sentence leads with a bare verb or gerund, as instructions to the caller do."""
     lead = _lead(tokens)
     if lead is None or not _LETS.isdisjoint(tokens[:lead]):
         return False
@@ -261,7 +262,7 @@ def _is_advice(tokens: Sequence[str]) -> bool:
 
 
 def _makes(tokens: Sequence[str], lead: int) -> bool:
-    """Whether a sentence leads with a verb that would act, but for its object: `add two numbers`, `run a search`."""
+    """Whether a sentence leads with an acting verb made harmless by its object: `add two numbers`, `run a search`."""
     verb = THIRDS.get(tokens[lead]) or tokens[lead].removesuffix("s")
     if (
         verb in o.CARRIERS
@@ -277,7 +278,7 @@ def _makes(tokens: Sequence[str], lead: int) -> bool:
 
 
 def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] | None:
-    """A verb that acts after the leading one: joined to it, or passive."""
+    """An acting verb after the leading one: coordinated with it, or passive."""
     base, gerund = tokens[lead] in _LEADING, tokens[lead].endswith("ing")
     passive = lead > 0 and tokens[lead - 1] in _BE
     for at in range(lead if passive else lead + 1, len(tokens)):
@@ -297,7 +298,7 @@ def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] 
 
 
 def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
-    """Whether a word is joined to the leading verb, in its form: `reads … and deletes`, `… and will then delete`."""
+    """Whether a word is coordinated with the leading verb, in its form: `reads … and deletes`, `… and will delete`."""
     word, back = tokens[at], at - 1
     while back > 0 and (tokens[back].endswith("ly") or (tokens[back] == "also" and tokens[back - 1] in _BEFORE_ALSO)):
         back -= 1
@@ -330,7 +331,7 @@ def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
 
 
 def _negated(tokens: Sequence[str], at: int, lead: int) -> bool:
-    """Whether it is said not to happen, or the word stands in a list of examples."""
+    """Whether a word is negated, or is in a list of examples."""
     listed = v.DETERMINERS.isdisjoint(tokens[at + 1 : at + 2])
     said = tokens[lead:at]
     if listed and (not {"including", "like"}.isdisjoint(said) or "to" in said[-3:-1]):
@@ -344,7 +345,7 @@ def _negated(tokens: Sequence[str], at: int, lead: int) -> bool:
 
 
 def _goes_on(tokens: Sequence[str], at: int) -> bool:
-    """Whether a participle goes on from another: `are moved and then deleted`, `is automatically sent`."""
+    """Whether a participle continues a passive: `are moved and then deleted`, `is automatically sent`."""
     for token in reversed(tokens[max(0, at - 5) : at]):
         if token in _BE:
             return True

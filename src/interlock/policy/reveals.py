@@ -1,6 +1,6 @@
-"""Whether a tool shows what gives its reader the powers of others: passwords, keys, tokens, codes.
+"""Judges whether a tool returns credentials: passwords, keys, tokens, codes.
 
-That a tool reads at all is known to `names` and `prose`.
+Whether a tool reads at all is determined in `names` and `prose`.
 """
 
 import re
@@ -25,11 +25,11 @@ _ABOUT = re.compile(
     r"\b(?:ids?|uuid|details|metadata|lists?|specific|status|prices?|market|contract|symbol|balances?|supply|holders|"
     r"nfts?|erc\w*|crypto\w*|blockchain|chain|coins?|public|names only|never)\b"
 )
-"""What a description says of a token that is a thing with an id, a coin, or a public half."""
+"""Words in descriptions of tokens or keys that are no secret: with an id, a coin, a public key."""
 
 
 def named(words: Sequence[str]) -> str | None:
-    """The word by which a name says that its tool shows credentials; None if it does not."""
+    """The word by which a name says that its tool returns credentials; None if it does not."""
     if len(words) < 2:
         return None
     if words[-1] in v.REVEALS and words[-2] in v.CREDENTIALS:
@@ -41,24 +41,24 @@ def named(words: Sequence[str]) -> str | None:
 
 
 def perhaps(words: Sequence[str]) -> str | None:
-    """The same of what is a thing with an id or a coin as often: a token, a key of SSH, cookies."""
+    """The same for words that may also be something with an id, or a coin: token, SSH key, cookies."""
     if len(words) < 2 or v.REVEALS.isdisjoint(words[:-1]) or words[-2] in v.COINS:
         return None
     return words[-1] if words[-1] in v.MAYBE_CREDENTIALS or tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else None
 
 
 def bare(words: Sequence[str]) -> str | None:
-    """The word by which a name without a verb says that its tool shows or makes credentials: `api_key`, `db_secret`."""
+    """The same for a name without a verb, whose tool returns or creates credentials: `api_key`, `db_secret`."""
     return words[-1] if tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else _credential(words)
 
 
 def is_about(description: str) -> bool:
-    """Whether a description speaks of such a thing as of one with an id, a price or a public half."""
+    """Whether a description is about something with an id, a price or a public key rather than a credential."""
     return _ABOUT.search(fold(description[:_LONGEST]).lower()) is not None
 
 
 def described(description: str) -> str | None:
-    """The word by which the first sentence of a description says the same: `returns the value of a secret`."""
+    """The same in the first sentence of a description: `returns the value of a secret`."""
     sentence = _SENTENCE.split(fold(description[:_LONGEST]).lower(), maxsplit=1)[0]
     tokens = _TOKEN.findall(sentence)
     lead = next((at for at, token in enumerate(tokens[:_BEFORE]) if token in _FORMS), None)

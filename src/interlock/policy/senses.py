@@ -1,6 +1,6 @@
-"""What a verb of a description does by what stands around it: `open the file` reads, `open the door` does not.
+"""Determines the sense of a verb in a description by its context: `open the file` reads, `open the door` acts.
 
-Which words of a sentence stand where a verb can is known to `prose`.
+The positions of verbs in a sentence are analysed in `prose`.
 """
 
 from collections.abc import Sequence
@@ -64,12 +64,12 @@ _ADDED = (["a", "and", "b"], ["x", "and", "y"])
 _TOLD_TO = frozenset("you user users caller us".split())
 _GIVEN_AWAY = frozenset("access control command rights permission permissions keys dose possession custody".split())
 _ASKED = frozenset("customer customers client clients user users supplier vendor patient employee employees".split())
-"""Of whom something is requested that a data base does not have."""
+"""People of whom something is requested; a database does not have them."""
 _CALLS = frozenset("another api further subsequent tool function identifier".split())
 
 
 def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] | None:
-    """What the token says that acts, if it is read as a verb, and the word; `leading` where only a verb can stand."""
+    """The act that a word says if it is a verb, and the word; `leading`: it is where only a verb can be."""
     word, follows = tokens[at], tokens[at + 1 : at + 6]
     if tuple(tokens[at : at + 2]) in o.COMPOUNDS:
         return None
@@ -118,7 +118,7 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
 
 
 def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
-    """Whether a verb that would act only reads, by its object: `run a search`, `open the file`, `turns X into Y`."""
+    """Whether an acting verb only reads with its object: `run a search`, `open the file`, `turns X into Y`."""
     follows = tokens[at + 1 : at + 6]
     if verb in ("access", "input", "review") or (verb == "open" and o.OPENED.isdisjoint(follows)):
         return True
@@ -167,7 +167,7 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
 
 
 def _is_handed(follows: Sequence[str], verb: str) -> bool:
-    """Whether what is given goes to somebody else than the caller, or what is requested is asked of somebody."""
+    """Whether something is given to others than the caller, or requested of a person."""
     if verb not in ("give", "request"):
         return False
     if verb == "give":
@@ -178,14 +178,14 @@ def _is_handed(follows: Sequence[str], verb: str) -> bool:
 
 
 def _puts_into(tokens: Sequence[str], at: int) -> bool:
-    """Whether something is put where it stays: `loads … into the table`, never `into memory`."""
+    """Whether something is put into permanent storage: `loads … into the table`, not `into memory`."""
     follows = tokens[at + 1 : at + 12]
     where = next((number for number, word in enumerate(follows) if word in ("into", "onto")), None)
     return where is not None and _INTO_NOTHING.isdisjoint(follows[where : where + 5])
 
 
 def _is_told(tokens: Sequence[str], at: int) -> bool:
-    """Whether a report goes to somebody; other verbs with such an object act whoever gets it."""
+    """Whether a `report` is sent to somebody; True for any other verb."""
     if not tokens[at].startswith("report"):
         return True
     rest = tokens[at + 1 : at + 14]

@@ -1,6 +1,6 @@
-"""Letters as a reader takes them: look-alikes, invisible ones, accents and widths folded to plain small letters.
+"""Normalises letters for comparison: look-alikes, invisible characters, accents and widths become plain lower case.
 
-What words mean is not known here.
+The meaning of words is judged elsewhere.
 """
 
 import re
@@ -27,7 +27,7 @@ _LEET = re.compile(
 
 @lru_cache(maxsize=1024)
 def fold(text: str) -> str:
-    """The text without accents, widths and invisible letters; its case stays, so that `camelCase` comes apart."""
+    """The text without accents, width variants and invisible characters; case is kept, to split `camelCase`."""
     shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     if shown.isascii():
         return shown
@@ -35,7 +35,7 @@ def fold(text: str) -> str:
 
 
 def hides(name: str) -> bool:
-    """Whether a name carries invisible letters, or letters of another script that look like Latin ones in one word."""
+    """Whether a name has invisible characters, or letters of another script that look like Latin ones in one word."""
     if name.isascii():
         return False
     if _INVISIBLE.search(name):
@@ -45,7 +45,7 @@ def hides(name: str) -> bool:
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """The small-letter words of a name or a sentence; `snake_case`, `kebab-case` and `camelCase` come apart."""
+    """The lower-case words of a name or a sentence; `snake_case`, `kebab-case` and `camelCase` are split."""
     found: list[str] = []
     for run in _RUN.findall(fold(text)):
         if run.isascii():
@@ -56,13 +56,13 @@ def parts(text: str) -> tuple[str, ...]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The lower-case words of a name or a sentence; `snake_case`, `kebab-case` and `camelCase` come apart."""
+    """The same in compatibility form only, with look-alikes and accents kept."""
     shown = unicodedata.normalize("NFKC", text)
     return tuple(found.group().lower() for found in _WORD.finditer(shown))
 
 
 def plain(word: str) -> str:
-    """A small-letter word in Latin letters where all of its letters look like them; else the word."""
+    """A lower-case word in Latin letters if all its letters look like Latin ones; else unchanged."""
     if word.isascii():
         return word
     latin = word.translate(_LOOKALIKES)
@@ -70,7 +70,7 @@ def plain(word: str) -> str:
 
 
 def undisguised(name: str) -> str | None:
-    """A name with digits read as the letters they stand for, `s3nd_ema1l`; None if it has none such."""
+    """A name with digits replaced by the letters they resemble, `s3nd_ema1l`; None if it has none."""
     if not _LEET.search(name):
         return None
     return _LEET.sub(lambda found: found.group().translate(_DIGITS), name)

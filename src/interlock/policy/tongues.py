@@ -1,7 +1,7 @@
-"""Words of other languages by which tools say that they act or read; folded as `spelling.fold` folds.
+"""Verbs of other languages by which tools say that they act or read, folded as by `spelling.fold`.
 
-German, Spanish, French, Portuguese, Italian and Russian by word; Chinese, Japanese and Korean by the place of a verb in
-its clause. What English words mean is not here.
+German, Spanish, French, Portuguese, Italian and Russian are matched by word; Chinese, Japanese and Korean by the
+position of the verb in its clause. English words are in `vocabulary`.
 """
 
 import re
@@ -61,10 +61,10 @@ READS = frozenset(
     "получает найти показать список прочитать".split()
 )
 JOINS = frozenset("und oder dann y o luego despues et ou puis e poi depois и затем".split())
-"""Words after which the next verb stands as the first one did."""
+"""Conjunctions."""
 
 LEADS_ONLY = frozenset("payer inviter modifier notifier".split())
-"""French verbs that are English nouns: they count as the first word of a name."""
+"""French verbs that are also English nouns; they count as the first word of a name only."""
 
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
@@ -113,7 +113,7 @@ _GOES_ON = re.compile(r"\s*(?:し(?!た[^あ後ら]|ます|ました[^。]|な�
 
 
 def wide(text: str) -> tuple[str, str] | None:
-    """What Chinese, Japanese or Korean words say that a tool does, and the word; None if they say nothing."""
+    """What Chinese, Japanese or Korean words say that a tool does, and the word; None if nothing."""
     if not _WIDE.search(text) and not _KANA.search(text):
         return None
     if _KANA.search(text) or _JAPANESE.search(text) or _HANGUL.search(text):

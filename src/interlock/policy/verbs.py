@@ -1,6 +1,6 @@
-"""Whether a tool only reads, and whether a word among arguments asks for an act, by the words that they are.
+"""Judges by single words whether a tool only reads, and whether an argument requests an act.
 
-What a tool says of itself as a whole is judged by `words`.
+The whole definition of a tool is judged in `words`.
 """
 
 import re
@@ -19,12 +19,12 @@ READS = frozenset(
     "evaluate diff log suggest measure identify think solve simulate plot peek download export exists has "
     "is".split()
 )
-"""Words of names of tools that look, compute or compare."""
+"""Words in names of tools that read, compute or compare."""
 _READERS = frozenset(
     "converter calculator estimator lookup finder checker viewer reader parser analyzer analyser validator verifier "
     "searcher tracker quote quotes forecast rate rates comparator predictor detector classifier explainer".split()
 )
-"""What a tool is called that looks or computes; it counts as the last word of a name."""
+"""Agent nouns of tools that read or compute; they count as the last word of a name."""
 _CHANGES = frozenset(
     "create add update set modify edit write insert append put patch change replace rename move copy "
     "upload save store enable disable start stop restart run execute exec invoke trigger apply install "
@@ -51,15 +51,15 @@ _CHANGED = frozenset(
     "clear resume pause type press paste hotkey key".split()
 )
 _ORDERED = frozenset("lock archive grasp pick place throw break heat cool squeeze slice dirty".split())
-"""Words that order something where they lead what is said of what to do."""
+"""Words that order an act at the start of an instruction."""
 _ALONE = frozenset("on off".split()) | frozenset(
     verb for verb, what in MAY_ACT.items() if what in GRAVE or what == "changes what is stored"
 ) - frozenset(
     "access permit mention contact pop cut tip rate log record end finish review play input exchange commit".split()
 )
-"""Words that order something where they stand alone, though they are nouns elsewhere."""
+"""Words that order an act if they stand alone, although they are also nouns."""
 _CALLED = re.compile(r"(?m)^\s*([A-Za-z_]\w{0,60})\(")
-"""What is called, where what to do is written as a call: `fill('b12', 'some text')`."""
+"""The function name of an instruction written as a call: `fill('b12', 'some text')`."""
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)
 _LONGEST = 20_000
 _APART = re.compile(r"\s*[A-Za-z](?:[ ._-][A-Za-z]){3,40}\s*")
@@ -68,7 +68,7 @@ _LITERALS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|#[^\n]*")
 
 @lru_cache(maxsize=4096)
 def only_reads(tool: str) -> bool:
-    """Whether a name says that a tool reads or computes, and nothing of it that it changes anything."""
+    """Whether a name says that a tool reads or computes, and nothing about changes."""
     says = read_name(fold(tool)).says
     if says is Says.NOTHING:
         found = set(words(fold(tool)[:200]))
@@ -79,7 +79,7 @@ def only_reads(tool: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def names_a_log(tool: str) -> bool:
-    """Whether a name is that of a log and of nothing that is done with it: `audit_log`, never `clear_audit_log`."""
+    """Whether a name is that of a log, without an act on it: `audit_log`, not `clear_audit_log`."""
     found = words(fold(tool)[:200])
     return found[-1:] in (("log",), ("logs",), ("trail",), ("history",)) and not set(found[:-1]) & (
         _CHANGES | set(ACTS)
@@ -88,7 +88,7 @@ def names_a_log(tool: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def asks_for_act(text: str) -> bool:
-    """Whether the value of an argument such as `action` is a word for sending, paying, deleting and the like."""
+    """Whether the value of an argument such as `action` is a verb for sending, paying, deleting and the like."""
     if "(" in text and (called := _CALLED.findall(text[:4_000])):
         return any(asks_for_act(name) or asks_for_deed(name) for name in called)
     plain = _pulled_together(fold(text))
@@ -102,7 +102,7 @@ def asks_for_act(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_grave_act(text: str) -> bool:
-    """Whether a few words begin with a verb that is no noun, and that sends, pays, deletes and the like."""
+    """Whether a short text begins with a verb, not also a noun, that sends, pays, deletes and the like."""
     plain = _pulled_together(fold(text))
     found = words(plain[:60].lower()) if len(plain) <= 60 else ()
     return 0 < len(found) < 5 and ACTS.get(found[0]) in GRAVE and read_name(plain).says is Says.ACTS
@@ -110,7 +110,7 @@ def is_grave_act(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def asks_for_change(text: str) -> bool:
-    """Whether the value of an argument such as `operation` is a word for changing anything: `update`, `PUT`."""
+    """Whether the value of an argument such as `operation` is a verb for any change: `update`, `PUT`."""
     plain = _pulled_together(fold(text)).lower()
     found = words(plain[:60])
     if not 0 < len(found) < 4 or len(plain) > 60:
@@ -120,7 +120,7 @@ def asks_for_change(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def asks_for_deed(text: str) -> bool:
-    """The same, and whether it is a single verb that acts, whatever it does: `create`, `disable`, `dispense`."""
+    """The same, including any single acting verb: `create`, `disable`, `dispense`."""
     found = words(_pulled_together(fold(text)).lower()[:60])
     return (
         (len(found) == 1 and (found[0] in ACTS or found[0] in _ALONE))
@@ -130,17 +130,17 @@ def asks_for_deed(text: str) -> bool:
 
 
 def is_method_that_acts(text: str) -> bool:
-    """Whether a method, of HTTP or of a remote call, changes anything: `PUT`, `eth_sendTransaction`."""
+    """Whether an HTTP or RPC method changes anything: `PUT`, `eth_sendTransaction`."""
     return asks_for_change(text) or (len(words(text)) > 1 and asks_for_act(text))
 
 
 def _pulled_together(text: str) -> str:
-    """A word whose letters stand apart (`d e l e t e`) as a word."""
+    """A word written with separated letters (`d e l e t e`), joined."""
     return re.sub(r"[ ._-]", "", text) if _APART.fullmatch(text) else text
 
 
 def mutates(text: str) -> bool:
-    """Whether a text holds a GraphQL operation that changes something, wherever in the document it stands."""
+    """Whether a text contains a GraphQL mutation, anywhere in the document."""
     if "{" not in text or "mutation" not in text.lower():
         return False
     if len(text) > _LONGEST:
@@ -154,11 +154,11 @@ def mutates(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_weak_act_key(key: str) -> bool:
-    """Whether what an argument of that name says may be what a tool that reads is asked about: `tool`, `intent`."""
+    """Whether an argument of this name may be the subject of a query rather than an operation: `tool`, `intent`."""
     return "".join(words(fold(key))) in _WEAK_KEYS
 
 
 @lru_cache(maxsize=4096)
 def is_act_key(key: str) -> bool:
-    """Whether an argument of that name says which of several things a tool shall do."""
+    """Whether an argument of this name selects the operation of a tool."""
     return "".join(words(fold(key))) in _ACT_KEYS

@@ -1,6 +1,6 @@
-"""The words by which tools of others say what they do: verbs that act, verbs that read, nouns that look like either.
+"""Word tables for judging tool definitions: verbs that act, verbs that read, nouns that look like either.
 
-Data only; `names` and `prose` know where in a name or a sentence a word counts.
+Data only; positions in a name or a sentence are analysed in `names` and `prose`.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ ACTS: Mapping[str, str] = {
         "restock replenish stockpile procure refinance subsidize outbid bequeath"
     ),
 }
-"""What a tool does, and the verbs that say so; none of them is a noun."""
+"""Effects, and the verbs for each; none of these is also a noun."""
 
 MAY_ACT: Mapping[str, str] = {
     "sends": "email mail message reply forward call fax dispatch relay contact redirect mention sms dm tweet",
@@ -102,7 +102,7 @@ MAY_ACT: Mapping[str, str] = {
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
     "does harm": "flood exploit hack crack abuse",
 }
-"""Verbs that are nouns as often: they count where a verb stands."""
+"""Verbs that are also nouns; they count in the position of a verb."""
 
 THINGS: Mapping[str, str] = {
     "sends": "sent notification broadcast",
@@ -114,7 +114,7 @@ THINGS: Mapping[str, str] = {
     "changes access": "permission revocation credential",
     "does harm": "exfiltration sabotage tampering theft corruption ransomware malware backdoor",
 }
-"""Nouns and irregular forms: they count where nothing says that the tool only reads."""
+"""Nouns and irregular forms; they count unless the tool says that it only reads."""
 
 HEADS: Mapping[str, str] = {
     "runs something": "ssh telnet winrm psexec rdp vnc sftp scp cronjob crontab",
@@ -132,7 +132,7 @@ HEADS: Mapping[str, str] = {
     "controls a device": "hotkey shortcut",
     "does harm": "diversion infection intimidation interruption coercion defamation",
 }
-"""Nouns made of verbs that act: they count as the last word of a name, where its description does not say it reads."""
+"""Nouns derived from acting verbs; they count as the last word of a name, unless the description says that it reads."""
 
 ATTACKERS = frozenset(
     "nmap masscan zmap rustscan naabu sqlmap metasploit msfconsole msfvenom meterpreter nikto gobuster dirbuster wfuzz "
@@ -140,7 +140,7 @@ ATTACKERS = frozenset(
     "netexec "
     "burpsuite secretsdump ettercap bettercap arpspoof hping slowloris phisher".split()
 )
-"""Programs of attackers, after which tools are called that start them; what explains their answers is none."""
+"""Attack programs, in names of tools that run them; not in names of tools that explain their output."""
 
 HARMS = frozenset(
     "theft fraud forgery fabrication falsification tampering sabotage espionage bribery scam phishing counterfeiting "
@@ -149,13 +149,13 @@ HARMS = frozenset(
     "harassment poisoning sabotaging laundering corruption disruption scandal misuse falsehood crash injection "
     "surveillance alteration alterations retraction keylog keylogger keylogging hydra portscan portscanner".split()
 )
-"""What a tool does that is called by it; as the last word of a name, and not where the name leads with reading."""
+"""Nouns for harm; they count as the last word of a name that does not lead with reading."""
 
 HARMFUL = frozenset(
     "backdoor rce fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake "
     "deepfake".split()
 )
-"""Words that say of a tool what it does it to, or how; not where its last word is one of `GUARDS`."""
+"""Words for the victim or manner of harm; they do not count if the last word is one of `GUARDS`."""
 
 GUARDS = frozenset(
     "detection detector checker check scan scanner filter report reports stats finder lookup classifier "
@@ -169,19 +169,19 @@ DOERS = frozenset(
     "buyer purchaser booker scheduler writer executor runner launcher unlocker creator updater editor modifier "
     "installer controller tweeter messenger broadcaster dialer forwarder replier inviter sharer".split()
 )
-"""What a tool is called that does it; it counts as the last word of a name of several."""
+"""Agent nouns; they count as the last word of a name of several words."""
 
 CALLED = frozenset(
     "close change drop kill move push transfer trade bid post upload invite book rent clear reset clean ban block make "
     "give spray dispatch shift swap stake share lock adjust modify edit".split()
 )
-"""Verbs of `MAY_ACT` and plain ones after which tools are called that do it."""
+"""Verbs whose agent nouns are names of tools."""
 
 PERSONS = frozenset(
     "seller buyer borrower lender subscriber reminder settler merger waiver nudger approver authorizer defender "
     "authenticator container".split()
 )
-"""Who is called so and does nothing as a tool."""
+"""Agent nouns for people, which do not count."""
 
 NOUNLIKE = frozenset(
     "flood exploit hack crack abuse void pop override confirm sms dm resume print consent tweet play input record log "
@@ -189,7 +189,7 @@ NOUNLIKE = frozenset(
     "share book star type fund stake swap command shell terminal rate tip exchange wire schedule release commit store "
     "mention contact fax vote drive hand increase decrease raise boost".split()
 )
-"""Words of `MAY_ACT` that end a name as its noun: `customer_order`, `blog_post`."""
+"""Words of `MAY_ACT` that are nouns at the end of a name: `customer_order`, `blog_post`."""
 
 READS = frozenset(
     "calc get list search read view find check count show describe summarize summarise fetch retrieve lookup look "
@@ -212,7 +212,7 @@ READ_NOUNS = frozenset(
     "score chart graph plot draw group format watch track help trace head tail tree poll version summary cluster "
     "snapshot".split()
 )
-"""Words of `READS` that are nouns as often: `share_list` may share a list."""
+"""Words of `READS` that are also nouns: `share_list` may share a list."""
 
 ABOUT = frozenset(
     "status state history histories log logs count counts time date dates info information detail details id ids "
@@ -225,41 +225,41 @@ ABOUT = frozenset(
     "docs documentation guidelines definition declaration help address market markets index marker markers "
     "validation version versions".split()
 )
-"""Nouns that make the word before them a noun too: `payment_status`, `order_history`."""
+"""Nouns that make the word before them a noun: `payment_status`, `order_history`."""
 
 CHANGED = frozenset(
     "data status state details detail information info metadata settings preferences options name names value values "
     "address price prices level category code date dates time number numbers schema events template templates policy "
     "policies balance queue reference url urls".split()
 )
-"""Those of them that a verb before them may as well change: `updates status`."""
+"""Those of them that may be the object of the verb before them: `updates status`."""
 
 MADE = frozenset(
     "chart plot graph diagram summary summaries uuid guid embedding embeddings thought thoughts numbers integers "
     "ints digits matrix vector vectors outline translation visualization visualisation forecast "
     "transcript thumbnail mindmap flowchart histogram heatmap wordcloud palette map sitemap".split()
 )
-"""What may be made without touching anything: the tool's own answer."""
+"""Objects that are part of the tool's own output."""
 
 MAKERS = frozenset("create add append insert write set compose recreate".split())
-"""The verbs that make it."""
+"""Verbs that produce them."""
 
 STRIPPED = frozenset(
     "duplicates whitespace spaces formatting punctuation stopwords accents html markdown noise outliers prefix "
     "suffix diacritics emojis comments nulls".split()
 )
-"""What may be removed from the text that a tool was given."""
+"""Objects that may be removed from the input text."""
 
 STRIPPERS = frozenset("remove erase drop clear replace discard eliminate".split())
 
 CORRECTED = frozenset("grammar spelling typos text sentence sentences punctuation orthography".split())
-"""What is corrected in the text that a tool was given."""
+"""Objects that are corrected in the input text."""
 
 CREDENTIALS = frozenset(
     "password passwords passphrase passphrases secret secrets credential credentials passcode passcodes otp otps "
     "cvv cvc mnemonic jwt keychain env dotenv".split()
 )
-"""What gives its reader the powers of others, where it ends the name of a tool that reads."""
+"""Secrets, as the last word of a reading tool's name."""
 
 CREDENTIAL_PAIRS = frozenset(
     tuple(pair.split("+"))
@@ -274,10 +274,10 @@ CREDENTIAL_PAIRS = frozenset(
 """The same in two words."""
 
 MAYBE_CREDENTIALS = frozenset("token tokens cookie cookies".split())
-"""What is one, or a thing that has an id or a price."""
+"""Words for a secret, or for something with an id or a price."""
 
 COINS = frozenset("nft nfts erc spl lp crypto trending top new popular coin listed".split())
-"""Words before it that make a token a coin."""
+"""Words before `token` that make it a cryptocurrency."""
 
 MAYBE_CREDENTIAL_PAIRS = frozenset(
     tuple(pair.split("+"))
@@ -288,56 +288,56 @@ REVEALS = frozenset(
     "get read reveal search show fetch export retrieve view dump extract decrypt lookup obtain scrape display print "
     "find download collect".split()
 )
-"""Verbs that show what is asked for."""
+"""Verbs that return what is asked for."""
 
 ORDERS = frozenset("update set put move clear reset drop stop apply".split())
-"""Verbs that lead a name and act on whatever follows."""
+"""Verbs that act on whatever follows them at the start of a name."""
 
 SURFACES = frozenset(
     "gdrive drive dropbox onedrive spotify youtube tiktok twitter x instagram facebook linkedin reddit mastodon slack "
     "discord telegram whatsapp signal gmail outlook camera mic microphone screen keyboard mouse browser robot door tv "
     "speaker lamp light car".split()
 )
-"""Services and devices: a verb that ends a name behind one of them is no noun for sure, `gdrive_share`."""
+"""Services and devices: after one of these, the last word of a name is not surely a noun: `gdrive_share`."""
 
 STATES = frozenset("status history stats details info".split())
-"""What a name of two words ends with that asks how something is: `refund_status`."""
+"""Last words of two-word names that ask for a state: `refund_status`."""
 
 MAY_ORDER = frozenset("change transfer share post vote".split())
-"""Those that do where no word behind them makes them a noun."""
+"""Verbs that do so too, unless a later word makes them a noun."""
 
 FIRST_NOUNS = frozenset("order call comment record log type star command shell rate tip review".split())
-"""Those that are nouns where a name leads with them and ends with a noun: `order_item_details`."""
+"""First words that are nouns in names that end with a noun: `order_item_details`."""
 
 JOINED_NOUNS = frozenset(
     "order orders request requests control controls log logs agreement rate rates method methods type types id ids fee "
     "fees limit limits form forms policy history".split()
 )
-"""Words that make what stands before them a noun: `purchase_order_details`."""
+"""Words that make the word before them a noun: `purchase_order_details`."""
 
 SHOWS = frozenset("get list show view search find fetch count retrieve lookup describe".split())
-"""Verbs that do nothing but show what is named after them."""
+"""Verbs that only return what is named after them."""
 
 SHOWN = frozenset("list view search count".split())
-"""Those of them that name a thing as often."""
+"""Those of them that are also nouns."""
 
 NOUNS = frozenset("whitelist blacklist allowlist denylist register reserve checkout login logout".split())
-"""Verbs that act and end a name as its noun."""
+"""Acting verbs that are nouns at the end of a name."""
 
 QUEUED = frozenset(
     "request requests report reports record records summary list version versions marker markers".split()
 )
-"""Nouns that make the verb before them one, after a verb of reading: `list_merge_requests`."""
+"""Nouns that make the verb before them a noun, after a reading verb: `list_merge_requests`."""
 
 DETERMINERS = frozenset(
     "a all an another any down each every everyone existing given her him his into it its multiple my new off one "
     "our out people several some somebody someone specific specified that the their them these this those to two up "
     "your".split()
 )
-"""What follows a verb, not a noun."""
+"""Words that follow a verb, not a noun."""
 
 MASS = frozenset("money funds cash bitcoin crypto cryptocurrency ether".split())
-"""What follows a verb without any of them."""
+"""Nouns that follow a verb without a determiner."""
 
 OPENERS = frozenset(
     "a ability able action admin agent agents allow allows also an and api are asynchronously atomically "
@@ -349,13 +349,13 @@ OPENERS = frozenset(
     "simply skill so that the then this to tool tools us use used user users using utility warning way ways which "
     "will you".split()
 )
-"""What a sentence may say before it comes to its verb: `this tool allows you to`."""
+"""Words before the verb of a sentence: `this tool allows you to`."""
 
 SUBORDINATE = frozenset(
     "if when whenever whether that which where who whose once unless because since until while as were was been "
     "being how what not never already including such".split()
 )
-"""What opens a clause about something else."""
+"""Words that begin a clause about something else."""
 
 NEGATIONS = frozenset(
     "not never nothing nobody none without "
@@ -363,7 +363,7 @@ NEGATIONS = frozenset(
 )
 
 GRAVE = frozenset({"sends", "pays", "publishes", "shares", "books", "deletes", "changes access", "does harm"})
-"""What counts wherever it is said of a tool that nothing says to read."""
+"""Effects that count anywhere in the definition of a tool that does not read."""
 
 SOFT = frozenset(ACTS) - GRAVE
-"""What counts where a verb leads, and is advice to the caller where it does in a later sentence."""
+"""Effects that count for a leading verb; in a later sentence they are advice to the caller."""

@@ -1,6 +1,6 @@
-"""Whether a tool's own words say that it acts on the outside: sends, pays, publishes, shares, books, deletes.
+"""Judges whether the definition of a tool says that it acts: sends, pays, publishes, shares, books, deletes.
 
-Arguments of calls are judged elsewhere; here are only names, descriptions, schemas and annotations of tools.
+Only names, descriptions, schemas and annotations are judged here; arguments are judged elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,11 +28,10 @@ _seen: dict[tuple[str, str, int, int, tuple[tuple[str, str], ...]], tuple[Any, A
 def looks_red(
     name: str, description: str = "", schema: Any = None, hints: Mapping[str, Any] | None = None, args: Any = None
 ) -> str | None:
-    """Why a tool looks RED by its own words, such as "its name says that it sends (`send`)"; None if it does not.
+    """Why a tool looks RED by its definition, such as "its name says that it sends (`send`)"; None if it does not.
 
-    A name that leads with a verb of reading makes what follows a noun; a description that acts is heard all the same.
-    Annotations only raise. Of a tool that does many things, what `args` do not choose does not count. What was said of
-    the same tool is remembered. Source: row C1.
+    After a leading reading verb, words of a name are nouns; an acting description counts regardless. Annotations only
+    raise. If `args` choose one of several operations, the others do not count. Results are cached. Source: row C1.
     """
     hints = hints or None
     said = _said_before(name, description, schema, hints, ())
@@ -60,7 +59,7 @@ def _said_before(
 
 
 def _demanded(name: str, description: str, args: Any) -> str | None:
-    """Why a tool that is called after a thing acts all the same: its arguments say what that shall be."""
+    """Why a tool named after a thing acts: its arguments give the thing's new state."""
     if read_name(name).says is not Says.NOTHING or (key := demands.asks(name, args)) is None:
         return None
     if read_prose(description).leads_with_reading:
@@ -103,7 +102,7 @@ def _title(title: str) -> tuple[str, str] | None:
 
 
 def _schema(schema: Any, *, reads: bool) -> tuple[str, str] | None:
-    """What a schema says that acts: fields that are verbs, choices of a verb, and descriptions of fields."""
+    """The act in a schema: in names of fields that are verbs, in choices, and in descriptions of fields."""
     for text, kind in _schema_texts(schema):
         if said := _field(text, reads=reads) if kind == "field" else _said(text, kind, reads=reads):
             return said
@@ -125,7 +124,7 @@ def _said(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
 
 
 def _grave(said: Prose) -> tuple[str, str] | None:
-    """What the description of a field says in a verb as it stands in the present: "whom to pay"."""
+    """A grave act in a field's description, as a verb in the present tense: "whom to pay"."""
     for act in (said.act, said.mention):
         if act is not None and act[0] in v.GRAVE and (act[1] in ACTS or act[1] in THIRDS or act[1] in MAY_ACT):
             return act
@@ -133,7 +132,7 @@ def _grave(said: Prose) -> tuple[str, str] | None:
 
 
 def _whether(text: str) -> tuple[str, str] | None:
-    """What a field of a tool that reads turns on: "whether to delete the source", "if true, sends a copy"."""
+    """The act that a field of a reading tool switches on: "whether to delete the source", "if true, sends a copy"."""
     found = parts(text[:2000])
     for at, word in enumerate(found[:12]):
         if word in ("whether", "true", "set", "enabled"):
@@ -145,7 +144,7 @@ def _whether(text: str) -> tuple[str, str] | None:
 
 
 def _field(name: str, *, reads: bool) -> tuple[str, str] | None:
-    """What the name of a field says that acts: `delete_after`, never `deleted_at`, `sort_order` or `payment_id`."""
+    """The act in a field's name: `delete_after`, but not `deleted_at`, `sort_order` or `payment_id`."""
     found = parts(name)
     if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by") or found[:2] in o.COMPOUNDS:
         return None
@@ -156,7 +155,7 @@ def _field(name: str, *, reads: bool) -> tuple[str, str] | None:
 
 
 def _schema_texts(schema: Any) -> Iterator[tuple[str, str]]:
-    """Names of fields, what is said of them and what may be chosen; what lies too deep to be read says all."""
+    """Names of fields, their descriptions and choices; a schema nested too deeply yields a text of kind `deep`."""
     rest: list[tuple[Any, int, str]] = [(schema, 0, "text")]
     while rest:
         node, depth, kind = rest.pop()
