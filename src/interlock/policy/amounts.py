@@ -1,4 +1,4 @@
-"""Judges money, quantities and access in arguments: what pays, what affects many, what opens access.
+"""Judges arguments about money, quantities and access: payments, bulk operations, opening access.
 
 Recipients are judged in `recipients`.
 """
@@ -19,7 +19,7 @@ _SUMS = frozenset(
     "amount amounts price total sum payment cost fee charge value tip budget bid money dollars usd eur".split()
 )
 _BOUNDS = frozenset("max min maximum minimum lowest highest".split())
-"""First words of bounds that something is looked for by."""
+"""First words of arguments that limit a search."""
 _MEANS = frozenset(
     "iban bic swift cvv cvc cardnumber creditcard debitcard paymentmethod paymentmethods paymentmethodid "
     "paymentid cardid wallet walletaddress payee beneficiary accountnumber routingnumber sortcode "
@@ -54,7 +54,7 @@ _GUARDS = frozenset(
     "mfa mfaenabled requiremfa twofactor sslverify verifyssl tlsverify authenabled requireauth authrequired firewall "
     "firewallenabled branchprotection deletionprotection blockpublicaccess auditing auditlogging".split()
 )
-"""What protects, and is taken away where it is set to false."""
+"""Protections that are switched off by setting them to false."""
 _EXPOSED_KEYS = frozenset(
     "cidr cidrs cidrip cidripv6 cidrblock cidrblocks sourceranges sourcerange allowedips iprange member members "
     "principal "
@@ -63,7 +63,7 @@ _EXPOSED_KEYS = frozenset(
 _EXPOSED = re.compile(
     r"\s*(?:0\.0\.0\.0/0|::/0|\*|all(?:Authenticated)?Users|everyone|anyone|anonymous|public|AWS:\*)\s*", re.IGNORECASE
 )
-"""Whom something is opened up to where it is opened up to all."""
+"""Values of access lists that admit everybody."""
 _OPEN = re.compile(
     r"(?:^|[\s_:.,-])(?:admin\w*|owner|root|super\w*|write\w*|rw\w*|edit\w*|manage\w*|full\w*|public\w*|anyone\w*|everyone|all|"
     r"world\w*|maintain\w*|\*|777|666|reader|read|view\w*|comment\w*|member|contributor|collaborator|anonymous|allusers)(?:$|[\s_:.,*-])",
@@ -77,7 +77,7 @@ _NUMBER = re.compile(r"-?\d[\d,. '_]*")
 
 @lru_cache(maxsize=4096)
 def topics(key: str) -> frozenset[str]:
-    """The topics of an argument name: sum, means, transfer, things, quantity, heavy, opening, exposed, guards."""
+    """The topics of an argument's name: sum, means, transfer, things, quantity, heavy, opening, exposed, guards."""
     found = words(fold(key)[:80])
     whole = "".join(found)
     out = set()
@@ -112,7 +112,7 @@ def concerns(key: str) -> bool:
 
 
 def number(value: Any) -> float | None:
-    """The number in a value, which may be text with a currency; None if there is none."""
+    """The number in a value, which may be text with a currency; None if it has none."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -132,7 +132,7 @@ def number(value: Any) -> float | None:
 
 
 def judge(args: Mapping[str, Any], limits: Limits) -> list[Raised]:
-    """Findings for a call that does not only read, from one level of its arguments."""
+    """Findings for a call that does more than read, from one level of its arguments."""
     about = {key: topic for key in args if isinstance(key, str) and (topic := topics(key))}
     if not about:
         return []

@@ -16,9 +16,9 @@ DEEPEST = 64
 MOST_VALUES = 20_000
 MOST_CHARACTERS = 2_000_000
 MOST_HIDDEN = 40
-"""Texts behind encodings that are judged."""
+"""The most decoded texts that are inspected."""
 _FEW, _SHORT = 64, 20_000
-"""Arguments, and the characters of one, that can be looked at quickly."""
+"""The most arguments, and characters of each, for the fast path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Inspection:
     production: tuple[str, ...]
     """Paths that name a production system."""
     has_braces: bool = False
-    """Whether a text or a name has `{{` in it, as a named secret would."""
+    """Whether a value or a key contains `{{`, as a reference to a named secret does."""
     hidden: tuple[tuple[str, str], ...] = ()
-    """What is written in an encoding, each with the name of its argument."""
+    """Decoded texts, each with the name of its argument."""
 
 
 _NOTHING = Inspection(None, (), ())

@@ -48,7 +48,7 @@ _CONFIRMS = frozenset(
     "otp otpcode onetimepassword onetimecode onetimepasscode onetimepin totp totpcode mfacode mfatoken twofactorcode "
     "twofacode facode smscode verificationcode".split()
 )
-"""Codes that somebody gives to say yes to a login or a payment."""
+"""Codes that confirm a login or a payment."""
 _KEYS = _CONFIRMS | _DELIVERS | _HOOKS | _CHANGES | _FIELDS | _KINDS | _RANGES | _SIDES | _PLACES
 _YES = frozenset(("true", "yes", "1", "on"))
 

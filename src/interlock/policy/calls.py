@@ -16,15 +16,15 @@ class Call:
     description: str = ""
     input_schema: Any = None
     declared_risk: str | None = None
-    """What the tool's own author declared; None for tools of others, whose word does not count."""
+    """The risk declared by the tool's own author; None for foreign tools, whose declaration does not count."""
     digest: str = ""
-    """Of the tool's definition; a grant is good for exactly that. Empty: no grant covers it."""
+    """The digest of the tool's definition, to which grants are bound. Empty: no grant covers it."""
     is_builtin: bool = False
-    """Whether it is one of ours, so that the built-in table speaks of it and not of a namesake."""
+    """Whether it is one of our tools, to which the built-in table applies, rather than one of the same name."""
     labels: frozenset[str] = frozenset()
-    """What the tool's own author says of its reach: untrusted, private, outward."""
+    """The reach of the tool as declared by its author: untrusted, private, outward."""
     may_use: frozenset[str] = frozenset()
-    """Of the secrets that the arguments name, those that the settings let this tool use where the call goes."""
+    """Those of the named secrets in its arguments that the settings allow this tool at its destination."""
     hints: Mapping[str, Any] = field(default_factory=dict)
     """Annotations of an MCP tool (`destructiveHint`, `openWorldHint`, …); they raise, never lower."""
 
@@ -39,7 +39,7 @@ class Caller:
     project: str = ""
     task_type: str | None = None
     cost_usd: float = 0.0
-    """What its task (of a chat: its run) has cost so far."""
+    """The cost of its task so far; for a chat, of its run."""
     labels: frozenset[str] = frozenset()
     """The taint of its run so far: untrusted, private. Source: row C11."""
     task_id: str | None = None
@@ -57,7 +57,7 @@ class ApprovedBinding:
     people: int = 1
     """How many different people approved."""
     not_requester: bool = False
-    """Whether none of them is the person in whose name the call is made."""
+    """Whether none of them is the person on whose behalf the call is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,19 @@ class Decision:
     risk: Risk
     effect: Effect
     rules: tuple[str, ...]
-    """Ids of the rules that matched, or that could not be told not to."""
+    """Ids of the rules that matched, or that could not be evaluated."""
     reasons: tuple[str, ...]
-    """Sentences for people and models, the tool's own risk first; they carry no value of the arguments."""
+    """Sentences for people and models, the tool's own risk first; they contain no values of the arguments."""
     people: int = 1
     """How many must approve, if it is held."""
     not_requester: bool = False
     consensus: bool = False
     """Whether models must agree before a person is asked. Source: row C8."""
     expires_s: int | None = None
-    """How long the question stands; None: the setting's time."""
+    """The lifetime of the question; None: as in the settings."""
     policy_hash: str = ""
     grantable: bool = False
-    """Whether it is held for nothing but the trust of its agent, so that a grant would lift it. Source: row C7."""
+    """Whether it is held only because of its agent's trust, so that a grant would lift it. Source: row C7."""
     grant: str | None = None
     """The grant that lifted it."""
 

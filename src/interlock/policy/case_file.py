@@ -1,6 +1,6 @@
-"""The tests of a policy as files write them: `tests`, a list of calls with what must be decided on each.
+"""Parses the `tests` of a policy: a list of calls, each with the expected decision.
 
-How they are run is `cases`' matter.
+Tests are run in `cases`.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ def cases_from(
     known_tools: Collection[str] | None = None,
     known_personas: Collection[str] | None = None,
 ) -> tuple[Case, ...]:
-    """The tests of a file of its own: `version: 1` and `tests`, written as in a policy file.
+    """The tests of a separate file: `version: 1` and `tests`, with the syntax of a policy file.
 
     Raises ConfigError with all faults, each `file:line: problem`.
     """
@@ -44,7 +44,7 @@ def cases_from(
 
 @dataclass(slots=True)
 class CaseReader(Reader):
-    """Reads tests."""
+    """Parses tests."""
 
     def cases(self, data: Any) -> list[Case]:
         """All tests of a list."""
@@ -78,7 +78,7 @@ class CaseReader(Reader):
         return Case(where=self.document.at(path), question=question, expect=expect)
 
     def caller(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Checks on whose behalf a test calls."""
+        """Checks the caller that a test names."""
         persona = fields.get("persona")
         if "persona" in fields:
             self.text((*path, "persona"), persona)

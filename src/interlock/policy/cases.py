@@ -1,4 +1,4 @@
-"""Queries to a policy in JSON: the `tests` of its file, and `policy explain`."""
+"""Evaluates calls given as JSON: the `tests` of a policy file, and `policy explain`."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -87,7 +87,7 @@ def _parts(question: Mapping[str, Any], known: Surroundings) -> tuple[Call, Call
 
 
 def _number(value: Any) -> float:
-    """A cost; what is no number, or too large for one, counts as without end."""
+    """A cost; anything that is no number, or too large for one, counts as infinite."""
     try:
         return float(value) if type(value) in (int, float) else 0.0 if value is None else math.inf
     except OverflowError:

@@ -14,7 +14,7 @@ from interlock.core.values import canonical_json
 
 KINDS = ("file_exists", "command", "json_schema", "contains", "verdict")
 MOST = 20
-"""Of one task."""
+"""The most checks of one task."""
 LONGEST_COMMAND_S = 600
 USUAL_COMMAND_S = 60
 LONGEST_TEXT, LONGEST_REGEX, LARGEST_SCHEMA = 2_000, 500, 50_000
@@ -27,9 +27,9 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "verdict": (),
 }
 MISSION = "mission"
-"""In a policy's table of checks by type of task: the mission's own deliverable."""
+"""The key for the mission's own deliverable in a policy's table of checks by type of task."""
 WAIVER = "waived"
-"""The key of a person's word that a check need not pass: who, why, when."""
+"""The key under which a person's waiver of a check is stored: who, why, when."""
 _SHOWN = 80
 
 

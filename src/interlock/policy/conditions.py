@@ -25,7 +25,7 @@ FIELDS: Mapping[str, frozenset[str] | None] = {
     "task": frozenset(("type", "project", "cost_usd")),
     "project": None,
 }
-"""What a condition sees, and the fields of what has fixed ones. Source: interfaces, "Policy file"."""
+"""The variables of a condition, and the fields of those that have fixed ones. Source: interfaces, "Policy file"."""
 
 _FUNCTIONS = frozenset(
     "size contains startsWith endsWith matches int uint double string bytes timestamp duration type dyn has all exists "
@@ -60,17 +60,17 @@ class Condition:
     source: str
     program: cel.Program
     reads: Mapping[str, frozenset[str] | None]
-    """The variables that it reads, and of each the fields; None if it may read any."""
+    """The variables that it reads, and the fields of each; None if it may read any."""
     effort: Effort | None = None
-    """What it can take; None if it stays small for any call."""
+    """Limits on its cost; None if it is cheap for any call."""
     flat: Flat | None = None
-    """The same over single values; None if it has to be evaluated over mappings."""
+    """The same over scalar variables; None if it has to be evaluated over mappings."""
     flat_program: cel.Program | None = None
 
     def holds(self, context: Context, *, flat: bool = False) -> bool | str:
         """Whether it holds; an error text (without values of the call) if it cannot be evaluated.
 
-        With `flat` the context has the values of `flat`.
+        With `flat`, the context has the variables of the `flat` form.
         """
         program = self.flat_program if flat and self.flat_program is not None else self.program
         try:
@@ -91,7 +91,7 @@ class Condition:
 
 
 def compile_condition(source: str) -> Condition:
-    """A condition in CEL, with its names checked.
+    """A compiled condition in CEL, with its names checked.
 
     Raises BadCondition.
     """
@@ -127,14 +127,14 @@ def compile_condition(source: str) -> Condition:
 
 
 def blanked(source: str) -> str:
-    """A condition with a number in the place of each text, so that its signs can be read; as long as before."""
+    """A condition with a number in place of each string literal, to search for operators; its length is kept."""
     return _LITERALS.sub(_blank, source)
 
 
 def constant(source: str) -> Any:
-    """The value of an expression that reads nothing.
+    """The value of an expression without variables.
 
-    Raises ValueError if it reads something or has no value.
+    Raises ValueError if it has variables or no value.
     """
     try:
         program = cel.compile(source)
@@ -148,7 +148,7 @@ def constant(source: str) -> Any:
 
 
 def _blank(literal: re.Match[str]) -> str:
-    """A number in the place of a text, as long as it, so that all else stays where it is; nothing for a comment."""
+    """A number as long as the string literal that it replaces, so that positions are kept; spaces for a comment."""
     return (" " if literal[0].startswith("//") else "0") * len(literal[0])
 
 
@@ -168,7 +168,7 @@ def _check_patterns(source: str, plain: str) -> None:
 
 
 def _fields(variable: str, plain: str) -> frozenset[str] | None:
-    """The fields that a condition reads of a variable, so that nothing else has to be converted; None for any."""
+    """The fields of a variable that a condition reads, so that only these are converted; None for all."""
     if "'" in plain or '"' in plain:
         return None
     found = set()
@@ -181,9 +181,9 @@ def _fields(variable: str, plain: str) -> frozenset[str] | None:
 
 
 def context_of(values: Mapping[str, Any]) -> Context:
-    """What conditions are evaluated over; values are converted once, here.
+    """The context for conditions; values are converted once, here.
 
-    Raises ValueError for values that CEL cannot hold.
+    Raises ValueError for values that CEL cannot represent.
     """
     try:
         return Context(dict(values))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_STEPS = 30_000
-"""Of loops, each at most half a microsecond."""
+"""Loop iterations, each at most half a microsecond."""
 MOST_COPIED = 1_000_000_000
 FEW_LOOPS, FEW_SUMS = 4, 16
-"""Conditions with no more of them are never too much for arguments that can be judged at all."""
+"""A condition with no more of these is cheap for any arguments of permitted size."""
 _CHARACTERS_A_STEP = 256
 _MOST_REPEATS = 250
 _MACRO = re.compile(r"\.\s*(all|exists|exists_one|existsOne|map|filter)\s*\(")
@@ -50,9 +50,9 @@ class Effort:
 
 
 def effort_of(plain: str, fields: frozenset[str] | None) -> Effort | None:
-    """The effort of a condition without its literals (see `conditions`); None if it is small for any call.
+    """The limits of a condition without its literals (see `conditions`); None if it is cheap for any call.
 
-    Raises ValueError if it would be too much for every call.
+    Raises ValueError if it would be too expensive for every call.
     """
     loops, sums, commas = len(_MACRO.findall(plain)), plain.count("+"), plain.count(",")
     degree = _degree(plain)
@@ -69,9 +69,9 @@ def effort_of(plain: str, fields: frozenset[str] | None) -> Effort | None:
 
 
 def _degree(text: str) -> int:
-    """With which power of the arguments' size the work grows.
+    """The degree of the polynomial by which cost grows with the size of the arguments.
 
-    A loop that builds a list, or that looks at the arguments again in each round, copies them in each round.
+    A loop that builds a list, or that reads the arguments again in each iteration, copies them in each iteration.
     """
     worst = position = 0
     while found := _MACRO.search(text, position):
@@ -84,7 +84,7 @@ def _degree(text: str) -> int:
 
 
 def closing(text: str, start: int) -> int:
-    """Where the bracket closes that was opened before `start`."""
+    """The position of the parenthesis that closes the one opened before `start`."""
     depth = 1
     for position in range(start, len(text)):
         if text[position] in "([{":
@@ -97,7 +97,7 @@ def closing(text: str, start: int) -> int:
 
 
 def patterns(source: str, plain: str) -> list[str | None]:
-    """What is given to `matches` as its pattern, as it is written; None if it is not a text of its own."""
+    """The patterns passed to `matches`, as written; None for one that is not a literal."""
     found: list[str | None] = []
     for call in _MATCHES.finditer(plain):
         end = closing(plain, call.end())
@@ -107,7 +107,7 @@ def patterns(source: str, plain: str) -> list[str | None]:
 
 
 def repeats_too_often(pattern: str) -> bool:
-    """Whether compiling a pattern, which is done anew for every call, takes long."""
+    """Whether a pattern takes long to compile, which is done for every call."""
     product = 1
     for least, most in _REPEATS.findall(pattern):
         product *= max(int(least), int(most or 0), 1)
@@ -115,7 +115,7 @@ def repeats_too_often(pattern: str) -> bool:
 
 
 def _last(arguments: str) -> int:
-    """Where the last of several arguments begins."""
+    """The position of the last of several arguments."""
     depth, begins = 0, 0
     for position, letter in enumerate(arguments):
         depth += (letter in "([{") - (letter in ")]}")

@@ -1,6 +1,6 @@
-"""What readers of configuration in policy files share: faults with their lines, mappings, names, words.
+"""Shared parts of the parsers for policy files and tests: faults with line numbers, mappings, names, enumerations.
 
-What a policy or a test is made of is not known here.
+The contents of policies and tests are parsed in `policy_file` and `case_file`.
 """
 
 import difflib
@@ -18,30 +18,30 @@ MOST_STARS = 4
 MOST_FAULTS = 1_000
 LONGEST_FAULT = 500
 LONGEST_NAME = 200
-"""Characters of what could be a name that was mistyped."""
+"""The longest tool name for which a similar one is suggested, in characters."""
 _TOOL = re.compile(r"[A-Za-z0-9_.:/*-]{1,128}")
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads a document and collects all that is wrong with it."""
+    """Parses a document and collects all faults."""
 
     document: Document
     tools: Collection[str] | None = None
-    """The tools that there are; None: any name will do."""
+    """The existing tools; None: any name is valid."""
     personas: Collection[str] | None = None
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What is no fault, and should be told."""
+    """Remarks to report that are no faults."""
 
     def fault(self, path: Path, problem: str) -> None:
-        """Notes that something is wrong, as far as somebody would read it."""
+        """Adds a fault, up to a readable number."""
         if len(self.faults) < MOST_FAULTS:
             told = problem if len(problem) <= LONGEST_FAULT else f"{problem[:LONGEST_FAULT]}…"
             self.faults.append(self.document.fault(path, told))
 
     def mapping(self, path: Path, data: Any, known: Collection[str], otherwise: str) -> Mapping[str, Any]:
-        """A mapping with no other keys than the `known`; empty if it is none."""
+        """A mapping with keys from `known` only; empty if the data is no mapping."""
         if not isinstance(data, dict):
             self.fault(path, otherwise)
             return {}
@@ -51,7 +51,7 @@ class Reader:
         return data
 
     def each(self, name: str, data: Any, read: Callable[[Path, Any], Any]) -> Iterable[Any]:
-        """What `read` makes of every item of a list, without None."""
+        """The results of `read` for the items of a list, without None."""
         if data is None:
             return []
         if not isinstance(data, list):
@@ -61,7 +61,7 @@ class Reader:
         return [item for item in found if item is not None]
 
     def tool(self, path: Path, name: str, *, noted: bool = True) -> None:
-        """Checks the name or the pattern of a tool. One that is not known is a fault where it is near to one."""
+        """Checks the name or pattern of a tool. An unknown name is a fault if it is similar to a known one."""
         if not _TOOL.fullmatch(name):
             self.fault(path, f"`{name}` is not a tool name")
         elif name.count("*") > MOST_STARS:
@@ -73,7 +73,7 @@ class Reader:
                 self.notes.append(self.document.fault(path, f"no tool `{name}` is known here"))
 
     def choice(self, path: Path, data: Any, kinds: type[Word], name: str) -> Word | None:
-        """One of the words of an enumeration."""
+        """A member of an enumeration."""
         if isinstance(data, str) and data in [kind.value for kind in kinds]:
             return kinds(data)
         *most, last = (kind.value for kind in kinds)
@@ -81,14 +81,14 @@ class Reader:
         return None
 
     def text(self, path: Path, data: Any) -> str:
-        """Text on one line."""
+        """A single line of text."""
         if isinstance(data, str):
             return " ".join(data.split())
         self.fault(path, f"`{path[-1]}` is text")
         return ""
 
     def truth(self, path: Path, fields: Mapping[str, Any], name: str) -> bool:
-        """A field that is true or false, false where it is missing."""
+        """A boolean field, false if it is missing."""
         value = fields.get(name, False)
         if type(value) is not bool:
             self.fault((*path, name), f"`{name}` is true or false")
@@ -97,12 +97,12 @@ class Reader:
 
 
 def is_known(name: str, known: Collection[str]) -> bool:
-    """Whether a tool's name, or a pattern, fits one that there is."""
+    """Whether a tool's name or a pattern matches an existing tool."""
     return name in known or ("*" in name and any(fnmatchcase(each, name) for each in known))
 
 
 def near(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
-    """A hint at the known name that is meant, if one is near."""
+    """A suggestion of the known name that is most similar, if any is."""
     if len(name) > LONGEST_NAME:
         return ""
     close = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)

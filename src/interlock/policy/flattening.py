@@ -1,6 +1,6 @@
-"""Conditions over single values instead of mappings, which the engine takes in half the time: `agent.trust` as one.
+"""Rewrites conditions to scalar variables instead of mappings (`agent.trust` as one), which halves evaluation time.
 
-What a condition means stays the same; where that is not certain, it is left as it is.
+A condition that cannot certainly be rewritten without changing its meaning is left as it is.
 """
 
 import re
@@ -13,21 +13,21 @@ OWNERS = ("args", "agent", "task")
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A condition over single values."""
+    """A condition over scalar variables."""
 
     source: str
     needs: frozenset[str]
-    """Fields of `args` that must be there; without one of them the condition is evaluated as it was written."""
+    """Fields of `args` that must be present; without one of them, the original condition is evaluated."""
     values: frozenset[tuple[str, str, str]]
-    """Variables, and of which mapping they are which field; without one for `tool` and `project`."""
+    """Variable, mapping and field of each; the field is empty for `tool` and `project`."""
 
 
 def flattened(
     source: str, plain: str, reads: Mapping[str, frozenset[str] | None], bound: Collection[str]
 ) -> Flat | None:
-    """The condition with a variable for each field; `plain` is it without texts, `bound` what its loops name.
+    """The rewritten condition; `plain` is `source` without literals, `bound` are the variables of its loops.
 
-    None if it asks for the presence of fields, reads a mapping as a whole, or has names that could be mistaken.
+    None if it tests the presence of fields, reads a mapping as a whole, or has names that could collide.
     """
     if re.search(r"\bhas\s*\(|\b__", plain) or any(owner in bound for owner in (*OWNERS, "tool", "project")):
         return None
@@ -52,5 +52,5 @@ def flattened(
 
 
 def variable(owner: str, field: str) -> str:
-    """What a field is called."""
+    """The name of a field's variable."""
     return f"__{owner}_{field}"

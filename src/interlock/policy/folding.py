@@ -16,13 +16,13 @@ from typing import Any
 from urllib.parse import unquote
 
 DEEPEST = 3
-"""How many layers of encoding are taken off."""
+"""The most layers of encoding that are decoded."""
 MOST_READINGS = 24
 _LONGEST = 100_000
 _RUNS = 40
 _WORD = re.compile(r"[a-z]{3}")
 _FEWEST = 6
-"""Numbers that spell something, at least."""
+"""The fewest numbers that are read as character codes."""
 
 _LOOK_ALIKES = str.maketrans(
     dict(
@@ -53,12 +53,12 @@ _COMPRESSED = (b"\x1f\x8b", b"x\x9c", b"x\xda", b"x\x01")
 _BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])")
 _MAYBE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6}(?:=|[A-Za-z0-9+/_-]{10})")
 _MAYBE_HEX = re.compile(r"[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}[\s:]?[0-9A-Fa-f]{2}")
-"""What stands in each of the two above, and is looked for quicker."""
+"""What both of the above contain; faster to search for."""
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([0-7]{3}))")
 _SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ ._\-|/]{1,3}[^\W_](?![^\W_])){3,40}")
 _GAPS = re.compile(r"[ ._\-|/]+")
 _TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Marks by which a text is shown in another order than it is read in."""
+"""Bidirectional control characters, which make text display in an order other than its logical one."""
 
 
 def fold(text: str) -> str:
@@ -103,7 +103,7 @@ def _opens_as_json(text: str) -> bool:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Other readings of a text, each once: folded, decoded, pulled together; never the text itself."""
+    """Other readings of a text, each once: folded, decoded, with separated letters joined; never the text itself."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST]
     seen, rest, spent = {text}, [(text, 0)], len(text)
@@ -124,7 +124,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def decoded(text: str) -> Iterator[str]:
-    """What is written in a text in base64, base32, hex, escapes or percent signs, each once, however often wrapped."""
+    """The texts encoded in a text as base64, base32, hex, escapes or percent signs, each once, nested ones too."""
     seen, rest, spent = {text}, [(text[:_LONGEST], 0)], 0
     while rest:
         current, depth = rest.pop(0)
@@ -141,7 +141,7 @@ def decoded(text: str) -> Iterator[str]:
 
 
 def in_numbers(values: Sequence[Any]) -> str | None:
-    """What a list of numbers spells, each of them a letter: `[114, 109]`; None if they are no letters."""
+    """The text that a list of character codes spells, such as `[114, 109]`; None if it spells none."""
     if not _FEWEST <= len(values) <= _LONGEST or type(values[0]) is not int or type(values[-1]) is not int:
         return None
     if any(type(value) is not int or not (32 <= value < 127 or value in (9, 10, 13)) for value in values):
@@ -151,7 +151,7 @@ def in_numbers(values: Sequence[Any]) -> str | None:
 
 
 def _layer(text: str) -> Iterator[str]:
-    """What one layer of encoding holds: runs of an alphabet, or a text that is mostly escapes."""
+    """The texts in one layer of encoding: runs of an alphabet, or a text that is mostly escapes."""
     if "\n" in text and (lines := _BASE64.fullmatch("".join(text.split()))) is not None:
         yield from (found for found in (_from_base64(lines.group()),) if found is not None)
     if text.count("&#") * 7 > len(text):
@@ -175,7 +175,7 @@ def _runs(shape: re.Pattern[str], text: str, read: Callable[[re.Match[str]], str
 
 
 def looks_latin(word: str) -> bool:
-    """Whether a word is Latin to the eye only: look-alikes of another script, or its letters among Latin ones."""
+    """Whether a word only looks Latin: look-alikes from another script, or a mixture of scripts."""
     if word.isascii():
         return False
     scripts = {unicodedata.name(c, "?").split(" ", 1)[0] for c in word if c.isalpha()}
@@ -185,7 +185,7 @@ def looks_latin(word: str) -> bool:
 
 
 def nested(text: str) -> Any:
-    """The JSON object or list that a text holds; None if it holds none."""
+    """The JSON object or list in a text; None if there is none."""
     if len(text) <= _LONGEST and _opens_as_json(text):
         try:
             value = json.loads(text.strip("\ufeff \t\r\n"), parse_constant=lambda _: None)
@@ -228,7 +228,7 @@ def _from_base64(text: str) -> str | None:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The bytes as they were before they were compressed, or written with two bytes for each letter."""
+    """The bytes, decompressed, or converted from UTF-16."""
     if data[:2] in _COMPRESSED:
         return zlib.decompressobj(47).decompress(data, _LONGEST)
     if len(data) % 2 == 0 and data[1:2] == b"\x00" and not any(data[1::2]):
@@ -256,5 +256,5 @@ def _printable(data: bytes) -> str | None:
 
 
 def is_turned(text: str) -> bool:
-    """Whether a text holds marks by which it is shown in another order than it is read in."""
+    """Whether a text has bidirectional control characters, which change the order in which it is displayed."""
     return not text.isascii() and _TURNED.search(text) is not None

@@ -1,6 +1,6 @@
-"""Whether a text is what it is declared to be: JSON, JSON lines, CSV, TOML, Markdown that is not cut off.
+"""Checks whether a text has its declared format: JSON, JSON lines, CSV, TOML, Markdown that is not truncated.
 
-What it says is not judged here.
+Contents are not judged here.
 """
 
 import csv
@@ -17,25 +17,25 @@ _BY_SUFFIX = {
 }  # fmt: skip
 _WORDS_BEFORE, _WORDS_READ = 4, 12
 _ABOUT = frozenset("on about of for from how comparing between which whether with without why what".split())
-"""Words after which JSON or CSV is what a text is about, not what it is."""
+"""Words before a format's name that make it the topic, not the format."""
 _THINGS = frozenset(
     "parser parsers parsing library libraries schema schemas handling support api apis tool tools format formats "
     "reader readers writer export import web-token token tokens patch path pointer rpc ld".split()
 )
-"""Words before which it is part of the name of something else."""
+"""Words after a format's name that make it part of another name."""
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})(?P<rest>.*)$")
 
 
 def of_file(path: str) -> str | None:
-    """The format that a file's name declares; None if it declares none that is known here."""
+    """The format that a file name's suffix declares; None if it declares none known here."""
     name = path.rpartition("/")[2].lower()
     return _BY_SUFFIX.get("." + name.rpartition(".")[2]) if "." in name else None
 
 
 def declared(spec: str) -> str | None:
-    """The format that a task's words declare for its result (`a JSON object with …`, `the prices as CSV`), or None.
+    """The format that a task's text declares for its result (`a JSON object with …`, `the prices as CSV`), or None.
 
-    Words that are only about a format (`a report on JSON parsers`) declare none.
+    A mere mention of a format (`a report on JSON parsers`) declares none.
     """
     words = re.findall(r"[\w-]+", spec)[:_WORDS_READ]
     low = [word.lower() for word in words]
@@ -50,7 +50,7 @@ def declared(spec: str) -> str | None:
 
 
 def problem(form: str, text: str) -> str | None:
-    """Why a text is not in a format, fit to be told to its author; None if it is."""
+    """Why a text does not have a format, as a message for its author; None if it has."""
     try:
         match form:
             case "JSON":
@@ -71,7 +71,7 @@ def problem(form: str, text: str) -> str | None:
 
 
 def loads(text: str) -> Any:
-    """JSON as everybody reads it: no NaN, no key twice.
+    """Strict JSON: no NaN, no duplicate keys.
 
     Raises ValueError, RecursionError.
     """
@@ -101,7 +101,7 @@ def _lines(text: str) -> str | None:
 
 
 def _table(text: str) -> str | None:
-    """CSV has one width: a row that is shorter or longer than the first is broken."""
+    """A CSV table has one width: a row that is shorter or longer than the first is a fault."""
     text = text.removeprefix("\ufeff")
     head = text.partition("\n")[0]
     sign = max(",;\t|", key=head.count) if any(each in head for each in ",;\t|") else ","
@@ -116,7 +116,7 @@ def _table(text: str) -> str | None:
 
 
 def _cut(text: str) -> str | None:
-    """Markdown that ends within a fenced block was cut off."""
+    """Markdown that ends within a fenced block was truncated."""
     opened: tuple[str, int] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         found = _FENCE.match(line)

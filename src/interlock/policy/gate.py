@@ -13,7 +13,7 @@ from interlock.policy.secrets import first_secret, scrub_value
 
 LARGEST_BYTES = 10 * 1024 * 1024
 LONGEST_REFUSAL = 300
-"""Characters; whoever says more than that has also said something else."""
+"""In characters; a longer text contains more than a refusal."""
 _PLACEHOLDER = re.compile(
     r"(?:to[ -]?do|tbd|tba|fixme|xxx+|wip|undefined|placeholder(?: text)?|dummy(?: text)?|lorem ipsum\b.*|coming soon"
     r"|work in progress|to be (?:done|written|added|determined|decided|defined|completed|filled(?: in)?)"
@@ -36,7 +36,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _SUBSTANCE = re.compile(r"[0-9`]|https?:|[\w-]/[\w-]")
-"""A figure, a name of something, an address: more than a refusal."""
+"""A figure, a proper name, an address: signs of more than a refusal."""
 _INVISIBLE = re.compile("[\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0]+")  # fmt: skip # noqa: E501
 
 

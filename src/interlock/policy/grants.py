@@ -15,7 +15,7 @@ from interlock.policy.risk import Risk, Trust
 from interlock.policy.targets import is_prose_key
 
 REWRITTEN = 0.1
-"""The share of a persona's words that may change before it counts as another one."""
+"""The fraction of a persona's words that may change before it counts as a different one."""
 _TEXTS = ("role", "soul", "prompt")
 _SHAPE, _ALIKE = "interlock-shape-1", "interlock-alike-1"
 

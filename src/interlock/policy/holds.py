@@ -1,6 +1,6 @@
-"""What arguments hold, by their names: commands, code, SQL, addresses, paths, recipients, money, acts.
+"""Classifies arguments by name: commands, code, SQL, URLs, paths, recipients, money, acts.
 
-What a value then means is the business of the module of its topic.
+The values are judged by the modules of these topics.
 """
 
 from functools import lru_cache
@@ -14,7 +14,7 @@ from interlock.policy.words import words
 
 
 class Holds:
-    """What an argument may hold, as bits: several may be set. Plain numbers, for they are asked for at every call."""
+    """What an argument may hold, as bit flags. Plain integers, because they are tested for every call."""
 
     NOTHING = 0
     COMMAND = 1
@@ -33,17 +33,17 @@ class Holds:
     HEADERS = 8192
     SCRIPT_OF_PAGE = 32768
     MAYBE_ACT = 65536
-    """A word for what is to be done, or for a kind of thing as often."""
+    """An operation, or a kind of thing."""
     ASIDE = 131072
-    """Something beside what the tool is for: where to put the answer, whether to delete the source."""
+    """A side effect: where to write the result, whether to delete the source."""
     SOUGHT = 262144
-    """What is looked for, as words or as a pattern."""
+    """A search term or pattern."""
     RUN = 16384
-    """A step of a recipe, which a shell would be given."""
+    """A step of a recipe, which a shell would run."""
 
 
 class Kind:
-    """What a tool is by its name, as bits."""
+    """What a tool is by its name, as bit flags."""
 
     PLAIN = 0
     READS = 1
@@ -53,11 +53,11 @@ class Kind:
     HTTP = 16
     WRITES_FILES = 32
     PROGRAM = 128
-    """It is called after a program of many commands, so that its arguments are those of the program."""
+    """It is named after a program with subcommands, and its arguments are those of the program."""
     REPORTS = 256
-    """It is asked in a language of databases, though its name says no more than that it reports."""
+    """It takes queries in a database language, although its name only says that it reports."""
     LISTS_EVENTS = 64
-    """It lists what was done, so that an act among its arguments is what it looks for."""
+    """It lists past events, so that an act among its arguments is a search criterion."""
 
 
 _COMMAND = frozenset(
@@ -72,7 +72,7 @@ _CODE_OF = frozenset(
     "plan tax unit status error exit return http response reason icd cpt diagnosis procedure industry sic naics color "
     "colour hex project account customer vendor supplier store shop category".split()
 )
-"""What is told apart by a code that runs nothing: `discount_code`, `postalCode`."""
+"""Codes that are identifiers: `discount_code`, `postalCode`."""
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
 _OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql graphql gql mql aql dql n1ql flux influxql aggregation".split())
 _PAGE_SCRIPTS = frozenset("js javascript jscode javascriptcode".split())
@@ -109,12 +109,12 @@ _ABOUT_QUESTIONS = frozenset(
     "parse parser format formatter explain validate validator lint search docs documentation knowledge translate "
     "optimize optimizer builder analyze analyzer check suggest generate help web".split()
 )
-"""Words of tools that a statement is given to be looked at, not to be carried out."""
+"""Words in names of tools that analyse a statement without executing it."""
 _LOOKED_UP = frozenset(
     "phone phones number numbers email emails mail mailbox address addresses account accounts user users username "
     "contact contacts person people wallet handle channel member members owner profile".split()
 )
-"""Words for what is looked up by an address."""
+"""Things that are looked up by an address."""
 _FILE_WRITES = frozenset(
     "write edit save create append delete move copy put upload replace update patch insert modify rename "
     "remove download export store make mkdir touch add set overwrite extract unzip install apply new".split()
@@ -123,7 +123,7 @@ _FILE_WRITES = frozenset(
 
 @lru_cache(maxsize=4096)
 def of(key: str) -> int:
-    """What an argument of that name may hold."""
+    """What an argument of that name may hold, as flags of `Holds`."""
     found = words(fold(key)[:80])
     whole, last = "".join(found), found[-1] if found else ""
     out = Holds.NOTHING
@@ -167,7 +167,7 @@ def of(key: str) -> int:
 
 @lru_cache(maxsize=4096)
 def program_of(tool: str) -> str:
-    """The program of many commands that a tool is called after: `kubectl`, `aws_cli`; else nothing."""
+    """The program with subcommands that a tool is named after: `kubectl`, `aws_cli`; else empty."""
     found = [
         word
         for word in words(fold(tool)[:200])
@@ -178,7 +178,7 @@ def program_of(tool: str) -> str:
 
 @lru_cache(maxsize=4096)
 def only_tells(tool: str, description: str) -> bool:
-    """Whether a tool that is called after a thing only tells of it, by what its description says."""
+    """Whether a tool named after a thing only reports on it, by its description."""
     if read_name(tool).says is not Says.NOTHING:
         return False
     said = read_prose(description)
@@ -187,9 +187,9 @@ def only_tells(tool: str, description: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def looks_up(tool: str, description: str, key: str) -> bool:
-    """Whether a tool that is called after a thing only tells of who an argument names: `Returns the type of a number`.
+    """Whether a tool named after a thing only reports on a person in an argument: `Returns the type of a number`.
 
-    Arguments that only ever hold recipients tell of nobody, nor does a tool that does not speak of whom it looks up.
+    Arguments that can only be recipients do not count, nor do descriptions that do not mention what is looked up.
     """
     if recipients.key_weight(key) > 1 or words(key)[:1] == ("to",):
         return False
@@ -198,7 +198,7 @@ def looks_up(tool: str, description: str, key: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def kind_of(tool: str) -> int:
-    """What a tool of that name is."""
+    """What a tool of that name is, as flags of `Kind`."""
     found = set(words(fold(tool)[:200]))
     out = Kind.READS if verbs.only_reads(tool) else Kind.PLAIN
     if found & _DATABASE_TOOLS:

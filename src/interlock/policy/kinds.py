@@ -1,6 +1,6 @@
-"""What meaning can raise: each kind's rule id, risk and reason, in one table.
+"""The kinds of findings: rule id, risk and reason of each, in one table.
 
-How a kind is recognised is the business of the module of its topic.
+The modules of the topics determine which of them apply.
 """
 
 from interlock.policy.calls import Raised
@@ -57,5 +57,5 @@ KINDS: tuple[Raised, ...] = (
 
 
 def by(kind: Raised, name: str) -> Raised:
-    """A kind with the name of what was recognised; only names of our own tables may be given."""
+    """A finding with the name of what was recognised; the name must come from our own tables, not from arguments."""
     return Raised(kind.rule, kind.risk, f"`{name}`: {kind.reason}")

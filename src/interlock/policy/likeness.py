@@ -13,7 +13,7 @@ _NEGATION = frozenset("not no never don't don’t doesn't cannot can't without a
 _PAIRS = "before/after always/never more/less more/fewer first/last longer/shorter larger/smaller most/least"
 _ANTONYMS = tuple(frozenset(pair.split("/")) for pair in _PAIRS.split())
 _TURNS = re.compile(r"\b(?:before|after|instead|rather|than|over)\b", re.IGNORECASE)
-"""Words whose two sides are not the same."""
+"""Asymmetric words: exchanging their two sides changes the meaning."""
 ALIKE = 0.8
 
 
@@ -53,7 +53,7 @@ def _words(rule: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without the s of many, or of one who does it."""
+    """A word without the -s of a plural or a third person."""
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui'’" else word
 
 
@@ -62,13 +62,13 @@ def _negations(rule: str) -> int:
 
 
 def _crossed(one: str, other: str) -> bool:
-    """Whether two rules have their words on different sides of what tells which comes first, or is preferred."""
+    """Whether two rules have their words on opposite sides of a word of order or preference."""
     (a_first, a_then), (b_first, b_then) = _sides(one), _sides(other)
     return bool(a_first & b_then) and bool(a_then & b_first)
 
 
 def _sides(rule: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words on both sides of such a word; `Before that, do this` is `Do this before that`."""
+    """The words on both sides of such a word; `Before that, do this` equals `Do this before that`."""
     first, *then = _TURNS.split(rule, maxsplit=1)
     if not then:
         return frozenset(), frozenset()

@@ -25,9 +25,9 @@ KINDS: Mapping[str, str] = {
     "empty": "there are no rules in the file: a starting process uses the built-in policy, running ones keep theirs",
     "people": "it asks for more people than may answer (reported, but not a fault)",
 }
-"""What can be wrong with a rule of a file that can be read."""
+"""The kinds of remarks on rules of a valid file."""
 MOST_COMPARED = 50_000
-"""Pairs of rules of the same tools that are compared at most, which takes a second."""
+"""The most pairs of rules of the same tools that are compared, which takes a second."""
 VOTERS = 3
 """Models that `consensus` needs. Source: row C8."""
 
@@ -81,7 +81,7 @@ def without_people(policy: Policy, people: int) -> list[Remark]:
 
 @dataclass(frozen=True)
 class _Read:
-    """A rule taken apart."""
+    """A parsed rule."""
 
     rule: Rule
 
@@ -93,7 +93,7 @@ class _Read:
         return tuple(way for way in ways(self.rule.condition.source) if not is_contradictory(way, known))
 
     def covers(self, other: "_Read") -> bool:
-        """Whether it matches every call that the other matches, and asks for no less."""
+        """Whether it matches every call that the other matches, and demands no less."""
         mine, theirs = self.rule, other.rule
         if not self.is_wider_than(other):
             return False
@@ -115,7 +115,7 @@ class _Read:
         return any("*" in name for name in self.rule.tools)
 
     def is_wider_than(self, other: "_Read") -> bool:
-        """Whether it concerns every tool that the other concerns."""
+        """Whether it applies to every tool that the other applies to."""
         if not self.names or (other.names and other.names <= self.names):
             return True
         if not other.names or not self.has_patterns:
@@ -161,7 +161,7 @@ def _remarks(policy: Policy, declared: Mapping[str, str | None]) -> Iterator[Rem
 
 
 def _remark(read: _Read, others: Sequence[_Read], later: Sequence[_Read]) -> Iterator[Remark]:
-    """What a rule's own text, or another rule, makes of it. Of two that cover each other the later one is told."""
+    """Remarks due to a rule's own text, or to another rule. Of two that cover each other, the later one gets it."""
     rule = read.rule
     if not read.ways:
         yield Remark(rule.where, "unreachable", rule.id, f"rule `{rule.id}` is unreachable: its condition never holds")
@@ -193,7 +193,7 @@ def _without_effect(rule: Rule, policy: Policy, declared: Mapping[str, str | Non
 
 
 def _own_risk(tool: str, policy: Policy, declared: Mapping[str, str | None]) -> Risk | None:
-    """What a tool risks whatever its arguments are; None if it cannot be told from here."""
+    """A tool's risk without its arguments; None if it depends on its definition."""
     if (risk := policy.base.get(tool, BASE.get(tool))) is not None:
         return risk
     said = declared.get(tool)

@@ -86,9 +86,9 @@ def pair_of(one: str, other: str) -> Pair:
 
 
 def is_progress(before: str, after: str) -> bool:
-    """Whether a change of state is none that goes to and fro by itself: another rule counts it, or a person decides it.
+    """Whether a change of state cannot be part of a loop: another rule counts it, or a person decides it.
 
-    Review cycles have a rule of their own, and before a wait for a person ends, somebody has looked.
+    Review cycles have a rule of their own, and a wait for a person ends only after somebody has looked.
     """
     return "NEEDS_APPROVAL" in (before, after) or {before, after} == {"IN_PROGRESS", "REVIEW"}
 
@@ -128,7 +128,7 @@ def _failed_calls(facts: Facts, limits: Limits) -> Loop | None:
 
 
 def _transitions(facts: Facts, limits: Limits) -> Loop | None:
-    """How often its state changed, where it mostly goes to and fro between two of them."""
+    """Frequent changes of state, most of them between the same two."""
     if len(facts.transitions) < limits.transitions:
         return None
     pair, most = min(Counter(pair_of(*pair) for pair in facts.transitions).items(), key=lambda i: (-i[1], i[0]))

@@ -1,6 +1,6 @@
-"""What the arguments of a call mean: commands, statements, addresses, recipients, amounts.
+"""Judges the meaning of a call's arguments: commands, statements, URLs, recipients, amounts.
 
-What follows for the call is `decide`'s; what a tool's own words say is judged by `words`.
+Consequences are drawn in `decide`; definitions of tools are judged in `words`.
 """
 
 import re
@@ -32,7 +32,7 @@ from interlock.policy.rules import Policy
 
 MOST_SCRIPTS = 50
 MOST_VALUES = 500
-"""Values of a call that have something in them like a command."""
+"""The most values of a call, of those that resemble commands, that are judged."""
 _WORD = re.compile(r"\s*(?:[A-Za-z_]+|[\w-]*\d[\w-]*)\s*")
 _SCHEME = re.compile(
     r"\s*(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}(?:[/?]\S*)?$|"
@@ -43,11 +43,11 @@ _SCHEME = re.compile(
 _PLAIN = re.compile(r"[\w,.'’:]+(?:[ -][\w,.'’:]+)*")
 _FILE_NAME = re.compile(r"[\w./\\-]+\.(?:py|sh|js|ts|rb|pl|sql|ps1|bat|md|txt|csv|json|ya?ml)")
 _RELATIVE = re.compile(r"[\w-]+(?:/[\w-]+)*/[\w.-]+\.\w{1,5}")
-"""A file in a folder, where an address is expected."""
+"""A relative path in the place of a URL."""
 _OPENINGS = frozenset('{[" \t\n\ufeff/~.\\')
 _SCALARS = frozenset((int, float, bool))
 _SPOKEN = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.MAYBE_SQL | Holds.BODY
-"""What holds text of its own kind; anything else is a value."""
+"""Arguments whose text is judged by its own rules; any other text is a plain value."""
 _PLAINLY = (Holds.NOTHING, Holds.SOUGHT)
 _ORDERS = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.RUN
 _GIVEN = ("args", "arguments", "argv", "params", "parameters")
@@ -57,13 +57,13 @@ _INSIDE = frozenset(
     "memory_search post_progress react_to_message recall_memories search_memories store_memory "
     "submit_deliverable update_memory web_search".split()
 )
-"""Built-in tools that reach nobody and nothing by their arguments."""
+"""Built-in tools whose arguments reach nothing outside."""
 
 
 def findings(call: Call, policy: Policy, hidden: Sequence[tuple[str, str]] = ()) -> Iterable[Raised]:
-    """What raises the risk of a call by its meaning: each rule once, never anything of the arguments' values.
+    """Findings for a call by the meaning of its arguments, each rule once, without their values.
 
-    `hidden` is what `arguments.inspect` found behind encodings, with the names of its arguments. Source: row C1.
+    `hidden` are the decoded texts from `arguments.inspect`, with the names of their arguments. Source: row C1.
     """
     args, tool = call.args, call.tool
     own = OWN.get(tool)
@@ -82,7 +82,7 @@ def findings(call: Call, policy: Policy, hidden: Sequence[tuple[str, str]] = ())
 
 
 def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
-    """A quick look: True only where no argument is any of the matters that are looked at here."""
+    """Fast path: True only if no argument concerns any topic judged here."""
     if kind & (Kind.SHELL | Kind.PYTHON | Kind.PROGRAM):
         return False
     for key, value in args.items():
@@ -108,7 +108,7 @@ def _says_nothing_as(what: int, text: str) -> bool:
 
 
 class _Look:
-    """One look at all arguments of a call."""
+    """One pass over all arguments of a call."""
 
     __slots__ = (
         "builtin", "description", "found", "kind", "opens", "policy", "program", "reads",
@@ -125,7 +125,7 @@ class _Look:
         self.program = holds.program_of(call.tool) if self.kind & Kind.PROGRAM else ""
         self.reads = bool(self.kind & Kind.READS)
         self.opens = not (self.builtin or self.kind & (Kind.READS | Kind.WRITES_FILES))
-        """Whether a document may be orders to the tool: it neither reads nor keeps what it is given."""
+        """Whether a document may contain instructions to the tool: it neither reads nor stores its input."""
         self.scripts = 0
         self.values = 0
 
@@ -134,7 +134,7 @@ class _Look:
             self.found.setdefault(each.rule, each)
 
     def at(self, args: Mapping[str, Any]) -> None:
-        """Looks at every level, without recursion."""
+        """Judges arguments at every level, without recursion."""
         rest: list[Any] = [args]
         while rest:
             value = rest.pop()
@@ -147,7 +147,7 @@ class _Look:
                         rest.append(inner)
 
     def behind(self, hidden: Sequence[tuple[str, str]]) -> None:
-        """Looks at what is written in an encoding, as at what is written plainly, and at what it would do if it ran."""
+        """Judges decoded texts, both as plain values and as scripts."""
         for key, text in hidden:
             what = holds.of(key)
             if (inner := nested(text)) is not None:
@@ -192,14 +192,14 @@ class _Look:
         return holds.only_tells(self.tool, self.description)
 
     def _called(self, args: Mapping[str, Any]) -> None:
-        """A call of another tool in the arguments of this one: a name, and what is given to it."""
+        """Judges a nested tool call in the arguments: a tool's name and its arguments."""
         name = args["name"]
         is_call = isinstance(name, str) and any(isinstance(args.get(key), Mapping) for key in (*_GIVEN, "input"))
         if is_call and (verbs.asks_for_act(name) or verbs.asks_for_deed(name)):
             self.add((kinds.ACTS,))
 
     def _started(self, args: Mapping[str, Any]) -> None:
-        """A program, its arguments and its variables in arguments of their own, as in the settings of MCP servers."""
+        """Judges a program, its arguments and its environment in separate arguments, as MCP settings have them."""
         words: list[str] = []
         for key, value in args.items():
             if holds.of(key) & Holds.COMMAND and isinstance(value, str) and value and not words:
@@ -262,7 +262,7 @@ class _Look:
             self.add((kinds.ACTS,))
 
     def _value(self, text: str, what: int) -> None:
-        """A text where neither prose nor commands are expected."""
+        """Judges a text where neither prose nor commands are expected."""
         self.add(smuggled.in_value(text, reads=self.reads))
         if self.reads and what & Holds.SOUGHT and smuggled.only_alternates(text):
             return
@@ -271,7 +271,7 @@ class _Look:
             self.add(smuggled.harm(script) if self.values <= MOST_VALUES else (kinds.UNREADABLE,))
 
     def _asks(self, key: str, text: str, what: int) -> bool:
-        """Whether an argument that chooses what to do asks for an act."""
+        """Whether an argument that selects an operation requests an act."""
         if not what & Holds.ACT:
             return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.is_method_that_acts(text)
         if self.reads and (verbs.is_weak_act_key(key) or self.kind & Kind.LISTS_EVENTS):
@@ -389,7 +389,7 @@ class _Look:
 
 
 def _inner(key: str, text: str, what: int) -> Any:
-    """What a text holds as JSON, where it is no document for people."""
+    """The JSON value in a text, unless it is a document for people."""
     if text[:1] not in _OPENINGS or what & Holds.PROSE:
         return None
     value = nested(text)

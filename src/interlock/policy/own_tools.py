@@ -1,6 +1,6 @@
-"""What the arguments of our own tools mean, each in its own way: fetch, browser, database, files, git.
+"""Judges the arguments of our own tools, each by its own rules: fetch, browser, database, files, git.
 
-Namesakes of others are judged by it too; what holds for every tool is `meaning`'s.
+Foreign tools of the same name are judged too; rules for every tool are in `meaning`.
 """
 
 import re
@@ -32,23 +32,23 @@ _BROWSER_TOUCHES = frozenset(
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """The texts in a list."""
+    """The strings in a list."""
     return tuple(each for each in value[:1000] if isinstance(each, str)) if isinstance(value, (list, tuple)) else ()
 
 
 def presses(text: str) -> bool:
-    """Whether a step of a browser, written as one text, presses what acts: `click the button "Pay now"`."""
+    """Whether a textual browser step clicks something that acts: `click the button "Pay now"`."""
     found = _PRESSED.match(text[:2_000])
     return found is not None and _PRESSES.search(found["what"]) is not None
 
 
 def orders(text: str) -> bool:
-    """Whether what chooses an act names an act or a change, or something to press: `create`, `click "Pay now"`."""
+    """Whether the value of an operation argument is an act, a change, or a click: `create`, `click "Pay now"`."""
     return asks_for_act(text) or asks_for_deed(text) or presses(text)
 
 
 def overrides(value: Any) -> bool:
-    """Whether headers name another method than the request does."""
+    """Whether headers override the method of a request."""
     return "override" in str(list(value) if isinstance(value, dict) else value).lower()[:2000]
 
 
@@ -141,6 +141,6 @@ OWN: Mapping[str, Callable[[Mapping[str, Any], bool], Iterable[Raised]]] = {
     "fetch": _fetch, "browser": _browser, "database": _database, "file_read": _read, "file_list": _read,
     "file_write": _write, "file_edit": _write, "git_ops": _git,
 }  # fmt: skip
-"""The built-in tools whose arguments have a meaning of their own; namesakes of others are judged by it too."""
+"""The built-in tools with rules for their arguments; they apply to foreign tools of the same name too."""
 SETTLED = frozenset(("file_read", "file_list", "file_write", "file_edit", "git_ops", "database", "fetch"))
-"""Those of them of whose arguments nothing more is to be said."""
+"""Those of them to which no other rules apply."""

@@ -1,6 +1,6 @@
-"""From a policy file to a policy, with every fault told as `file:line: problem`.
+"""Parses a policy file into a policy; every fault is reported as `file:line: problem`.
 
-How rules are evaluated is not known here; reading the file from disk is the caller's.
+Rules are evaluated in `decide`; the caller reads the file from disk.
 """
 
 import math
@@ -47,9 +47,9 @@ def policy_from(
     known_tools: Collection[str] | None = None,
     known_personas: Collection[str] | None = None,
 ) -> Policy:
-    """The policy of a file; without one, or with an empty one, the built-in policy. Source: row C10.
+    """The policy of a file; the built-in policy if there is none, or an empty one. Source: row C10.
 
-    With `known_tools` and `known_personas`, names that are none of them are faults.
+    With `known_tools` and `known_personas`, other names are faults.
 
     Raises ConfigError with all faults of the file, each `file:line: problem`.
     """
@@ -121,7 +121,7 @@ class _Reader(CaseReader):
         return frozenset(name.lower() for name in data if isinstance(name, str))
 
     def checks(self, data: Any) -> dict[str, tuple[dict[str, Any], ...]]:
-        """What tasks must show before they count as done, by their type; `mission` is the mission's own deliverable."""
+        """The acceptance checks of tasks, by their type; `mission` is the mission's own deliverable."""
         if data is None:
             return {}
         known = (*TASK, MISSION)
@@ -202,7 +202,7 @@ class _Reader(CaseReader):
         }
 
     def some(self, name: str, data: Any, read: Callable[[Path, Any], Any]) -> Iterable[Any]:
-        """The items of a list that is not too long to be weighed rule by rule."""
+        """The items of a list that is short enough to be parsed item by item."""
         if isinstance(data, list) and len(data) > MOST_RULES:
             self.fault((name, MOST_RULES), f"`{name}` has {len(data):,} entries: {MOST_RULES:,} at most")
             return []

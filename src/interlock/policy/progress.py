@@ -16,13 +16,13 @@ from interlock.core.values import canonical_json, digest, usd
 TALK = frozenset(
     {"post_progress", "post_comment", "notification", "do_nothing", "send_message", "react_to_message"}
 )  # fmt: skip
-"""Tools that only say something, or nothing."""
+"""Tools that only communicate, or do nothing."""
 PAYLOADS = ("content", "data", "patch", "body")
-"""Arguments that are what a tool makes: with one of these, what it answers is of no interest."""
+"""Arguments with content that a tool writes; the results of calls with one of these are no progress."""
 LEAST_CALLS = 3
-"""Fewer model calls than these say nothing, however dear."""
+"""With fewer model calls, no lack of progress is diagnosed, whatever they cost."""
 SHOWN = 12
-"""Calls that a diagnosis names."""
+"""The most calls in a diagnosis."""
 _CHANGING = re.compile(r"[0-9a-fA-F]{8,}|\d+")
 _DIGEST = 64
 """Characters of a digest."""
@@ -53,11 +53,11 @@ class Called(Protocol):
 
     @property
     def args(self) -> Any:
-        """As the model gave them, or a person instead."""
+        """As given by the model, or as edited by a person."""
 
     @property
     def risk(self) -> str:
-        """As it was decided."""
+        """As decided."""
 
     @property
     def status(self) -> str:
@@ -65,16 +65,16 @@ class Called(Protocol):
 
     @property
     def approval_id(self) -> str | None:
-        """The question that a person answered."""
+        """The approval that a person answered."""
 
     @property
     def result(self) -> str | None:
-        """What the model was told."""
+        """As shown to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Why a run was stopped, in a line, and what it did meanwhile."""
+    """Why a run was stopped, in one line, and what it did since its last progress."""
 
     reason: str
     calls: int
@@ -143,7 +143,7 @@ class Watch:
             yield from self._found(asked, _without_echo(call.result or "", args))
 
     def _found(self, asked: str, text: str) -> Iterable[str]:
-        """Who asks the same again finds nothing new in numbers that have changed, such as the time of day."""
+        """The signs of progress in a result; numbers that change between equal calls, such as the time, are none."""
         same = "same:" + _brief(asked + _CHANGING.sub("#", text))
         again, before = asked in self._asked, same in self._signs
         self._asked.add(asked)
@@ -153,12 +153,12 @@ class Watch:
 
 
 def _brief(text: str) -> str:
-    """A text as a part of a sign: by its digest, where that is shorter."""
+    """A text as part of a sign; a digest, if that is shorter."""
     return text if len(text) < _DIGEST else digest(text)
 
 
 def _without_echo(text: str, args: Mapping[str, Any]) -> str:
-    """A result without the arguments that it repeats, so that asking otherwise is not finding something else."""
+    """A result without the arguments that it repeats, so that a rephrased call is no progress."""
     for word in sorted(set(_strings(args)) - {""}, key=len, reverse=True):
         if word in text:
             text = text.replace(word, "") if len(word) > 1 else _alone(word).sub("", text)
@@ -171,7 +171,7 @@ def _alone(char: str) -> re.Pattern[str]:
 
 
 def _strings(value: Any) -> list[str]:
-    """The texts and numbers in JSON, as texts."""
+    """The strings and numbers in JSON, as strings."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""To whom a call is addressed, and whether all of them are inside the organisation.
+"""Judges the recipients of a call: whether all of them are inside the organisation.
 
-Nobody is inside unless the policy says so; whether a letter arrives is not known here.
+Nobody is inside unless the policy says so; deliverability is not checked here.
 """
 
 import re
@@ -20,13 +20,13 @@ _SURELY = frozenset(
     "recipientemail recipientemails inviteemail inviteemails emailto tonumber tophone followers "
     "subscribers grantee grantees destinationemail toaddrs".split()
 )
-"""Names of arguments that only ever hold recipients: whoever they name and is not known to be inside is outside."""
+"""Names of arguments that only hold recipients: anyone in them who is not known to be inside is outside."""
 _PERHAPS = frozenset(
     "to email emails mail address addresses user users username contact contacts phone phones number "
     "numbers phonenumber mobile whom who person people member members target targets owner handle channel "
     "destination dest peer callee delegate editors viewers invite share notify".split()
 )
-"""Names of arguments that hold recipients where they hold addresses."""
+"""Names of arguments that hold recipients if their values are addresses."""
 _BETWEEN = re.compile(r"[\s<>,;()\[\]{}\"'|]+")
 _PHONE = re.compile(r"\+?\(?\d[\d\s().-]{6,20}\d")
 _DATE = re.compile(r"(?:19|20)\d\d([-/.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?:$|[T ])")
@@ -40,7 +40,7 @@ _ROUTED = re.compile(r"[%!:\\]|^@|\.\.|^\.|\.$")
 
 @lru_cache(maxsize=4096)
 def key_weight(key: str) -> int:
-    """How surely an argument of that name says to whom: 2 surely, 1 where its value is an address, 0 not."""
+    """How surely an argument of that name holds recipients: 2 surely, 1 if its value is an address, 0 not."""
     found = words(fold(key)[:80])
     whole = "".join(found)
     if whole in _SURELY or any(word in _SURELY for word in found):
@@ -49,7 +49,7 @@ def key_weight(key: str) -> int:
 
 
 def is_inside(address: str, organisation: Organisation) -> bool:
-    """Whether a mail address is one of the organisation's own; look-alikes are not."""
+    """Whether a mail address belongs to the organisation; look-alikes do not."""
     plain = address.strip().rstrip(".").lower()
     local, at, domain = plain.rpartition("@")
     if not at or not local or _ROUTED.search(local) or "@" in local:
@@ -67,9 +67,9 @@ def is_inside(address: str, organisation: Organisation) -> bool:
 
 
 def are_outside(value: Any, key: str, organisation: Organisation, *, surely: bool = True) -> bool:
-    """Whether anyone whom an argument names is not known to be inside.
+    """Whether anyone named by an argument is not known to be inside.
 
-    Unless `surely`, names that are no addresses count as inside, as those of a project's own members are.
+    Unless `surely`, names that are no addresses count as inside, such as those of a project's members.
     """
     weight = key_weight(key)
     if weight == 0:
@@ -83,7 +83,7 @@ def are_outside(value: Any, key: str, organisation: Organisation, *, surely: boo
 
 
 def _is_outside(text: str, organisation: Organisation, *, surely: bool) -> bool:
-    """Whether a text names somebody outside."""
+    """Whether a text names an outside recipient."""
     folded = fold(text[:MOST_TEXT])
     mails = _mails(text[:MOST_TEXT]) or _mails(folded)
     if mails:
@@ -109,7 +109,7 @@ def _mails(text: str) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value; of objects that hold an address, only texts that may be one."""
+    """Every string in a value; of objects with an address, only strings that may be one."""
     rest, seen = [value], 0
     while rest and seen < 2_000:
         item = rest.pop()
@@ -127,7 +127,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def count(value: Any) -> int:
-    """How many an argument names: the items of a list, or the addresses of a text."""
+    """The number of recipients in an argument: the items of a list, or the addresses in a text."""
     if isinstance(value, (list, tuple)):
         return len(value)
     if isinstance(value, str):

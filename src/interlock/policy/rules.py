@@ -16,7 +16,7 @@ from interlock.policy.kinds import KINDS
 from interlock.policy.risk import Risk
 
 MOST_KEPT = 4_096
-"""Tools whose rules are kept together."""
+"""The most tools whose applicable rules are cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +63,13 @@ class Applicable:
     rules: tuple[Rule, ...]
     denials: tuple[Rule, ...]
     reads: Mapping[str, frozenset[str] | None]
-    """What their conditions read: variables, and of each the fields, or None for the whole."""
+    """The variables that their conditions read, and the fields of each; None for the whole variable."""
     all: tuple[Rule, ...] = ()
-    """Both, the denials last."""
+    """Rules and denials, the denials last."""
     flat_args: tuple[tuple[str, str], ...] = ()
-    """Which arguments their conditions over single values read: variables, and the arguments that they are."""
+    """The arguments that their flattened conditions read: variable and argument."""
     flat_fields: tuple[tuple[str, str, str], ...] = ()
-    """What else those read: variables, and of which mapping which field."""
+    """The other values that these read: variable, mapping and field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,22 +108,22 @@ class Policy:
     """The policy for all decisions; always includes the built-in rules."""
 
     base: Mapping[str, Risk] = field(default_factory=dict)
-    """The policy's own table; it goes before a tool's declared risk and the built-in table."""
+    """The policy's own table; it takes precedence over a tool's declared risk and the built-in table."""
     rules: tuple[Rule, ...] = ()
     denials: tuple[Rule, ...] = ()
     organisation: Organisation = Organisation()
     limits: Limits = Limits()
     production: frozenset[str] = frozenset()
-    """Names of systems that are production whatever they are called; in lower case."""
+    """Names of further production systems; in lower case."""
     checks: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
-    """By type of task: what it must show before it counts as done. Source: row A20."""
+    """By type of task: the acceptance checks before it counts as done. Source: row A20."""
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()
-    """What `policy check` should tell although it is no fault, each `file:line: note`."""
+    """Remarks by `policy check` that are no faults, each `file:line: note`."""
     version_hash: str = field(init=False)
-    """What changes when anything that counts for a decision changes."""
+    """A digest that changes with anything that affects decisions."""
     plain: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """Decisions on calls that nothing concerns but the tool's own risk, kept by `decide`."""
+    """Cached decisions on calls to which only the tool's own risk applies; filled by `decide`."""
     _by_tool: dict[str, Applicable] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Drafts of rules for the tools of an MCP server, from what the server says of them, for a person to change and accept.
+"""Drafts rules for the tools of an MCP server from their definitions, for a person to edit and accept.
 
 INVARIANT: a draft has rules only, and rules only raise; it can lower nothing.
 """
@@ -28,7 +28,7 @@ class Suggestion:
     risk: Risk
     reason: str
     remark: str = ""
-    """What the person should know besides."""
+    """Remarks for the person."""
 
 
 def tools_of(document: Any) -> list[Mapping[str, Any]]:
@@ -48,9 +48,9 @@ def tools_of(document: Any) -> list[Mapping[str, Any]]:
 
 
 def suggestions(tools: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[list[Suggestion], list[str]]:
-    """A rule for each tool, and what is wrong with those for which there can be none.
+    """A rule for each tool, and the reasons why some tools have none.
 
-    Of two tools of one name, which an honest server does not have, the higher risk counts. Source: rows C1, C6.
+    Of two tools with the same name, which is irregular, the higher risk counts. Source: rows C1, C6.
     """
     found: dict[str, Suggestion] = {}
     faults = []
@@ -110,7 +110,7 @@ def _suggestion(name: str, tool: Mapping[str, Any]) -> Suggestion:
 
 
 def _ids(found: Sequence[Suggestion]) -> Iterator[str]:
-    """An id for each that no other one has, whatever the tools are called."""
+    """A unique id for each, whatever the tools are called."""
     used: set[str] = set()
     for number, each in enumerate(found):
         plain = re.sub(r"[^a-z0-9._-]+", "-", each.tool.lower()).strip("._-")[: LONGEST_ID - 8]

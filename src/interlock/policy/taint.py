@@ -1,6 +1,6 @@
-"""Whether a call would carry out what a run has read: words of strangers, private data, a way out.
+"""Judges whether a call would leak what a run has read: untrusted content, private data, a way out.
 
-Where labels are kept and how they travel is not known here.
+Labels are stored and propagated elsewhere.
 """
 
 import re
@@ -20,7 +20,7 @@ ALONE = "it has read what strangers wrote, and this goes out to somebody"
 _BOTH = (Raised(BOTH_RULE, Risk.YELLOW, BOTH, holds=True),)
 _ALONE = (Raised(UNTRUSTED_RULE, Risk.YELLOW, ALONE, holds=True),)
 _ASKS = frozenset({"fetch", "web_search", "browser", "code_exec"})
-"""Built-in tools whose arguments leave with the question."""
+"""Built-in tools that send their arguments to a third party as a query."""
 _SENDS = frozenset({"send_email", "git_ops"})
 _DEEPEST, _MOST_VALUES = 32, 2_000
 _ADDRESS = re.compile(
@@ -31,13 +31,13 @@ _TO = frozenset(
     "to cc bcc recipient recipients email emails mail phone mobile channel channels chat attendees participants "
     "invitees followers webhook callback destination".split()
 )
-"""Names of arguments that say who would get it."""
+"""Names of arguments that hold a recipient."""
 _FREE = frozenset(
     "url urls uri uris link links href endpoint host hostname domain address query queries q search term terms "
     "keyword keywords text texts prompt question message messages content contents body payload data input headers "
     "params title subject description comment note caption name html markdown code script command sql".split()
 )
-"""Names of arguments whose words the model composes."""
+"""Names of arguments with free text by the model."""
 _WEB = frozenset(
     "web website websites internet online url urls uri http https html page pages webpage webpages site sites browser "
     "browse crawl scrape google bing brave duckduckgo wikipedia news feed feeds rss api fetch weather twitter reddit "
@@ -54,20 +54,20 @@ _INSIDE = frozenset(
 
 
 class Way(Enum):
-    """How a call would carry something out of the squad."""
+    """The way by which a call would carry data out of the squad."""
 
     SENDS = "sends"
-    """Somebody gets it."""
+    """To a recipient."""
     ASKS = "asks"
-    """It reads, and what it is asked with goes along."""
+    """In the query of a read."""
 
 
 def findings(call: Call, who: Caller, base: Risk | None = None) -> Iterable[Raised]:
-    """What holds a call because of the taint of its run; `base` is what the policy's own table says of the tool.
+    """Findings due to the taint of a run; `base` is the tool's risk in the policy's own table.
 
-    A run that has read what strangers wrote and what is private gets nothing out without a person, reads and searches
-    with words of its own included; one that has only read strangers' words sends nothing that is YELLOW. A run that has
-    read nothing of strangers acts on nobody's words but the squad's, and is judged by the rest alone. Source: row C11.
+    A run that has read both untrusted and private content sends nothing out without a person, not even in a query that
+    it composes; one that has read only untrusted content makes no YELLOW call that sends. A run without untrusted
+    content is judged by the other rules alone. Source: row C11.
     """
     if UNTRUSTED not in who.labels:
         return ()
@@ -81,10 +81,10 @@ def findings(call: Call, who: Caller, base: Risk | None = None) -> Iterable[Rais
 
 
 def way_out(call: Call) -> Way | None:
-    """How a call would carry something out; None if it stays inside, or has no room for words.
+    """The way by which a call would carry data out; None if it stays inside, or has no free text.
 
-    Our own tools and the labels of their authors say so themselves. Any other tool is judged by its words and by its
-    arguments, and goes out where either speaks of an address, of somebody to get it, or of words to be composed.
+    For our own tools and labelled tools it is declared. Any other tool is judged by its definition and arguments: it
+    sends if either mentions an address, a recipient or free text.
     """
     if OUTWARD in call.labels or (call.is_builtin and call.tool in _SENDS):
         return Way.SENDS
@@ -105,10 +105,10 @@ def way_out(call: Call) -> Way | None:
 
 
 def brings(call: Call) -> frozenset[str]:
-    """The labels that a run takes on with the result of a call, beyond what the call itself finds out.
+    """The labels that a run acquires with the result of a call, apart from labels that the tool sets itself.
 
-    What a tool's author says counts. A tool of others that says nothing brings in what strangers wrote, and what is
-    private where its words speak of such.
+    The labels of a tool's author count. A foreign tool without labels returns untrusted content, and private content
+    if its definition mentions such.
     """
     if call.labels or call.is_builtin:
         return call.labels - {OUTWARD}
@@ -126,9 +126,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _given(args: Any) -> tuple[frozenset[str], list[str]]:
-    """The words of the arguments' names, and their values as text; what is too much counts as an address.
+    """The words in argument names, and the values as text; arguments that are too large count as an address.
 
-    Names within a value are the model's to choose, and carry words as values do.
+    Nested names are chosen by the model, and can carry data as values do.
     """
     names: frozenset[str] = frozenset()
     values: list[str] = []

@@ -1,4 +1,4 @@
-"""Whether arguments name a production system: `db.prod.example.com`, `/srv/production`, `--env=prod`.
+"""Judges whether arguments name a production system: `db.prod.example.com`, `/srv/production`, `--env=prod`.
 
 Prose about production (`production-ready`, "used in production by many") names no system.
 """
@@ -21,34 +21,34 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _PAGE = re.compile(r"https?://(?P<host>[^/?#]*)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-"""Of a page, the host and whole steps of the path count: `…/milk-production` is about production."""
+"""In the URL of a page, the host and whole path segments count: `…/milk-production` is about production."""
 _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|html?|adoc)$|(?:^|/)tests?/|(?:^|/)test_\w+\.\w+$", re.IGNORECASE)
-"""What is written about production, or tests it, is not the system."""
+"""Documents about production, and tests of it, are not the system."""
 _OF_MAKING = re.compile(
     r"(?:\w{1,40}\.)?production_?(?:codes?|years?|dates?|costs?|compan(?:y|ies)|budgets?|volumes?|rates?|capacity|"
     r"countr(?:y|ies)|designers?|quantity|output|methods?)",
     re.IGNORECASE,
 )
-"""A column about what is produced: `production_year`, `films.production_company`."""
+"""Columns about making things: `production_year`, `films.production_company`."""
 _PROSE = frozenset(
     "content contents body text markdown html description summary title subject message comment note notes query "
     "question prompt reason details caption abstract report instructions goal brief feedback rule lesson".split()
 )
 _CODE = re.compile(r"^\s*(?:def|class|import|from|for|while|if|return|print|assert)\b.*[:)\w]\s*$", re.MULTILINE)
-"""Lines that only code has; whether it is some is for its parser to say."""
+"""Lines that only code has; a parser confirms."""
 LONGEST_CODE = 40_000
 _DIGITS = re.compile(r"(?<![a-z])pr[o0]d(?:uct[i1l!|][o0]n)?(?![a-z])", re.IGNORECASE)
 _NUMBERED = re.compile(r"\bprod[-_#]?\d{2,}(?![\w.-])", re.IGNORECASE)
 _GOODS = frozenset("product products item items sku skus article articles goods".split())
-"""Words of arguments that hold numbers of goods, where `PROD-4711` is a product."""
+"""Words for goods, in arguments where `PROD-4711` is a product number."""
 _LETTERS = str.maketrans("01l!|", "oiiii")
 _COMPUTING = frozenset("math numpy itertools functools operator torch jax.numpy sympy".split())
-"""Libraries of which `prod` is a product."""
+"""Libraries in which `prod` multiplies."""
 _KEY_WORDS = frozenset("is use in on to for target env environment stage tier prod production".split())
 
 
 def may_name_production(low: str) -> bool:
-    """A quick look at a text in small letters: False only where it certainly names none."""
+    """Fast path for a lower-case text: False only if it certainly names no production system."""
     return "pr" in low and ("prod" in low or "pr0d" in low)
 
 
@@ -64,8 +64,8 @@ def _is_of_goods(key: str) -> bool:
 def names_production(text: str, *, prose: bool = False, key: str = "") -> bool:
     """Whether a text names a production system; `key` is the name of its argument.
 
-    In `prose` (a document, a question) the bare word `production` counts only after a flag or a preposition that
-    points at something (`deploy to production`); elsewhere any bare word counts. Source: numbers, "Risk and trust".
+    In `prose` (a document, a question) the bare word `production` counts only after a flag or a preposition of place
+    (`deploy to production`); elsewhere any bare word counts. Source: numbers, "Risk and trust".
     """
     if not may_name_production(text.lower()):
         return False
@@ -81,7 +81,7 @@ def names_production(text: str, *, prose: bool = False, key: str = "") -> bool:
 
 @lru_cache(maxsize=256)
 def _said_by_code(text: str) -> tuple[str, ...] | None:
-    """The texts in Python code, where a variable `prod` is a product; None if it is not such code."""
+    """The strings and names in Python code, in which a variable `prod` is a product; None if it is no such code."""
     if len(text) > LONGEST_CODE or _CODE.search(text) is None:
         return None
     try:
@@ -94,7 +94,7 @@ def _said_by_code(text: str) -> tuple[str, ...] | None:
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
-    """Texts, what is imported, and names that the code itself has not made, as others call their systems."""
+    """Strings, imported names, and names that the code does not define, which may name systems."""
     nodes = list(ast.walk(tree))
     made = {"prod"} & {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
     made |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -120,7 +120,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 
 
 def _is_told(node: ast.keyword | ast.Assign) -> bool:
-    """Whether what something is given to says that it is a system to work on."""
+    """Whether a keyword argument or an assignment has the name of a target system."""
     if isinstance(node, ast.keyword):
         return _is_target_key(node.arg or "")
     return any(isinstance(each, ast.Name) and set(words(each.id)) & _KEY_WORDS for each in node.targets)
@@ -133,7 +133,7 @@ def _is_product(called: ast.expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_prose_key(key: str) -> bool:
-    """Whether an argument of that name holds text for people to read."""
+    """Whether an argument of that name holds prose."""
     found = words(key)
     return bool(found) and found[-1] in _PROSE
 

@@ -1,6 +1,6 @@
-"""Conditions taken apart as far as comparisons go, to tell which can never hold and which say no more than others.
+"""Decomposes conditions into comparisons, to find those that can never hold and those implied by others.
 
-What cannot be taken apart stays a text of which nothing is known. Decisions are never made by this.
+Other expressions are opaque. Used for lint only, never for decisions.
 """
 
 import re
@@ -23,14 +23,14 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One comparison, or (`sign` "" or "!") a text of which only itself is known, and its opposite."""
+    """One comparison, or (`sign` "" or "!") an opaque expression or its negation."""
 
     path: str
     sign: str
     value: Any = None
 
     def admits(self, value: Any) -> bool | None:
-        """Whether a value of the path can satisfy it; None if that cannot be told."""
+        """Whether a value of the path can satisfy it; None if unknown."""
         if self.sign in ("in", "not in"):
             return any(_equal(value, each) for each in self.value) is (self.sign == "in")
         if self.sign in ("==", "!="):
@@ -44,18 +44,18 @@ class Term:
 
 _TEXT = {"startsWith": str.startswith, "endsWith": str.endswith, "contains": str.__contains__}
 Way = tuple[Term, ...]
-"""Terms that must all hold."""
+"""Terms that must all hold: a conjunction."""
 NEVER: tuple[Way, ...] = ()
 ALWAYS: tuple[Way, ...] = ((),)
 
 
 def ways(source: str) -> tuple[Way, ...]:
-    """The ways in which a condition can hold; none of them where it is constantly false."""
+    """The disjunctive normal form of a condition; empty if it is constantly false."""
     return _ways(source, blanked(source))
 
 
 def is_contradictory(way: Way, known: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether its terms cannot all hold. `known` are the only values that there are of some paths."""
+    """Whether its terms cannot all hold. `known` maps paths to their only possible values."""
     texts = {(term.path, term.sign) for term in way if term.sign in ("", "!")}
     if any((path, "!") in texts for path, sign in texts if sign == ""):
         return True
@@ -64,7 +64,7 @@ def is_contradictory(way: Way, known: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def says_no_more(narrow: tuple[Way, ...], wide: tuple[Way, ...]) -> bool:
-    """Whether wherever `narrow` holds, `wide` holds for certain."""
+    """Whether `narrow` certainly implies `wide`."""
     return all(any(_implies(one, other) for other in wide) for one in narrow)
 
 
@@ -108,7 +108,7 @@ def _excluded(terms: Sequence[Term], known: Sequence[Any] | None) -> bool:
 
 
 def _values(terms: Sequence[Term], known: Sequence[Any] | None) -> list[Any] | None:
-    """All values that equality leaves to a path; None if there may be any."""
+    """The values that equality comparisons leave for a path; None if unrestricted."""
     found: list[Any] | None = list(known) if known is not None else None
     for term in terms:
         if term.sign in ("==", "in"):
@@ -184,7 +184,7 @@ def _opaque(source: str, sign: str) -> tuple[Way, ...]:
 
 
 def _unwrapped(source: str, plain: str) -> tuple[str, str]:
-    """Without the white space and the brackets around it."""
+    """The expression without surrounding white space and parentheses."""
     while True:
         start = len(plain) - len(plain.lstrip())
         end = len(plain.rstrip())
@@ -195,7 +195,7 @@ def _unwrapped(source: str, plain: str) -> tuple[str, str]:
 
 
 def _split(source: str, plain: str, sign: str) -> list[tuple[str, str]]:
-    """The parts between a sign that stands in no brackets."""
+    """The parts between operators outside parentheses."""
     depth, begins, parts = 0, 0, []
     for position, letter in enumerate(plain):
         depth += (letter in "([{") - (letter in ")]}")

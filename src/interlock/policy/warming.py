@@ -1,6 +1,6 @@
-"""Loads the parsers of commands and statements ahead, for processes that decide about many calls.
+"""Loads the parsers for commands and statements in advance, for processes that decide many calls.
 
-Without it the first call that needs one waits for it, up to half a second. Nothing is decided here.
+Without it, the first call that needs a parser waits up to half a second. Nothing is decided here.
 """
 
 from interlock.policy import commands, python_code, sql
@@ -8,7 +8,7 @@ from interlock.policy.sql_acts import parsed
 
 
 def warm() -> None:
-    """Loads all that a decision may need; takes a quarter of a second, once in a process."""
+    """Loads the parsers that decisions may need; takes a quarter of a second, once per process."""
     commands.judge("true | cat")
     python_code.judge("1 + 1")
     sql.judge("SELECT E'\\\\', [a], $$b$$ -- '''#'''\n// c")
