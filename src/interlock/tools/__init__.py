@@ -1,1 +1,1 @@
-"""The registry of tools and the one way to execute a call; no decisions about what an agent does next."""
+"""The tool registry and the execution of tool calls; what an agent does next is decided elsewhere."""

@@ -1,6 +1,6 @@
-"""Programs under the limits of the operating system: processor time, memory, sizes and numbers of files.
+"""Runs programs under resource limits of the operating system: CPU time, memory, file sizes and open files.
 
-This bounds harm by accident. It is no sandbox: such a program reads and reaches what its user may.
+This limits accidental harm. It is no sandbox: such a program can access whatever its user can.
 """
 
 import sys
@@ -25,12 +25,12 @@ except OSError as error:
     sys.stderr.write("cannot start `" + sys.argv[2] + "`: " + (error.strerror or str(error)).lower() + "\\n")
     sys.exit(127)
 """
-"""Sets the limits and becomes the program; a limit that this system does not have is left out."""
+"""Sets the limits and executes the program; limits that the system does not support are skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The most that a program may use."""
+    """The resource limits of a program."""
 
     cpu_s: int
     memory_bytes: int = 4096 * MIB
@@ -41,9 +41,9 @@ class Bounds:
 
 
 def bounded(argv: Sequence[str], most: Bounds) -> list[str]:
-    """The words of a program that becomes `argv` under these limits; it ends with 127 where `argv` cannot be started.
+    """The command line of a program that executes `argv` under these limits; exit code 127 if `argv` cannot be started.
 
-    It replaces itself, so that signals and the exit code are the program's own.
+    It replaces itself by exec, so that signals and the exit code are the program's own.
     """
     limits = {
         "CPU": most.cpu_s, "AS": most.memory_bytes, "FSIZE": most.file_bytes, "NOFILE": most.open_files, "CORE": 0,

@@ -1,6 +1,6 @@
-"""The tools that come with Interlock by name, for whoever asks about them without anything that executes being loaded.
+"""The built-in tools by name, for code that needs their metadata without loading what executes them.
 
-How a tool works, and what it is told to a model as, is in `tools.builtin`; its risk in `policy.builtin`.
+Their implementations and descriptions are in `tools.builtin`, their risks in `policy.builtin`.
 """
 
 from collections.abc import Mapping
@@ -19,4 +19,4 @@ BUILTIN: Mapping[str, frozenset[str]] = {
     "web_search": frozenset({UNTRUSTED}),
     "send_email": frozenset({OUTWARD}),
 }
-"""What their results are labelled as, or what they do with what runs have read."""
+"""Labels of each tool: of its results, or OUTWARD if it sends."""

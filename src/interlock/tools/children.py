@@ -1,6 +1,6 @@
-"""Child processes of tools: the only way to start one, so that none outlives the call that started it.
+"""Starts the child processes of tools; the only way to start one, so that none outlives its call.
 
-What a tool does with one is its own matter; those that a dead worker left behind are ended by `orphans`.
+Children left behind by a dead worker are ended in `orphans`.
 """
 
 import asyncio
@@ -20,20 +20,20 @@ from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.orphans import MARK, Record, records_of
 
 TERM_S = 0.4
-"""How long the processes of a call have to end by themselves once it is cut off."""
+"""The time between SIGTERM and SIGKILL when a call is cut off."""
 REST_S = 0.5
-"""How long what is left in the pipes is waited for once they are gone."""
+"""The time to drain the pipes after all processes have ended."""
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.002, 0.05
 MOST_BYTES = 1_000_000
 CAN_KEEP = sys.platform == "linux" and "python" in Path(sys.executable or "").name
-"""Whether a keeper can be started in front of each program; elsewhere its group and its mark tell what is its."""
+"""Whether a keeper can be started in front of each program; elsewhere, children are found by process group and mark."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ")
-"""Variables that a child gets from this process: no keys, no tokens."""
+"""Environment variables that children inherit: no keys, no tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A child process that has ended by itself. `is_cut`: it wrote more than was kept."""
+    """A child process that has ended by itself. `is_cut`: its output exceeded the limit."""
 
     code: int
     """Below 0: the signal that ended it."""
@@ -44,7 +44,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A program to be run, for which call, and within which bounds."""
+    """A program to run, the call that it belongs to, and its resource limits."""
 
     argv: Sequence[str]
     cwd: Path
@@ -59,12 +59,12 @@ class Order:
 
 
 async def run(home: Path, order: Order, cut_off: Callable[[Record], Awaitable[None]]) -> Ended:
-    """Starts a program without a shell, in a session of its own, and waits for its end.
+    """Starts a program without a shell, in a new session, and waits for its end.
 
-    It is on record in the home before it starts. However the wait ends, nothing that it started goes on: what is left
-    gets SIGTERM, and SIGKILL `TERM_S` later. `cut_off` is told where it was ended before its time. Source: row I8.
+    It is recorded in the home before it starts. However the wait ends, all its descendants are ended: SIGTERM, then
+    SIGKILL after `TERM_S`. `cut_off` is called if it was ended early. Source: row I8.
 
-    Raises ToolError if it cannot be started, OutcomeUnknown if its time was up.
+    Raises ToolError if it cannot be started, OutcomeUnknown on a timeout.
     """
     program, pid = _program(order), os.getpid()
     record = Record(
@@ -94,7 +94,7 @@ def _program(order: Order) -> str:
 
 
 class _Child:
-    """One child process from its record to its end; `cut` makes it end early."""
+    """One child process from its record to its end; `cut` ends it early."""
 
     def __init__(
         self, folder: Path, order: Order, record: Record, cut_off: Callable[[Record], Awaitable[None]]
@@ -159,7 +159,7 @@ class _Child:
         )  # fmt: skip
 
     async def _waited(self, process: asyncio.subprocess.Process, heard: "tuple[_Heard, _Heard]") -> bool:
-        """Waits for its end, or ends it; whether it ended by itself. Afterwards nothing that it started is left."""
+        """Waits for its end, or ends it; whether it ended by itself. Afterwards, no descendant is left."""
         assert process.stdout is not None
         assert process.stderr is not None
         talk = [
@@ -183,7 +183,7 @@ class _Child:
 async def _exit(process: asyncio.subprocess.Process) -> None:
     """Returns once the process itself has ended.
 
-    Its `wait` waits, in some versions of Python, for the ends of its pipes too, and so for whoever has inherited them.
+    In some Python versions, its `wait` also waits until its pipes are closed, and so for processes that inherited them.
     """
     wait_s = FIRST_LOOK_S
     while process.returncode is None:
@@ -192,7 +192,7 @@ async def _exit(process: asyncio.subprocess.Process) -> None:
 
 
 class _Heard:
-    """What a child writes, up to a limit; the rest is read, so that it does not wait, and dropped."""
+    """The output of a child, up to a limit; the rest is read and dropped, so that the child does not block."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes, self.data, self.is_cut = most_bytes, bytearray(), False

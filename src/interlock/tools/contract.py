@@ -1,6 +1,6 @@
 """What a tool is, what it receives, and what it returns.
 
-Which tools there are is known to the registry; `execute` executes them.
+Tools are registered in `registry` and executed in `execute`.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class ToolContext(NamedTuple):
 
     @property
     def taint(self) -> tuple[str, ...]:
-        """The labels as they are stored."""
+        """The labels in the form in which they are stored."""
         return tuple(sorted(self.labels))
 
     async def changed_files(self) -> tuple[Write, ...]:
@@ -176,14 +176,14 @@ class ToolContext(NamedTuple):
 
 
 ToolFunction = Callable[..., Awaitable[object]]
-"""`async fn(ctx, **args)`; what it returns is read by `Outcome.of`."""
+"""`async fn(ctx, **args)`; its return value is converted by `Outcome.of`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tool:
-    """A tool, with everything that is known about it before it is called.
+    """A tool with its metadata.
 
-    Raises UsageError if the name, the schema, the risk or a label is not valid.
+    Raises UsageError if the name, the schema, the risk or a label is invalid.
     """
 
     name: str

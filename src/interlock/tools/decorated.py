@@ -1,6 +1,6 @@
-"""`@tool`: turns a user's function into a tool, with a schema made from its type hints.
+"""`@tool`: turns a user's function into a tool, with a schema derived from its type hints.
 
-The built-in tools write their schemas by hand and do not use this.
+The built-in tools have hand-written schemas and do not use this.
 """
 
 import asyncio
@@ -127,7 +127,7 @@ def _arguments(fn: Callable[..., Any], called: str, hints: Mapping[str, Any]) ->
 
 
 class _Untitled(GenerateJsonSchema):
-    """Without a title for every field, which only repeats its name to the model."""
+    """Omits field titles, which only repeat the names to the model."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False

@@ -1,6 +1,6 @@
-"""A tool's definition as it is kept with a question, and calls made from it: decided where the tool itself is not.
+"""Tool definitions stored with questions, and calls rebuilt from them, to decide a call without the tool installed.
 
-What is decided is the policy's job.
+Decisions are made by the policy.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def call_of(tool: Tool, args: Any, may_use: frozenset[str] = NOTHING) -> Call:
-    """A call as the policy is asked about it; `may_use` are the secrets that it may be given."""
+    """A call in the form that the policy judges; `may_use` are the secrets that it may be given."""
     return Call(
         tool=tool.name,
         args=args,
@@ -32,12 +32,12 @@ def call_of(tool: Tool, args: Any, may_use: frozenset[str] = NOTHING) -> Call:
 
 @lru_cache(maxsize=1024)
 def brought(tool: Tool) -> frozenset[str]:
-    """The taint that a run takes on with what a call of it brings in, as far as the tool tells."""
+    """The labels that a run acquires with the results of a tool, as far as the tool declares them."""
     return taint.brings(call_of(tool, {}))
 
 
 def definition_of(tool: Tool) -> dict[str, Any]:
-    """All of a tool that a decision over its calls depends on, as JSON."""
+    """All properties of a tool that affect decisions on its calls, as JSON."""
     return {
         "description": tool.description,
         "input_schema": dict(tool.input_schema),
@@ -48,7 +48,7 @@ def definition_of(tool: Tool) -> dict[str, Any]:
 
 
 def call_again(name: str, digest: str, definition: Mapping[str, Any], args: Any) -> Call:
-    """The call of a tool that `definition_of` described, with these arguments."""
+    """The call of a tool described by `definition_of`, with these arguments."""
     return Call(
         tool=name,
         args=args,
@@ -62,6 +62,6 @@ def call_again(name: str, digest: str, definition: Mapping[str, Any], args: Any)
 
 
 def known_as(tool: Tool) -> Definition:
-    """A tool as projects remember it."""
+    """A tool in the form that a project stores."""
     shown = {"description": tool.description, "input_schema": dict(tool.input_schema)}
     return Definition(name=tool.name, digest=tool.digest, shown=shown)

@@ -1,6 +1,6 @@
-"""Where a call would go by what its arguments say: the hosts of addresses, and what may be a host.
+"""Finds the hosts that a call's arguments name: in URLs, and in texts that may be a host.
 
-What follows from that for secrets is theirs to say.
+The consequences for secrets are drawn in `secrets`.
 """
 
 import ipaddress
@@ -22,27 +22,27 @@ _BARE = re.compile(
     rf"(?<![\w.])(?:(?:[\w-]{{1,63}}\.)+[^\W\d_][\w-]{{1,62}}|{_PART}(?:\.{_PART}){{3}}|localhost)(?![\w-])\.?",
     re.IGNORECASE,
 )
-"""A name or a number of a host by itself; a mail address ends with one, and an option of one letter may begin it."""
+"""A host name or IP address by itself, also at the end of a mail address or after a one-letter option."""
 _SIX = re.compile(r"(?<![\w:])(?=[0-9a-f]*:[0-9a-f]*:)[0-9a-f:.]{2,45}(?![\w:])", re.IGNORECASE)
-"""What may be an address of the sixth version."""
+"""A possible IPv6 address."""
 _NUMBER = re.compile(rf"(?<![\w.-]){_PART}(?:\.{_PART}){{0,2}}(?![\w.])", re.IGNORECASE)
-"""What programs take for an address in fewer numbers than four, where they are given one."""
+"""IPv4 addresses in fewer than four numbers, which programs accept."""
 _LEAST_NUMBER = 1 << 24
 _STOPS = str.maketrans("\u3002\uff61", "..")
-"""Full stops that stand between the parts of a name as well."""
+"""Full stops of other scripts, which also separate the labels of a host name."""
 _SAYS = frozenset(
     "title subject body content contents text message messages description comment note summary caption path paths "
     "file files filename name branch ref tag tags label labels query".split()
 )
-"""Names of arguments that say something, or name a file: a host in them is a word."""
+"""Names of arguments with prose or file names: a host in them is a mere word."""
 _IS_HOST = frozenset("host hostname server proxy ip addr address domain gateway relay peer endpoint target".split())
-"""Names of arguments that name a host: a number in them is one."""
+"""Names of arguments that hold a host: a number in them is an address."""
 _RUNS = Holds.COMMAND | Holds.CODE | Holds.RUN
 _DEEPEST, _MOST = 64, 10_000
 
 
 def hosts_of(args: Any) -> set[str]:
-    """The hosts of all addresses in arguments; an address that cannot be read is the host `?`."""
+    """The hosts of all URLs in arguments; a URL that cannot be parsed has the host `?`."""
     hosts = set()
     for text in texts(args):
         for match in _URL.finditer(text.strip()):
@@ -56,13 +56,13 @@ def hosts_of(args: Any) -> set[str]:
 
 
 def _is_in_host(address: str) -> bool:
-    """Whether a secret stands where it would choose the host."""
+    """Whether a secret would be part of the host."""
     authority = re.split(r"[/?#]", address.partition("//")[2], maxsplit=1)[0]
     return PLACEHOLDER.search(authority.rpartition("@")[2]) is not None
 
 
 def names_elsewhere(args: Any, known: Collection[str]) -> bool:
-    """Whether arguments name what may be a host, without a scheme, that is none of those `known`."""
+    """Whether arguments contain a possible host without a scheme that is not among those `known`."""
     for key, text in _telling(args):
         if any(_is_elsewhere(key, each, known) for each in _readings(_URL.sub(" ", text))):
             return True
@@ -70,7 +70,7 @@ def names_elsewhere(args: Any, known: Collection[str]) -> bool:
 
 
 def _readings(text: str) -> set[str]:
-    """A text as it stands and as a program reads names of hosts: without what is unseen, with plain full stops."""
+    """A text as it is, and as a program parses host names: without invisible characters, with ASCII full stops."""
     shown = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
     plain = shown.translate(_STOPS)
     return {text, plain, unquote(plain)}
@@ -95,14 +95,12 @@ def _is_address(text: str) -> bool:
 
 
 def _is_number_of_host(text: str) -> bool:
-    """Whether one number is large enough to be a host's and no more; two or three are one in any case."""
+    """Whether a single number is in the range of IPv4 addresses; two or three numbers always are one."""
     return "." in text or _LEAST_NUMBER <= int(text, 16 if text.lower().startswith("0x") else 10) < 1 << 32
 
 
 def _telling(args: Any) -> Iterator[tuple[str, str]]:
-    """The texts of arguments with the names that they stand under, but for those that only say something; what is too
-    much counts as another host.
-    """
+    """The texts in arguments with their names, except prose; arguments that are too large count as another host."""
     rest: list[tuple[int, str, Any]] = [(0, "", args)]
     seen = 0
     while rest:

@@ -1,7 +1,7 @@
-"""The door to effects: a tool call is decided, its intent recorded, executed once, and its outcome recorded.
+"""Executes tool calls: a call is decided, its intent recorded, its effect caused once, and its outcome recorded.
 
-`Gate.propose` decides a call when the model makes it; `execute` decides again right before the effect. When the
-transactions of a run happen is up to the runner.
+`Gate.propose` decides a call when the model makes it; `execute` decides again right before the effect. The runner
+controls the transactions of a run.
 """
 
 import asyncio
@@ -206,7 +206,7 @@ async def _perform(
 async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
     """Calls the tool's function; if the outcome is unknown and the tool idempotent, once more with the same token.
 
-    Raises ToolError, and OutcomeUnknown if nobody knows whether the effect happened. Source: row E9.
+    Raises ToolError, and OutcomeUnknown if it is unknown whether the effect happened. Source: row E9.
     """
     try:
         return await _tried(tool, args, context)
@@ -260,7 +260,7 @@ def _ended(call: Any, status: CallStatus, content: str, begun: datetime, *, simu
 
 
 def clean(text: str) -> str:
-    """A result fit to be stored and shown: without secrets or NUL bytes, and cut to `RESULT_LIMIT`."""
+    """A result ready to be stored and shown: without secrets and NUL bytes, truncated to `RESULT_LIMIT`."""
     text = storable(scrub(text))
     if len(text) > RESULT_LIMIT:
         left_out = len(text) - RESULT_LIMIT

@@ -1,7 +1,7 @@
-"""A folder that no path can leave: every step starts from an open folder, and no link is followed.
+"""A directory that no path can escape: every access starts from an open directory descriptor, and follows no link.
 
-INVARIANT: nothing outside the folder is read, written or removed, whatever is put into it meanwhile.
-What the files mean, and where they are kept for good, is not known here.
+INVARIANT: nothing outside the directory is read, written or removed, whatever is placed in it concurrently.
+Workspaces and their storage are in `workspace`.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 Stamp = tuple[int, int, int]
-"""Inode, size in bytes, and the time of the last change in nanoseconds: one differs where a file was touched."""
+"""Inode, size in bytes, and modification time in nanoseconds: a different value means that the file was changed."""
 
 
 class Missing(ToolError):
-    """There is nothing of that name."""
+    """No file of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Found:
 
 
 class Folder:
-    """An open folder; its methods block, and exclude one another. Close it after use.
+    """An open directory; its methods block, and exclude one another. Close it after use.
 
-    Raises ToolError if it cannot be made.
+    Raises ToolError if it cannot be created.
     """
 
     def __init__(self, root: Path) -> None:
@@ -53,7 +53,7 @@ class Folder:
             self._fd = os.open(root, _DIR)
 
     def close(self) -> None:
-        """Lets go of the folder; every later call fails."""
+        """Closes the directory; later calls fail."""
         with self._guard:
             if self._fd is not None:
                 os.close(self._fd)
@@ -62,16 +62,16 @@ class Folder:
     def read(self, path: str, most: int) -> bytes:
         """The bytes of a regular file.
 
-        Raises Missing, and ToolError for links, folders, devices, and more than `most` bytes.
+        Raises Missing, and ToolError for links, directories, devices, and more than `most` bytes.
         """
         names = parse(path)
         with self._guard, told(path), self._parent(names) as parent:
             return _bytes(parent, names[-1], path, most)
 
     def write(self, path: str, data: bytes) -> Stamp:
-        """Puts a whole file in place, or leaves what was there; folders on the way are made.
+        """Replaces a file atomically; missing parent directories are created.
 
-        Raises ToolError for links and folders, and if there is no space.
+        Raises ToolError for links and directories, and if there is no space.
         """
         names = parse(path)
         with self._guard, told(path), self._parent(names, make=True) as parent:
@@ -91,7 +91,7 @@ class Folder:
             return stamp
 
     def rename(self, path: str, to: str) -> None:
-        """Gives a file another path; folders on the way are made, and what was there before is gone.
+        """Moves a file, replacing the target; missing parent directories are created.
 
         Raises ToolError.
         """
@@ -100,8 +100,7 @@ class Folder:
             os.rename(names[-1], others[-1], src_dir_fd=here, dst_dir_fd=there)
 
     def files(self, most: int) -> list[Found]:
-        """Every regular file, sorted by path; links, devices and what `parse` refuses are left out, such as what is too
-        deep.
+        """Every regular file, sorted by path; links, devices and paths that `parse` rejects are left out.
 
         Raises ToolError for more than `most`.
         """
@@ -178,7 +177,7 @@ def _is_plain(path: str) -> bool:
 
 @contextlib.contextmanager
 def told(path: str) -> Iterator[None]:
-    """Turns what the operating system says within this context into one line.
+    """Translates errors of the operating system within this context into one-line messages.
 
     Raises Missing, ToolError.
     """
@@ -199,9 +198,9 @@ def _line(error: OSError, path: str) -> str:
 
 
 def delete_tree(root: Path) -> None:
-    """Removes a folder and all in it, read-only folders too, without following links; nothing where there is none.
+    """Removes a directory tree, also read-only parts, without following links; no error if it does not exist.
 
-    However deep its folders are, each is moved up beside the others and emptied: no path is too long, no stack too low.
+    Nested directories are moved up and emptied one by one, so that depth exceeds neither path length nor stack.
     """
     if root.is_symlink():
         root.unlink()
@@ -234,7 +233,7 @@ def _empty(top: int) -> None:
 
 
 def _folders(fd: int) -> list[str]:
-    """The names of the folders in an open one, which may be changed from now on; all else in it is removed."""
+    """The names of the subdirectories in an open directory, made writable; everything else in it is removed."""
     found = []
     for name in os.listdir(fd):
         with contextlib.suppress(OSError):

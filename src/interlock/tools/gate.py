@@ -1,4 +1,4 @@
-"""The gate of a run: every tool call that the model asks for is validated and decided here, before anything happens.
+"""The gate of a run: validates and decides every tool call of the model before anything happens.
 
 `execute` decides once more and executes.
 """
@@ -26,7 +26,7 @@ from interlock.tools.secrets import Vault, Who
 
 
 class CallStatus(StrEnum):
-    """Where a tool call stands, as in `tool_calls.status`."""
+    """The status of a tool call, as in `tool_calls.status`."""
 
     HELD = "held"
     DENIED = "denied"
@@ -46,7 +46,7 @@ ENDED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A tool call that the model asked for, with its decision.
+    """A tool call that the model requested, with its decision.
 
     `status` is ready, held, denied or refused; `answer` is set for the last two.
     """
@@ -65,14 +65,14 @@ class Proposal:
 
     @property
     def only_looks(self) -> bool:
-        """Whether the call may run and is sure to change nothing, send nothing and ask nobody."""
+        """Whether the call may run and certainly changes nothing, sends nothing and asks nobody."""
         is_free = self.status is CallStatus.READY and self.decision is not None and self.decision.risk is Risk.GREEN
         return is_free and self.tool is not None and self.tool.read_only and not self.tool.outside
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What the tool calls of one run are judged by: policy, tools, caller, secrets."""
+    """What the tool calls of one run are judged with: policy, tools, caller, secrets."""
 
     in_force: InForce
     toolbox: Toolbox
@@ -87,7 +87,7 @@ class Gate:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force now; it may be replaced in the middle of a run."""
+        """The policy in force now; it may be replaced during a run."""
         return self.in_force.policy
 
     async def propose(self, use: ToolUse, position: int, context: ToolContext, labels: frozenset[str]) -> Proposal:

@@ -1,6 +1,6 @@
-"""One request to an outside service, with every way it can fail told apart.
+"""One request to an outside service, with every kind of failure distinguished.
 
-What an answer means is the tool's job.
+Responses are interpreted by the tools.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ _PERHAPS_LATER = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout
 
 
 class NoAnswer(ToolError):
-    """The request may have arrived, but no whole answer came back."""
+    """The request may have arrived, but no complete response came back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, whatever its status."""
+    """A response with any status."""
 
     service: str
     status: int
@@ -45,7 +45,7 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """The body as a JSON object.
 
-        Raises NoAnswer for anything else, a web page for example.
+        Raises NoAnswer for anything else, such as a web page.
         """
         try:
             value = json.loads(self.body)
@@ -56,10 +56,9 @@ class Answer:
         return value
 
     def refuse(self, key_name: str) -> None:
-        """Does nothing for a success.
+        """Checks the status; does nothing for a success.
 
-        Raises ToolError with a line for people and models for any other status, NotNow if there were too many
-        requests; NoAnswer for those of a server's fault.
+        Raises ToolError with a line for people and models, NotNow for too many requests, NoAnswer for server errors.
         """
         if 200 <= self.status < 300:
             return
@@ -88,10 +87,10 @@ async def exchange(
     timeout_s: float,
     most_bytes: int,
 ) -> Answer:
-    """One request and its answer; never repeated, redirects not followed. `body` is sent as JSON.
+    """One request and its response; no retries, no redirects. `body` is sent as JSON.
 
-    Raises ToolError if the request did not arrive, NotNow if it may later, NoAnswer if it may have. No message
-    holds a header.
+    Raises ToolError if the request did not arrive, NotNow if a later one may, NoAnswer if it may have arrived. Messages
+    contain no headers.
     """
     limits = httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
     try:
@@ -117,7 +116,7 @@ async def exchange(
 
 
 def _cause(error: Exception) -> str:
-    """Why, without what was sent: only the kinds of errors whose words come from the operating system are quoted."""
+    """The reason, without any request data: only errors whose text comes from the operating system are quoted."""
     if isinstance(error, httpx2.ConnectError):
         return " ".join(str(error).split())[:200] or "no connection"
     return {

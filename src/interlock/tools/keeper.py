@@ -1,7 +1,6 @@
-"""A process between a worker and a tool's program, which adopts all that the program starts, however it detaches.
+"""A process between a worker and a tool's program, which adopts all descendants of the program, even detached ones.
 
-It is run by its path and imports nothing of Interlock, so that it starts quickly. How children are started is the
-matter of `children`.
+It is run by its path and imports nothing from Interlock, to start quickly. `children` starts it.
 """
 
 import contextlib
@@ -12,17 +11,17 @@ import sys
 import time
 
 SUBREAPER = 36
-"""Of `prctl`: processes whose parents are gone fall to this one. Source: prctl(2)."""
+"""The `prctl` option by which orphaned descendants are reparented to this process. Source: prctl(2)."""
 MINDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 USUAL = (*MINDED, signal.SIGPIPE, signal.SIGXFSZ)
 LOOK_S = 0.01
 
 
 def main() -> None:
-    """Starts the program of its arguments, and ends as that does once nothing that it started is left.
+    """Starts the program in its arguments, and exits like it once no descendant is left.
 
-    They are: a descriptor on which is told why it could not be started, how long what is left may take to end by
-    itself, the program, and what it is given as `argv`.
+    The arguments are: a file descriptor for start errors, the grace period in seconds for remaining descendants, the
+    program, and its `argv`.
     """
     told, term_s, program, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
@@ -55,7 +54,7 @@ def _become(program: str, argv: list[str], told: int) -> None:
 
 
 def _end_rest(term_s: float) -> None:
-    """Ends all that is left: it is asked to, and killed `term_s` later."""
+    """Ends all remaining descendants: SIGTERM, then SIGKILL after `term_s`."""
     began, is_asked = time.monotonic(), False
     while _is_left():
         is_late = time.monotonic() - began >= term_s
@@ -77,7 +76,7 @@ def _is_left() -> bool:
 
 
 def below(tops: list[int]) -> list[int]:
-    """The processes that some have started, and those that these have, as long as each one's parent is there."""
+    """The descendants of some processes, as long as each one's parent exists."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{int(name)}/stat", "rb") as stat:

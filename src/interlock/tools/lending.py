@@ -1,4 +1,4 @@
-"""Lending secrets to calls, and putting on record which call was given which; never a value. Source: rows G8, I4."""
+"""Lends secrets to calls, and records which call received which; never a value. Source: rows G8, I4."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ USED = "SECRET_USED"
 
 
 class Lent:
-    """For `async with`: the context in which a tool can ask for its secrets.
+    """For `async with`: the context in which a tool can request its secrets.
 
-    What its arguments name is on record before it is called, what its own code asked for afterwards.
+    Secrets in its arguments are recorded before the call, those requested by its code afterwards.
     """
 
     def __init__(self, vault: Vault, who: Who, context: ToolContext, args: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Texts as they read without what stands between the characters of a value: line breaks, columns, escapes of octets.
+"""Readings of a text without what is between the characters of a value: line breaks, dump columns, octet escapes.
 
-Which values are looked for is known to `masks`.
+The values are searched for in `masks`.
 """
 
 import re
@@ -22,9 +22,9 @@ _HALF_OCTET = re.compile(
     r"(?:=[0-9A-F]?|%(?:u[0-9a-fA-F]{0,3})?|\\{1,8}(?:[0-3][0-7]?|U[0-9a-fA-F]{0,7}|u(?:\{[0-9a-fA-F]{0,6})?|x[0-9a-fA-F]?)?)\Z"
 )
 _HALF_PAIR = re.compile(rf"(?:{_GAP}n?)*(?:0?x|0)?{_HEX}?\Z")
-"""What may stand at the end of hex that goes on: half a pair, and what stands before it."""
+"""An incomplete end of hex digits: half a pair, with its separator."""
 _COLUMN = re.compile(rf"(?:\ {{1,2}}{_HEX}{{2}}|{_HEX}{{2}})*\ {{2,}}\|?[^\n]{{1,18}}(?=\n|\Z)")
-"""What is left of a line of a dump: further octets, and all of them as characters."""
+"""The rest of a line of a hex dump: further octets, and all of them as characters."""
 _OCTETS = re.compile(
     r"[=%\\](?:(?<==)(?:([0-9A-F]{2})|\r?\n)|(?<=%)u([0-9a-fA-F]{4})|(?<=\\)\\{0,7}(?:([0-3][0-7]{2})"
     r"|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})))"
@@ -33,7 +33,7 @@ _LARGEST = 0x10FFFF
 
 
 class _Stretch(NamedTuple):
-    """A part of a reading, and where it stands in the text; a piece stands for one character, however long it is."""
+    """A part of a reading and its position in the text; a piece stands for one character, however long it is."""
 
     at: int
     start: int
@@ -43,18 +43,18 @@ class _Stretch(NamedTuple):
 
 @dataclass(slots=True)
 class Reading:
-    """What a text reads as, and where each character of that stands in it."""
+    """A reading of a text, with the position of each character in the text."""
 
     text: str
     stretches: list[_Stretch] = field(default_factory=list)
 
     def start(self, at: int) -> int:
-        """Where the character at a place of the reading begins in the text."""
+        """The start in the text of a character of the reading."""
         found = self._stretch(at)
         return found.start if found.is_piece else found.start + at - found.at
 
     def end(self, at: int) -> int:
-        """Where it ends."""
+        """The end in the text of a character of the reading."""
         found = self._stretch(at)
         return found.end if found.is_piece else found.start + at - found.at + 1
 
@@ -68,23 +68,23 @@ class Lens:
 
     pattern: re.Pattern[str]
     put: Callable[[re.Match[str]], str]
-    """What a piece stands for: one character, or nothing."""
+    """Maps a piece to what it stands for: one character, or nothing."""
     may_help: Callable[[str], bool]
-    """A quick look: False only where it finds nothing in a text that is not there anyway."""
+    """Fast path: False only if the reading certainly contains nothing that the text does not."""
     may_begin: Callable[[str], bool]
-    """The same where the text goes on."""
+    """The same for a growing text."""
     half: re.Pattern[str]
-    """What may stand at the end of a text that goes on, and is cut off."""
+    """An incomplete piece at the end of a growing text."""
     folds: bool = False
-    """Whether it reads capitals as small letters."""
+    """Whether it reads in lower case."""
 
     def plain(self, text: str) -> str:
-        """The reading alone."""
+        """The reading only."""
         found = self.pattern.sub(self.put, text)
         return found.lower() if self.folds else found
 
     def reading(self, text: str) -> Reading:
-        """The reading with its places."""
+        """The reading with positions."""
         out, stretches, at, length = [], [], 0, 0
         for piece in self.pattern.finditer(text):
             if piece.start() > at:
@@ -135,13 +135,13 @@ def _is_escaped(text: str) -> bool:
 
 
 JOINED = Lens(_BREAK, _nothing, _is_broken, _may_be_broken, _HALF_BREAK)
-"""Without line breaks, those of quoted-printable and those that are escaped among them, and without what is unseen."""
+"""Removes line breaks, also of quoted-printable and escaped ones, and invisible characters."""
 DIGITS = Lens(
     _BETWEEN, _nothing, lambda t: _ROW.search(t) is not None, lambda t: _PAIR.search(t) is not None, _HALF_PAIR, True
 )
-"""Hex without what stands between its pairs: blanks, colons, `0x`, the columns of a dump."""
+"""Removes what separates pairs of hex digits: blanks, colons, `0x`, the columns of a dump."""
 OCTETS = Lens(_OCTETS, _octet, _is_escaped, _is_escaped, _HALF_OCTET)
-"""Octets of quoted-printable and octal escapes as characters of Latin-1, and long escapes as what they are."""
+"""Decodes octets of quoted-printable and octal escapes as Latin-1, and long escapes as code points."""
 
 
 def joined(value: str) -> str:
@@ -150,12 +150,12 @@ def joined(value: str) -> str:
 
 
 def octets_of(value: str) -> str:
-    """A value as `OCTETS` reads it where each of its octets is written out."""
+    """A value as `OCTETS` reads it if all its octets are escaped."""
     return value.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 def masked(text: str, lens: Lens, needles: Mapping[str, str]) -> str:
-    """The text with `[secret: NAME]` in place of each of the needles, which have names, that a lens finds in it."""
+    """The text with `[secret: NAME]` in place of each of the named needles that a lens finds in it."""
     if not needles or not lens.may_help(text):
         return text
     plain = lens.plain(text)

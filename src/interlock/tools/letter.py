@@ -1,6 +1,6 @@
-"""An e-mail before it is sent: addresses are checked, and nothing in it can become a header.
+"""An e-mail before it is sent: addresses are validated, and header injection is prevented.
 
-How it goes is not known here.
+Delivery is in `smtp` and `postal`.
 """
 
 import re
@@ -33,10 +33,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """A message ready to go. `token` is the same for every try to send it, and so is its Message-ID. Row E9."""
+    """A message ready to send. `token` is the same for each attempt to send it, and so is its Message-ID. Row E9."""
 
     sender: str
-    """For the From header, with a name where there is one."""
+    """For the From header, optionally with a name."""
     to: tuple[str, ...]
     cc: tuple[str, ...]
     subject: str
@@ -47,26 +47,26 @@ class Letter:
 
     @property
     def from_address(self) -> str:
-        """The sender without a name."""
+        """The sender's bare address."""
         return parseaddr(self.sender)[1]
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        """Everyone who gets it, each once."""
+        """All recipients, each once."""
         return tuple(dict.fromkeys((*self.to, *self.cc)))
 
     @property
     def message_id(self) -> str:
-        """Made from the token, so that a second copy can be recognised."""
+        """Derived from the token, so that duplicates can be recognised."""
         return f"<{digest(self.token)[:32]}@{self.from_address.partition('@')[2]}>"
 
     @property
     def headers(self) -> dict[str, str]:
-        """What marks this message as the one of this call, on whatever way it goes."""
+        """Headers that identify this message as the one of this call, for every transport."""
         return {"Message-ID": self.message_id, "X-Interlock-Idempotency": digest(self.token)}
 
     def to_json(self) -> dict[str, Any]:
-        """The letter as it is kept, each attachment by its digest."""
+        """The letter as stored, with attachments by digest."""
         attached = [{"name": a.name, "media_type": a.media_type, "blob": digest(a.data)} for a in self.attachments]
         return {
             "sender": self.sender, "to": list(self.to), "cc": list(self.cc), "subject": self.subject,
@@ -75,7 +75,7 @@ class Letter:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], blobs: Mapping[str, bytes]) -> "Letter":
-        """The letter that `to_json` made; `blobs` are the bytes of its attachments."""
+        """The letter that `to_json` serialised; `blobs` maps digests to attachments."""
         return cls(
             sender=kept["sender"], to=tuple(kept["to"]), cc=tuple(kept["cc"]), subject=kept["subject"],
             body=kept["body"], token=kept["token"], written_at=datetime.fromisoformat(kept["written_at"]),
@@ -83,7 +83,7 @@ class Letter:
         )  # fmt: skip
 
     def mime(self) -> bytes:
-        """The whole message with CRLF line ends."""
+        """The complete message with CRLF line ends."""
         message = EmailMessage(policy=SMTP)
         message["From"] = self.sender
         message["To"] = ", ".join(self.to)
@@ -134,7 +134,7 @@ def sender(text: str, setting: str) -> str:
 def one_line(text: str) -> str:
     """The text, if it has no line breaks or control characters.
 
-    Raises ToolError otherwise, so that no text becomes a second header.
+    Raises ToolError otherwise, so that no text can add a header.
     """
     if any(unicodedata.category(c) in _BREAKS for c in text):
         raise ToolError("the subject holds a line break or a control character: use one plain line")

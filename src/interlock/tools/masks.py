@@ -1,8 +1,8 @@
-"""Masking known values in texts, however they are spelt there; where the values come from is not known here.
+"""Masks known values in texts, in any spelling; where the values come from is determined in `secrets`.
 
-Found are a value itself, its base64 (in the middle of something too), its hex, also where these are broken into lines
-or columns, and each mix of URL, JSON, HTML, mail and backslash escapes of its characters. Not found is what is
-encrypted, compressed, cut in pieces or spelt backwards.
+Found are the value itself, its base64 (also within longer data), its hex, all of these also with line breaks or in
+columns, and any mixture of URL, JSON, HTML, mail and backslash escapes. Not found are encrypted, compressed, split or
+reversed values.
 """
 
 import base64
@@ -14,34 +14,34 @@ from urllib.parse import unquote
 from interlock.tools.lenses import DIGITS, JOINED, OCTETS, Lens, joined, masked, octets_of
 
 SHORTEST = 8
-"""Characters below which a value could not be told from ordinary text."""
+"""Shorter values could not be distinguished from ordinary text; in characters."""
 LEAST_LINE = 16
 _SIGNS = ("%", "\\", "&", "+")
-"""Without one of these no character is escaped."""
+"""A text without any of these has no escapes."""
 LONGEST_BREAK = 6
-"""Characters by which one character of a value may be written where it is broken into lines or columns."""
+"""The most characters by which one character of a value may be written with line breaks or columns."""
 LONGEST_ESCAPE = 20
-"""Characters by which one character of a value may be written."""
+"""The most characters by which one character of a value may be escaped."""
 _PIECE = re.compile(
     r"%(?:25)?[0-9A-Fa-f]{2}|\\{1,8}u[0-9A-Fa-f]{4}|\\{1,8}x[0-9A-Fa-f]{2}|\\{1,8}[^\\]"
     r"|&(?:amp;)?(?:\#[0-9xA-Fa-f]{1,12}|[a-z]{2,5});|.",
     re.DOTALL,
 )
-"""Of a text: one character, escaped or not."""
+"""One character of a text, escaped or not."""
 _CUT = re.compile(
     r"(?:%(?:25?)?[0-9A-Fa-f]?|\\{1,8}(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|&(?:amp;?)?[#a-zA-Z0-9]{0,12})\Z"
 )
-"""An escape that has only begun."""
+"""An incomplete escape."""
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([^ux]))")
 _GRAM = 4
-"""Characters by which the beginning of a value is told at a look; fewer than the shortest has."""
+"""The length of the prefixes by which starts of values are found quickly; less than the shortest value."""
 _SLASHES = r"\\{1,8}"
 _NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _SHORT = {"\n": "n", "\r": "r", "\t": "t"}
 
 
 class Masks:
-    """The values that must not be told, by name."""
+    """The values to mask, by name."""
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
@@ -56,7 +56,7 @@ class Masks:
         return len(self._values)
 
     def learn(self, name: str, value: str) -> None:
-        """From now on a value is masked; and each line of it that is long enough to be one by itself."""
+        """Adds a value to mask, and each of its lines that is long enough."""
         if value in self._values:
             return
         for each in (value, *(line.strip() for line in value.splitlines())):
@@ -75,7 +75,7 @@ class Masks:
         self._literal = re.compile("|".join(map(re.escape, longest_first)))
 
     def scrub(self, text: str) -> str:
-        """The text with `[secret: NAME]` in place of each value; the very same text where there is none."""
+        """The text with `[secret: NAME]` in place of each value; the same object if there is none."""
         if self._literal is None:
             return text
         if any(form in text for form in self._forms):
@@ -90,7 +90,7 @@ class Masks:
         return text
 
     def begun(self, text: str) -> int:
-        """How many characters at the end of a text may be the beginning of a value, however it is spelt."""
+        """The number of characters at the end of a text that may be the start of a value, in any spelling."""
         if self._literal is None or not text:
             return 0
         longest = max(map(len, self._forms))
@@ -102,7 +102,7 @@ class Masks:
         return max(most, self._begun_escaped(tail)) if any(sign in tail for sign in _SIGNS) else most
 
     def _begun_read(self, tail: str, lens: Lens) -> int:
-        """The same where a lens reads it; a piece that is cut off counts too."""
+        """The same in a lens's reading; an incomplete piece counts too."""
         if not lens.may_begin(tail):
             return 0
         cut = lens.half.search(tail)
@@ -114,7 +114,7 @@ class Masks:
         return kept
 
     def _begun_escaped(self, tail: str) -> int:
-        """The same where escapes stand in the text; an escape that is cut off counts too."""
+        """The same with escapes; an incomplete escape counts too."""
         if cut := _CUT.search(tail):
             tail = tail[: cut.start()]
         readings = {tail, *_readings(tail)}
@@ -125,7 +125,7 @@ class Masks:
 
 
 class _Starts:
-    """How values begin, so that most texts are seen to end with the beginning of none at a look."""
+    """The prefixes of values, to rule out quickly that a text ends with the start of one."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values = tuple(values)
@@ -133,14 +133,14 @@ class _Starts:
         self.shorter = frozenset(value[:size] for value in self.values for size in range(1, _GRAM))
 
     def begun(self, text: str) -> int:
-        """The length of the longest end of a text with which one of them begins."""
+        """The length of the longest suffix of a text that is a prefix of a value."""
         if any(text[at : at + _GRAM] in self.grams for at in range(len(text) - _GRAM + 1)):
             return max(_overlap(text, value) for value in self.values)
         return next((size for size in range(min(_GRAM - 1, len(text)), 0, -1) if text[-size:] in self.shorter), 0)
 
 
 def _overlap(text: str, value: str) -> int:
-    """The length of the longest end of `text` with which `value` begins, without being all of it."""
+    """The length of the longest suffix of `text` that is a proper prefix of `value`."""
     at = text.find(value[0], max(0, len(text) - len(value) + 1))
     while at >= 0:
         if value.startswith(text[at:]):
@@ -150,7 +150,7 @@ def _overlap(text: str, value: str) -> int:
 
 
 def _forms(value: str) -> set[str]:
-    """What to look for as it is."""
+    """The spellings to search for literally."""
     data = value.encode("utf-8", "surrogatepass")
     wide = value.encode("utf-16-le", "surrogatepass")
     forms = {value, data.hex(), data.hex().upper(), *_base64_of(data), *_base64_of(wide)}
@@ -158,7 +158,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _base64_of(data: bytes) -> Iterator[str]:
-    """What is the same in base64 whatever stands before and after, at each of the three places where it may begin."""
+    """The parts of the base64 that do not depend on what precedes and follows, at each of the three alignments."""
     for offset, lead in ((0, 0), (1, 2), (2, 3)):
         whole = base64.b64encode(b"\0" * offset + data).decode()
         left_over = (offset + len(data)) % 3
@@ -168,7 +168,7 @@ def _base64_of(data: bytes) -> Iterator[str]:
 
 
 def _readings(text: str) -> Iterable[str]:
-    """What a text says once its escapes are undone, in each order in which they may have been put."""
+    """The text with its escapes decoded, in each order in which they may have been nested."""
     steps: tuple[Callable[[str], str], ...] = (unquote, html.unescape, _unescaped)
     once = {step(text) for step in steps}
     twice = {step(each) for each in once for step in steps}
@@ -188,7 +188,7 @@ def _unescaped(text: str) -> str:
 
 
 def _spellings(char: str) -> str:
-    """Each way in which one character of a value may be written."""
+    """All ways to write one character of a value."""
     octets = char.encode("utf-8", "surrogatepass")
     units = char.encode("utf-16-be", "surrogatepass")
     code = ord(char)

@@ -1,6 +1,6 @@
-"""Which child processes are alive, on record in the home: so that those of a dead worker are found and ended.
+"""Finds child processes recorded in the home, and ends those of dead workers.
 
-How one is started is `children`'s job.
+Children are started in `children`.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from interlock.store import processes
 from interlock.tools.keeper import below
 
 MARK = "INTERLOCK_CHILD"
-"""A variable that everything carries which a child starts, also what leaves its process group."""
+"""An environment variable inherited by all descendants of a child, also by those that leave its process group."""
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.01, 0.1
 KILL_S = 3.0
-"""How long killed processes may take to be gone; one that hangs in the kernel is left to it."""
+"""The time for killed processes to disappear; one that hangs in the kernel is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,36 +40,36 @@ class Record:
     """Whether `pid` is a keeper, to which all falls back that the program starts."""
 
     def started_as(self, pid: int, *, is_kept: bool = False) -> "Record":
-        """The same once it has started."""
+        """The record after the start."""
         return replace(self, pid=pid, started=processes.started(pid), is_kept=is_kept)
 
     def write(self, folder: Path) -> None:
-        """Puts it on record, whole or not at all."""
+        """Writes the record atomically."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = folder / f".{self.token}"
         draft.write_text(json.dumps(asdict(self)), "utf-8")
         draft.replace(folder / self.token)
 
     def remove(self, folder: Path) -> None:
-        """Takes it off the record, with a draft that a killed worker left of it."""
+        """Removes the record, and a temporary file that a killed worker left."""
         for name in (self.token, f".{self.token}"):
             (folder / name).unlink(missing_ok=True)
 
     @property
     def is_orphan(self) -> bool:
-        """Whether the worker is a process of this machine that is gone."""
+        """Whether the worker was a process of this machine and is gone."""
         return processes.is_dead(self.host, self.worker_pid, self.worker_started)
 
 
 def records_of(home: Path) -> Path:
-    """The folder of the records of a home."""
+    """The directory of a home's records."""
     return home / "children"
 
 
 def members(record: Record) -> list[int]:
-    """The processes that belong to a child: its group, whatever else carries its mark, and what its keeper has below.
+    """The processes that belong to a child: its group, others with its mark, and the descendants of its keeper.
 
-    A number is not given to a new process while it names a group; so a group whose first process was replaced is gone.
+    A process id is not reused while it names a group; if another process has it, the group is gone.
     """
     mark = f"{MARK}={record.token}".encode()
     replaced = record.pid is not None and processes.started(record.pid) not in (None, record.started)
@@ -96,7 +96,7 @@ def _pids() -> Iterator[int]:
 
 
 async def end(record: Record, term_s: float) -> int:
-    """Ends all that belongs to a child: SIGTERM, and SIGKILL after `term_s`; returns how many processes there were."""
+    """Ends all processes of a child: SIGTERM, then SIGKILL after `term_s`; returns how many there were."""
     left = members(record)
     count, wait_s, began = len(left), FIRST_LOOK_S, monotonic()
     _signal(record, left, signal.SIGTERM)
@@ -110,7 +110,7 @@ async def end(record: Record, term_s: float) -> int:
 
 
 def _signal(record: Record, pids: list[int], how: signal.Signals) -> None:
-    """A keeper is left until it has nothing to keep, since what it keeps would be lost from sight with it."""
+    """A keeper is not signalled while it has descendants, which would be lost without it."""
     others = [pid for pid in pids if pid != record.pid]
     if record.is_kept and others:
         pids = others
@@ -123,7 +123,7 @@ def _signal(record: Record, pids: list[int], how: signal.Signals) -> None:
 
 
 async def end_orphans(home: Path, term_s: float = 0.5) -> list[Record]:
-    """Ends the children of workers of this machine that are gone; returns those of which something was still there."""
+    """Ends the children of dead workers of this machine; returns the records of those that still had processes."""
     folder, ended = records_of(home), []
     for path in sorted(folder.glob("[!.]*")) if folder.is_dir() else ():
         record = _read(path)
@@ -144,6 +144,6 @@ def _read(path: Path) -> Record | None:
 
 
 def _is_of_earlier_start(host: str) -> bool:
-    """Whether this machine was started anew since; then nothing of that time is left."""
+    """Whether this machine has been restarted since; then no such process is left."""
     there, here = host.split("/"), processes.host().split("/")
     return there[0] == here[0] and len(there) > 1 and len(here) > 1 and there[1] != here[1]

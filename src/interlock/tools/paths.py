@@ -1,6 +1,6 @@
-"""Paths inside a workspace, in the one spelling that policy, approvals and the store see.
+"""Paths inside a workspace, in the one spelling that policy, approvals and the store use.
 
-Whether something is there is not known here.
+Files are accessed in `folder`.
 """
 
 import unicodedata
@@ -11,14 +11,14 @@ LONGEST_NAME = 255
 LONGEST_PATH = 1024
 DEEPEST_PATH = 32
 HALF_WRITTEN = ".interlock-tmp-"
-"""How the names of files begin that are being written; nobody may choose such a name."""
+"""The prefix of temporary file names; other files must not have it."""
 
 
 def parse(path: str) -> tuple[str, ...]:
-    """The names that a path consists of.
+    """The components of a path.
 
-    Only one spelling of each path is taken, so that no rule can be passed by another: relative, `/` between names,
-    no `.`, `..`, empty or invisible parts, composed characters. Lengths are in bytes of UTF-8.
+    Only one spelling of each path is accepted, so that no rule can be bypassed by another: relative, `/` as separator,
+    no `.`, `..`, empty or invisible components, composed characters. Lengths are in bytes of UTF-8.
 
     Raises ToolError for any other.
     """

@@ -1,6 +1,6 @@
 """A workspace in which the files that an approval binds to are exactly those that were approved.
 
-Which files those are, and what they were approved for, is `execute`'s job.
+Which files those are is determined in `execute`.
 """
 
 from collections.abc import Mapping
@@ -13,18 +13,18 @@ from interlock.tools.folder import Missing
 from interlock.tools.workspace import ABSENT, UNREADABLE, Workspace
 
 Contents = Mapping[str, bytes | str]
-"""By path: the bytes of a file, or why it has none: `absent` or `unreadable`."""
+"""By path: the bytes of a file, or `absent` or `unreadable`."""
 
 
 class Changed(ToolError):
-    """A file is not what it was when the call was judged."""
+    """A file has changed since the call was judged."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"`{path}` has changed since this call was judged: nothing was done, make the call again")
 
 
 async def contents(tool: Tool, args: Mapping[str, object], workspace: Workspace) -> Contents:
-    """The files whose content the effect of a call depends on, read once: what is judged is what the tool gets."""
+    """The files that a call's effect depends on, read once: the tool gets exactly what was judged."""
     found: dict[str, bytes | str] = {}
     for path in tool.reads(dict(args)) if tool.reads is not None else ():
         try:
@@ -42,10 +42,10 @@ def digests_of(found: Contents) -> dict[str, str]:
 
 
 class Pinned(Workspace):
-    """A run's workspace with some files fixed: reads give the bytes that were judged, whatever is on disk by now.
+    """A run's workspace with pinned files: reads return the bytes that were judged, whatever is on disk by now.
 
-    What the tool itself writes is no longer fixed. INVARIANT: a program sees these files as they were judged, or
-    is not started.
+    A file that the tool itself writes is no longer pinned. INVARIANT: a program sees these files as they were judged,
+    or is not started.
     """
 
     def __init__(self, inner: Workspace, fixed: Contents) -> None:
@@ -53,7 +53,7 @@ class Pinned(Workspace):
         self._inner, self._fixed = inner, dict(fixed)
 
     async def lay_down(self) -> None:
-        """The same, and the fixed files are on disk as they were judged.
+        """The same, with the pinned files on disk as they were judged.
 
         Raises Changed if one is not.
         """
@@ -63,7 +63,7 @@ class Pinned(Workspace):
                 raise Changed(path)
 
     async def read(self, path: str) -> bytes:
-        """The bytes that were judged; of other files, those on disk."""
+        """The bytes that were judged; for other files, those on disk."""
         data = self._fixed.get(path)
         if data is None:
             return await self._inner.read(path)
@@ -75,7 +75,7 @@ class Pinned(Workspace):
         return data
 
     async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
-        """The same; where a fixed file is added to, to what was judged."""
+        """The same; appending to a pinned file appends to the bytes that were judged."""
         fixed = self._fixed.pop(path, None)
         if append and fixed is not None:
             return await self._inner.write(path, (fixed if isinstance(fixed, bytes) else b"") + data)
@@ -116,5 +116,5 @@ class Pinned(Workspace):
 
 
 def fixed(context: ToolContext, found: Contents) -> ToolContext:
-    """The context of a call with the files that it was judged by; itself where there are none."""
+    """The context of a call with its files pinned; unchanged if there are none."""
     return context._replace(workspace=Pinned(context.workspace, found)) if found else context

@@ -1,4 +1,4 @@
-"""One letter by the API of a Postal server; https://docs.postalserver.io/developer/api. SMTP is beside this."""
+"""Sends a letter through the API of a Postal server; https://docs.postalserver.io/developer/api."""
 
 import base64
 from typing import Any
@@ -15,9 +15,9 @@ _REFUSED = ("error", "parameter-error")
 
 
 async def send_by_postal(settings: PostalSettings, letter: Letter) -> str:
-    """Hands the letter to the server; returns its id of the message.
+    """Sends the letter; returns the server's message id.
 
-    Raises ToolError if nothing was sent, OutcomeUnknown if no clear answer came back.
+    Raises ToolError if nothing was sent, OutcomeUnknown if there was no clear response.
     """
     key = settings.api_key.get_secret_value().strip() if settings.api_key is not None else ""
     if not key:

@@ -1,6 +1,6 @@
-"""The tools of one process, by name: offered to models, and their arguments checked.
+"""The tools of one process by name; offers them to models and validates arguments.
 
-Who may call what, and at what risk, is decided elsewhere.
+Permissions and risks are decided elsewhere.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,9 +28,9 @@ __all__ = [
 
 
 class Toolbox:
-    """Tools, and functions that carry the mark of `@tool`.
+    """Tools, and functions marked with `@tool`.
 
-    Raises UsageError if two have one name, or a schema is not valid.
+    Raises UsageError if two have the same name, or a schema is invalid.
     """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
@@ -52,7 +52,7 @@ class Toolbox:
 
     @property
     def foreign(self) -> tuple[Tool, ...]:
-        """Those that do not come with Interlock."""
+        """Those that are not built in."""
         return tuple(tool for tool in self._tools.values() if not tool.builtin)
 
     def get(self, name: str) -> Tool | None:
@@ -60,15 +60,15 @@ class Toolbox:
         return self._tools.get(name)
 
     def offered(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
-        """Those of `names` that are installed, always in the same order, as a prompt cache wants it."""
+        """Those of `names` that are installed, always in the same order, for the prompt cache."""
         return tuple(self._tools[name].spec for name in sorted(set(names)) if name in self._tools)
 
     def needs(self, names: Iterable[str]) -> frozenset[str]:
-        """The capabilities that those of `names` which are installed need together."""
+        """The worker capabilities that the installed tools among `names` need together."""
         return frozenset().union(*(self._tools[name].needs for name in names if name in self._tools))
 
     def validate(self, tool: Tool, args: object) -> list[str]:
-        """What is wrong with the arguments of a call, each as "`path`: problem"; empty if nothing is.
+        """What is wrong with the arguments of a call, each as "`path`: problem"; empty if they are valid.
 
         Source: row G6.
         """

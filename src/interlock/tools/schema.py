@@ -1,6 +1,6 @@
-"""Arguments against a tool's JSON Schema, with errors exact enough for a model to mend its call.
+"""Validates arguments against a tool's JSON Schema, with errors exact enough for a model to correct its call.
 
-Making schemas is the business of whoever declares a tool.
+Schemas are written by the authors of tools.
 """
 
 import functools
@@ -23,13 +23,13 @@ _MESSAGE_HEAD, _MESSAGE_TAIL = 80, 160
 _HALF = re.compile("[\ud800-\udfff]")
 _TYPES: Mapping[Any, type] = {"string": str, "integer": int, "boolean": bool}
 _SILENT = frozenset({"title", "description", "default", "examples", "deprecated"})
-"""Keywords that ask nothing of a value."""
+"""Keywords that do not constrain values."""
 
 
 class ArgumentCheck:
-    """A compiled schema. References are followed within the schema only, never fetched.
+    """A compiled schema. References are resolved within the schema only, never fetched.
 
-    Raises UsageError for what is no JSON Schema 2020-12 of type object.
+    Raises UsageError if it is not a JSON Schema 2020-12 of type object.
     """
 
     def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
@@ -46,7 +46,7 @@ class ArgumentCheck:
         self._validator, self._plain, self._required = compiled.validator, compiled.plain, compiled.required
 
     def errors(self, args: object) -> list[str]:
-        """What is wrong with the arguments, each as "`path`: problem"; empty if nothing is."""
+        """What is wrong with the arguments, each as "`path`: problem"; empty if they are valid."""
         if not isinstance(args, dict):
             return ["the arguments are not a JSON object"]
         if self._plainly_fit(args):
@@ -61,7 +61,7 @@ class ArgumentCheck:
         return [*told[:MOST_ERRORS], *([f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else [])]
 
     def _plainly_fit(self, args: dict[Any, Any]) -> bool:
-        """A quick look: True only for plain values in fields of which the schema asks nothing but a type."""
+        """Fast path: True only for plain values in fields that are constrained by type only."""
         if self._plain is None or not args.keys() >= self._required:
             return False
         for name, value in args.items():
@@ -79,7 +79,7 @@ class _Compiled(NamedTuple):
 
 
 def _compiled(schema: Mapping[str, Any]) -> _Compiled:
-    """Raises SchemaError for what is no JSON Schema; one that was compiled before is not gone through again."""
+    """Raises SchemaError for an invalid JSON Schema; compiled schemas are cached."""
     try:
         text = json.dumps(schema)
         is_text = json.loads(text) == schema
@@ -104,7 +104,7 @@ def _compile(schema: Mapping[str, Any]) -> _Compiled:
 
 
 def _plain_fields(schema: Mapping[str, Any]) -> dict[str, type] | None:
-    """The type of each field of which a schema asks nothing else; None if it asks more of them together."""
+    """The type of each field that is constrained by type only; None if the schema constrains them jointly."""
     if not schema.keys() <= {"type", "properties", "required", "additionalProperties", "$defs", *_SILENT}:
         return None
     fields: Mapping[str, Any] = schema.get("properties", {})
@@ -124,7 +124,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _unfit(value: object, path: str, depth: int) -> Iterator[str]:
-    """What JSON as read by Python may hold but neither database nor any service takes."""
+    """Values that Python's JSON parser accepts but neither database nor any service does."""
     if depth > DEEPEST:
         yield _located(path, f"is nested more than {DEEPEST} levels deep")
     elif isinstance(value, str):

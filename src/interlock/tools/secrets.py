@@ -1,7 +1,7 @@
-"""Named secrets: filled into a call when it is executed, and taken out of whatever comes back. Source: row G8.
+"""Named secrets: filled into a call when it is executed, and masked in everything that comes back. Source: row G8.
 
-INVARIANT: a value leaves this module only into the call of a tool that the settings name for it; what is decided,
-approved, prompted, traced and stored has the placeholder. What looks like a secret is masked by `policy.secrets`.
+INVARIANT: a value leaves this module only in a call of a tool that the settings name for it; decisions, approvals,
+prompts, traces and storage contain the placeholder. Suspected secrets are masked in `policy.secrets`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,16 +19,16 @@ from interlock.tools.masks import SHORTEST, Masks
 LARGEST = 64 * 1024
 ANYWHERE = "*"
 KEPT_BY = frozenset({"send_email"})
-"""Tools that store what they are given, beside those that reach nothing outside."""
+"""Built-in tools that store their arguments, although they reach nothing outside."""
 
 
 class SecretProblem(InterlockError):
-    """A secret that is not there, too short, or not for this call."""
+    """A secret that is missing, too short, or not for this call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whose call it is, and of which tool."""
+    """The caller and the tool."""
 
     tool: str
     persona: str
@@ -37,9 +37,9 @@ class Who:
 
 
 class Vault:
-    """The named secrets of an installation, and all other values that it must not tell.
+    """The named secrets of an installation, and all other values to mask.
 
-    `known` are those others by name: keys of providers, tokens of chats.
+    `known` are those others by name: keys of providers, tokens of chat connectors.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Vault:
 
     @classmethod
     def of(cls, settings: Settings) -> "Vault":
-        """Those of the settings. Reads the files that hold some; what is missing is told when it is used."""
+        """The vault of the settings. Reads secret files; missing ones are reported on use."""
         return cls(settings.secrets, dict(known_values(settings)))
 
     def _look(self, name: str) -> str | None:
@@ -65,7 +65,7 @@ class Vault:
             return None
 
     def value(self, name: str) -> str:
-        """A secret in clear, as it is now; from then on it is masked wherever it comes up.
+        """A secret in clear; from now on it is masked everywhere.
 
         Raises SecretProblem.
         """
@@ -131,14 +131,14 @@ class Vault:
         return None
 
     def may_use(self, who: Who, args: Any) -> frozenset[str]:
-        """Those of the secrets named that go where the settings say, so that nobody has to be asked for them."""
+        """Those of the named secrets that the settings allow at the call's destination, without asking a person."""
         named = names(args)
         if not named or self.refusal(who, args) is not None:
             return frozenset()
         return frozenset(name for name in named if _goes_where_it_may(args, self.secrets[name].domains))
 
     def filled(self, who: Who, args: Any) -> Any:
-        """The arguments with the values in place of their placeholders, to be handed to the tool and nobody else.
+        """The arguments with values in place of placeholders; for the tool only.
 
         Raises SecretProblem.
         """
@@ -161,34 +161,34 @@ class Vault:
 
     @property
     def known(self) -> int:
-        """How many values are masked; another number once there are more."""
+        """The number of masked values; it changes when one is added."""
         return len(self._masks)
 
     def scrub(self, text: str) -> str:
-        """The text with every known value masked, also where it is encoded as base64, hex, URL, JSON or HTML."""
+        """The text with every known value masked, also if encoded as base64, hex, URL, JSON or HTML."""
         return self._masks.scrub(text)
 
     def parted(self, text: str) -> tuple[str, str]:
-        """The beginning of a text that goes on, masked, and its end, in which a value may have begun."""
+        """The masked part of a growing text, and its end, in which a value may have begun."""
         masked = self._masks.scrub(text)
         kept = self._masks.begun(masked)
         return (masked[:-kept], masked[-kept:]) if kept else (masked, "")
 
     def scrub_bytes(self, data: bytes) -> bytes:
-        """The same of the bytes of a file."""
+        """The same for the bytes of a file."""
         text = data.decode("utf-8", "surrogateescape")
         masked = self._masks.scrub(text)
         return data if masked is text else masked.encode("utf-8", "surrogateescape")
 
     def scrub_value(self, value: Any) -> Any:
-        """The same of JSON, keys too; what holds none comes back as it is."""
+        """The same for JSON including keys; a value without secrets is returned unchanged."""
         if not self._masks or all(self._masks.scrub(text) is text for text in texts(value)):
             return value
         return _mapped(value, self._masks.scrub)
 
 
 def known_values(settings: Settings) -> Iterable[tuple[str, str]]:
-    """The keys, tokens and passwords in the settings, by the name of where each is set."""
+    """The keys, tokens and passwords in the settings, by the name of the setting."""
     for provider, given in settings.providers.items():
         if given.api_key is not None:
             yield f"the key of {provider}", given.api_key.get_secret_value()
@@ -208,7 +208,7 @@ def known_values(settings: Settings) -> Iterable[tuple[str, str]]:
 
 
 def _is_telling(value: str) -> bool:
-    """Whether a value of the settings is long enough not to be a word like any other."""
+    """Whether a value is long enough to differ from ordinary words."""
     return len(value) >= 12 or (len(value) >= SHORTEST and any(c.isdigit() for c in value))
 
 

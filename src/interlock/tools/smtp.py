@@ -1,4 +1,4 @@
-"""One letter by SMTP, with a clear border between what did not leave and what may have; Postal is beside this."""
+"""Sends a letter by SMTP, distinguishing messages that certainly were not sent from those that may have been."""
 
 import asyncio
 import contextlib
@@ -30,10 +30,10 @@ _HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 
 
 async def send_by_smtp(settings: SmtpSettings, letter: Letter) -> str:
-    """Hands the letter to the mail server, for all its recipients or for none; returns the server's receipt.
+    """Sends the letter, to all recipients or none; returns the server's receipt.
 
-    Raises ToolError if nothing was sent, NotNow if that may be otherwise later, OutcomeUnknown if the
-    connection was lost while it was handed over.
+    Raises ToolError if nothing was sent, NotNow if a later attempt may succeed, OutcomeUnknown if the connection was
+    lost during transmission.
     """
     client, message = _client(settings), letter.mime()
     is_handed_over = False
@@ -94,7 +94,7 @@ def _failure(error: Exception, letter: Letter, is_handed_over: bool) -> Exceptio
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether the same letter may be taken later: the server said so, or there was none to say anything."""
+    """Whether the same letter may be accepted later: a temporary failure, or no server was reached."""
     if isinstance(error, SMTPResponseException):
         return 400 <= error.code < 500
     if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError):

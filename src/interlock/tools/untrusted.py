@@ -1,11 +1,11 @@
-"""Untrusted content on its way to a model, marked as such; what it says is not judged here."""
+"""Marks untrusted content for a model; the content itself is not judged here."""
 
 import json
 from typing import Any
 
 
 def untrusted(source: str, value: Any) -> str:
-    """A JSON value between marks that nothing in it can forge: inside them every `<` and `>` is escaped.
+    """A JSON value between markers that its content cannot forge: inside, every `<` and `>` is escaped.
 
     Source: row C11.
     """

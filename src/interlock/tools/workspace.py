@@ -1,6 +1,6 @@
-"""A project's files as one run works on them: written from the store to disk, and collected into the store again.
+"""A project's files as used by one run: written from the store to disk, and collected back into the store.
 
-The folder on disk is disposable; the versions in the store are the truth. No file in it configures Interlock:
+The directory on disk is disposable; the versions in the store are authoritative. No file in it configures Interlock:
 settings, policies and personas are never loaded from a workspace.
 """
 
@@ -27,7 +27,7 @@ MIB = 1024 * 1024
 BOOTSTRAP_FILES = frozenset(
     f"{name}.md" for name in ("ARCHITECTURE", "AGENTS", "SOUL", "TOOLS", "USER", "HEARTBEAT", "MEMORY", "BOOTSTRAP")
 )
-"""Files at the top of a workspace that become part of prompts: writing one is RED. Source: rows F2, C1."""
+"""Top-level files that become part of prompts: writing one is RED. Source: rows F2, C1."""
 BATCH_FILES, BATCH_BYTES = 64, 4 * MIB
 """How many files, and bytes of them, are laid down in one step, if each is not larger by itself."""
 ABSENT = "absent"
@@ -37,7 +37,7 @@ _FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a workspace may hold."""
+    """The size limits of a workspace."""
 
     file_bytes: int = 10 * MIB
     total_bytes: int = 256 * MIB
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A file as this run last saw or made it. `version` is the one that was laid down, 0 for a new file."""
+    """A file as this run last read or wrote it. `version` is the version laid down, 0 for a new file."""
 
     version: int
     sha256: str
@@ -56,7 +56,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A change of a file on its way into the store; `data` is None if the file was removed."""
+    """A change of a file to be stored; `data` is None if the file was removed."""
 
     project_id: str
     path: str
@@ -70,7 +70,7 @@ class Version:
 
 
 def add_version(tx: Tx, change: Version, now: datetime) -> None:
-    """A unit: adds a version of a file; where another run wrote it meanwhile, both are kept, and it is on record."""
+    """A unit: adds a version of a file; if another run wrote it meanwhile, both are kept, and this is recorded."""
     newest = blobs.latest(tx, change.project_id, change.path)
     is_own = newest is not None and newest.run_id == change.run_id
     base = newest.version if newest is not None and is_own else change.laid_version
@@ -87,13 +87,13 @@ def add_version(tx: Tx, change: Version, now: datetime) -> None:
 
 
 Scrub = Callable[[bytes], bytes]
-"""Takes the values of secrets out of a file, before it is read or kept."""
+"""Masks the values of secrets in a file, before it is read or stored."""
 
 
 class Workspace:
     """The files of a project for one run. Nothing is on disk before the first call that needs it.
 
-    Paths are checked by `paths.parse`. All methods but `labels` raise ToolError for what cannot be done.
+    Paths are checked by `paths.parse`. All methods but `labels` raise ToolError on failure.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Workspace:
         self._guard = threading.Lock()
 
     async def lay_down(self) -> None:
-        """Puts the newest version of every file on disk, once."""
+        """Writes the latest version of every file to disk, once."""
         async with self._laying:
             if self._folder is not None:
                 return
@@ -134,7 +134,7 @@ class Workspace:
         return self._scrub(await asyncio.to_thread(folder.read, path, self._limits.file_bytes))
 
     async def write(self, path: str, data: bytes, *, append: bool = False) -> int:
-        """Writes a whole file, or adds to its end; returns its size in bytes. `collect` makes it last."""
+        """Writes or appends to a file; returns its size in bytes. `collect` stores it."""
         parse(path)
         if self._masked(path) != path:
             raise ToolError("the name of the file holds a secret: give it another")
@@ -142,14 +142,14 @@ class Workspace:
         return await asyncio.to_thread(self._write, folder, path, data, append)
 
     async def files(self, under: str = "") -> list[tuple[str, int]]:
-        """Paths and sizes in bytes, sorted; of one folder with what is below it, or of all."""
+        """Paths and sizes in bytes, sorted; all files, or those below one directory."""
         prefix = "/".join(parse(under)) + "/" if under else ""
         folder = await self._ready()
         found = await asyncio.to_thread(folder.files, self._limits.file_count)
         return [(each.path, each.size) for each in found if each.path.startswith(prefix)]
 
     async def digest(self, path: str) -> str:
-        """SHA-256 of a file's bytes; `absent` or `unreadable` where there is none. Never raises ToolError."""
+        """SHA-256 of a file's bytes; `absent` or `unreadable` if there is none. Never raises ToolError."""
         try:
             return digest(await self.read(path))
         except Missing:
@@ -158,18 +158,18 @@ class Workspace:
             return UNREADABLE
 
     def labels(self, path: str) -> frozenset[str]:
-        """The taint of a file as it was laid down or last collected. Source: row C11."""
+        """The taint of a file when it was laid down or last collected. Source: row C11."""
         held = self._held.get(path)
         return frozenset() if held is None else held.labels
 
     def take(self, *paths: str) -> None:
-        """Notes that files are read, so that who reads them takes on their taint; without paths, all of them."""
+        """Records that files are read, so that the reader acquires their taint; without paths, all of them."""
         held = map(self.labels, paths) if paths else (each.labels for each in self._held.values())
         self._taken = self._taken.union({PRIVATE}, *held)
 
     @property
     def taken(self) -> frozenset[str]:
-        """The taint of all that was read in this run so far. Source: row C11."""
+        """The taint of all files read in this run so far. Source: row C11."""
         return self._taken
 
     async def collect(
@@ -181,9 +181,9 @@ class Workspace:
         task_id: str | None = None,
         labels: frozenset[str] = frozenset(),
     ) -> tuple[Write, ...]:
-        """What has changed since it was laid down or last collected, for the transaction of the outcome.
+        """The changes since files were laid down or last collected, for the transaction of the outcome.
 
-        The taint of a file stays with it, and that of the run in `labels` is added.
+        A file keeps its taint, and that of the run in `labels` is added.
         """
         if self._folder is None:
             return ()
@@ -201,7 +201,7 @@ class Workspace:
         )  # fmt: skip
 
     async def dispose(self) -> None:
-        """Removes the folder; what was not collected is gone."""
+        """Removes the directory; uncollected changes are lost."""
         async with self._laying:
             if self._folder is not None:
                 await asyncio.to_thread(self._folder.close)
@@ -231,7 +231,7 @@ class Workspace:
             return len(data)
 
     def _files(self, folder: Folder) -> list[Found]:
-        """Its files, once those with the value of a secret in their names have other ones."""
+        """Its files, after renaming those whose names contain the value of a secret."""
         found = folder.files(self._limits.file_count)
         telling = [(each.path, name) for each in found if (name := self._masked(each.path)) != each.path]
         for path, name in telling:
@@ -242,7 +242,7 @@ class Workspace:
         return self._scrub(path.encode()).decode()
 
     def _changes(self, folder: Folder, labels: frozenset[str]) -> list[tuple[str, bytes | None, Held]]:
-        """INVARIANT: neither the content nor the name of a file that is kept has the value of a secret in it."""
+        """INVARIANT: neither the content nor the name of a stored file contains the value of a secret."""
         with self._guard:
             out: list[tuple[str, bytes | None, Held]] = []
             found = {each.path: each for each in self._files(folder)}
@@ -276,7 +276,7 @@ class Workspaces:
         self._open: dict[tuple[str, str], Workspace] = {}
 
     def of(self, project_id: str, run_id: str) -> Workspace:
-        """The workspace of a run, the same one until it is disposed of; nothing is touched before it is used."""
+        """The workspace of a run, the same object until it is disposed of; no I/O."""
         key = (project_id, run_id)
         if key not in self._open:
             root = self._base / folder_name(project_id) / folder_name(run_id)
@@ -286,20 +286,20 @@ class Workspaces:
     async def materialise(self, project_id: str, run_id: str) -> Workspace:
         """The workspace of a run with its files on disk.
 
-        Raises ToolError if they cannot be put there.
+        Raises ToolError if they cannot be written.
         """
         workspace = self.of(project_id, run_id)
         await workspace.lay_down()
         return workspace
 
     async def dispose(self, project_id: str, run_id: str) -> None:
-        """Removes a run's folder, if it ever had one; for whenever the run stops here: ended, parked or lost."""
+        """Removes a run's directory, if any; called whenever the run stops here: ended, parked or lost."""
         workspace = self._open.pop((project_id, run_id), None)
         if workspace is not None:
             await workspace.dispose()
 
     async def sweep(self, live_run_ids: Iterable[str]) -> list[Path]:
-        """Removes the folders of all other runs, which crashed; returns which those were."""
+        """Removes the directories of all other runs, which crashed; returns these directories."""
         return await asyncio.to_thread(self._sweep, {folder_name(run_id) for run_id in live_run_ids})
 
     def _sweep(self, live: set[str]) -> list[Path]:
@@ -313,7 +313,7 @@ class Workspaces:
 
 
 def folder_name(ident: str) -> str:
-    """An id as a name on disk: itself where it is harmless, else its digest."""
+    """An id as a directory name: itself if it is safe, else its digest."""
     return ident if _FOLDER_NAME.fullmatch(ident) else f"x-{digest(ident)[:32]}"
 
 
@@ -336,7 +336,7 @@ def _batches(rows: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _laid(folder: Folder, rows: Sequence[Any], contents: Mapping[str, bytes]) -> dict[str, Held]:
-    """Writes files with their contents by digest; what is laid down, by path."""
+    """Writes files with their contents by digest; returns the files by path."""
     held = {}
     for row in rows:
         if (data := contents.get(row.blob)) is None:

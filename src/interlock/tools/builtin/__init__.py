@@ -1,4 +1,4 @@
-"""The tools that come with Interlock, one module a topic; who may use them is said by personas and policy."""
+"""The built-in tools, one module per topic; personas and policy determine who may use them."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""start_background_agent, sessions_spawn and send_agent_message: agents that work beside, and what is said to them.
+"""start_background_agent, sessions_spawn and send_agent_message: concurrent agents, and messages to them.
 
-Rows E11, E12. Limits and mailboxes are the store's.
+Rows E11, E12. Limits and mailboxes are in the store.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from interlock.tools.errors import ToolError
 LONGEST_PROMPT = 50_000
 LONGEST_MESSAGE = 10_000
 LOOP = "AGENT_LOOP"
-"""The kind of the alert about two agents that write to each other without end."""
+"""The kind of the alert on two agents that exchange messages without end."""
 
 
 async def _background(ctx: ToolContext, /, *, prompt: str, persona: str | None = None) -> dict[str, Any]:
@@ -49,9 +49,9 @@ async def _started(ctx: ToolContext, prompt: str, persona: str | None, label: st
 
 
 def _cast(ctx: ToolContext, persona: str | None) -> Any:
-    """A persona as it is kept with an agent; None for one's own.
+    """A persona in the form stored with an agent; None for the agent's own.
 
-    Raises ToolError for a name that is nobody's.
+    Raises ToolError for an unknown name.
     """
     if persona is None or persona == ctx.persona:
         return None

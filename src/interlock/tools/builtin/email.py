@@ -1,6 +1,6 @@
-"""send_email: the one built-in tool with an effect that cannot be taken back. Row G2.
+"""send_email: the one built-in tool with an irreversible effect. Row G2.
 
-It puts a letter into the outbox; how it leaves is not known here.
+It puts a letter into the outbox; delivery is done elsewhere.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ MOST_BYTES = 10 * 1024 * 1024
 LONGEST_SUBJECT = 250
 LONGEST_BODY = 100_000
 WAIT_S = 20.0
-"""How long is waited for what becomes of a letter."""
+"""How long the call waits for the delivery of a letter."""
 LOOK_S = 1.0
 
 
@@ -57,7 +57,7 @@ async def _send(
 
 
 def _post(tx: Tx, letter: Letter, project_id: str, repeated_by: str | None, now: datetime) -> None:
-    """Puts the letter into the outbox, once for each call; on a person's word again where it may have been lost."""
+    """Puts the letter into the outbox, once per call; again only if a person has it repeated because it may be lost."""
     for each in letter.attachments:
         blobs.put(tx, each.data, now)
     outbox.letter(tx, letter.token, letter.to_json(), now, project_id)
@@ -66,7 +66,7 @@ def _post(tx: Tx, letter: Letter, project_id: str, repeated_by: str | None, now:
 
 
 async def _fate(store: Store, token: str, news: Listener, wait_s: float) -> Any:
-    """The letter's row once it has left or was given up, or as it is after `wait_s` seconds."""
+    """The letter's row once it was sent or given up, or as it is after `wait_s` seconds."""
     loop = asyncio.get_running_loop()
     until = loop.time() + wait_s
     while True:
@@ -94,7 +94,7 @@ def _told(letter: Letter, row: Any) -> dict[str, Any]:
 def _sender(settings: Settings) -> str:
     """For the From header.
 
-    Raises ToolError if nothing is set up.
+    Raises ToolError if no sender is configured.
     """
     if settings.postal.base_url is not None:
         configured, name = settings.postal.sender, "INTERLOCK_POSTAL__SENDER"
@@ -139,7 +139,7 @@ _ADDRESS = text("One bare address, such as `ann@example.com`, without a name.", 
 
 
 def send_email(wait_s: float = WAIT_S) -> Tool:
-    """The tool; `wait_s` is how long it waits for what becomes of a letter."""
+    """The tool; `wait_s` is how long it waits for delivery."""
     return Tool(
         name="send_email",
         description=(

@@ -1,6 +1,6 @@
 """store_memory, recall_memories, search_memories, memory_search, memory_get, update_memory. Rows G2, G3, H2 to H4, H7.
 
-An agent reaches what its own persona keeps in its own project, and nothing else.
+An agent can only access the memories of its own persona in its own project.
 """
 
 import json
@@ -24,7 +24,7 @@ from interlock.tools.untrusted import untrusted
 USUAL_IMPORTANCE = 0.5
 MOST_FOUND = 20
 _WORDS = ("content", "append", "new", "label", "reason")
-"""Arguments whose words are kept."""
+"""Arguments whose text is stored."""
 
 
 async def _store(
@@ -128,9 +128,9 @@ def _edit(tx: Tx, ctx: ToolContext, label: str, change: Edit, reason: str) -> Bl
 
 
 async def _written(ctx: ToolContext, unit: Any, *args: Any) -> Any:
-    """What a unit gives in a transaction of its own, which knows the call where it is made again.
+    """The result of a unit in a transaction of its own; a repeated call is recognised.
 
-    Raises ToolError for what cannot be.
+    Raises ToolError on failure.
     """
     try:
         return await ctx.store.write(unit, *args)
@@ -141,7 +141,7 @@ async def _written(ctx: ToolContext, unit: Any, *args: Any) -> Any:
 
 
 def _objection(args: Mapping[str, Any]) -> str | None:
-    """A secret is the agent's to leave out: no person is asked whether it may be remembered. Source: row G8."""
+    """The agent is told to leave out a secret; no person is asked whether it may be stored. Source: row G8."""
     for name in _WORDS:
         if isinstance(value := args.get(name), str) and (kind := archive.secret_in(value)) is not None:
             return str(archive.Secret(kind))
@@ -149,7 +149,7 @@ def _objection(args: Mapping[str, Any]) -> str | None:
 
 
 def _told(found: Sequence[Recalled]) -> str:
-    """What is recalled, as JSON; what strangers may have had a hand in apart, and marked as such."""
+    """Recalled memories as JSON; untrusted ones separately, and marked as such."""
     ours = [_memory(each) for each in found if UNTRUSTED not in each.labels]
     theirs = [_memory(each) for each in found if UNTRUSTED in each.labels]
     parts = [_quoted(each, is_untrusted=is_theirs) for each, is_theirs in ((ours, False), (theirs, True)) if each]

@@ -1,4 +1,4 @@
-"""do_nothing: an agent's way to say that nothing is called for."""
+"""do_nothing: an agent's way to state that no action is needed."""
 
 from interlock.tools.builtin.shapes import arguments, text
 from interlock.tools.contract import Outcome, Tool, ToolContext

@@ -1,4 +1,4 @@
-"""send_message and react_to_message: how an agent speaks in the workspace chat, and the only way. Rows G3, J4."""
+"""send_message and react_to_message: the only way for an agent to post in the workspace chat. Rows G3, J4."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from interlock.tools.errors import ToolError
 
 LONGEST_MESSAGE = 8_000
 MOST_A_RUN = 10
-"""Messages of one run."""
+"""Messages per run."""
 UNSAID = frozenset({"failed", "refused", "denied", "skipped"})
 
 
@@ -48,7 +48,7 @@ async def _send(
 
 
 def speak(tx: Tx, words: Words, settings: Settings, now: datetime) -> None:
-    """A unit: an agent says something, and those who hear it get their turns, unless it was taken out meanwhile."""
+    """A unit: posts an agent's message and schedules the turns of its audience, unless it was removed meanwhile."""
     rooms.lock(tx, words.channel_id)
     place = rooms.channel(tx, words.channel_id)
     if place is None or place.archived_at is not None or not rooms.is_member(tx, place.id, words.author):
@@ -58,7 +58,7 @@ def speak(tx: Tx, words: Words, settings: Settings, now: datetime) -> None:
 
 
 def _found(tx: Tx, ctx: ToolContext, channel: str | None, thread: str | None, key: str) -> tuple[_Place, Any | None]:
-    """Where it is to be said, and what was said by this very call before.
+    """Where the message goes, and what this very call has already posted.
 
     Raises ToolError.
     """
@@ -101,7 +101,7 @@ def _is(tx: Tx, ctx: ToolContext, channel: Any, named: str) -> bool:
 
 
 def _others(tx: Tx, ctx: ToolContext, channel: Any) -> list[str]:
-    """The names of the others in a channel."""
+    """The names of the other members of a channel."""
     there = [who for who in rooms.members(tx, channel.id) if who != _me(ctx)]
     names = people.names(tx, [who.name for who in there if who.kind == PERSON])
     return [names.get(who.name, who.name) for who in there]

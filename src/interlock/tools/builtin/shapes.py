@@ -1,4 +1,4 @@
-"""JSON Schemas of the built-in tools' arguments, in the few shapes that they need; no schema of any tool."""
+"""Helpers for the JSON Schemas of the built-in tools' arguments."""
 
 from typing import Any
 

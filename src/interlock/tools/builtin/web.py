@@ -45,7 +45,7 @@ async def _search(ctx: ToolContext, /, *, query: str, count: float = USUAL_RESUL
 
 
 def _results(answer: dict[str, Any]) -> list[dict[str, str]]:
-    """Title, address, description and age of each result; whatever has another form is left out."""
+    """Title, URL, description and age of each result; malformed ones are left out."""
     web = answer.get("web")
     rows = web.get("results") if isinstance(web, dict) else None
     out = []

@@ -1,4 +1,4 @@
-"""submit_deliverable, post_progress and post_comment: what an agent does for its own task. Rows A8, A9."""
+"""submit_deliverable, post_progress and post_comment: an agent's actions on its own task. Rows A8, A9."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ LONGEST_TEXT = 200_000
 LARGEST_DATA = 1_000_000
 LONGEST_POST = 4_000
 AT_ONCE_BYTES = 100_000
-"""Of a file; a larger one is looked at in a thread."""
+"""A larger file is checked in a thread."""
 _NOT_TAKEN = "this was not taken as a deliverable, mend it and hand it in again:"
 VERDICTS = ("pass", "changes")
 _RISKS = ("GREEN", "YELLOW", "RED")
@@ -61,7 +61,7 @@ async def _submit(
 
 
 async def _body(ctx: ToolContext, content: str | None, data: Any, path: str | None) -> dict[str, Any]:
-    """The columns that hold what is delivered, pinned by its digest."""
+    """The columns that hold the deliverable, pinned by its digest."""
     if content is not None:
         return {"kind": "text", "text": content, "sha256": digest(content)}
     if path is not None:
@@ -73,14 +73,14 @@ async def _body(ctx: ToolContext, content: str | None, data: Any, path: str | No
 
 
 def _objection(args: Mapping[str, Any]) -> str | None:
-    """A secret in what is handed in is the agent's to leave out: no person is asked whether it may stay."""
+    """The agent is told to leave out a secret; no person is asked whether it may stay."""
     handed = Handed(sha256="", text=args.get("content"), data=args.get("data"))
     found = next(gate.secrets(handed), None)
     return None if found is None else f"{_NOT_TAKEN}\n- {found.name}: {found.detail}"
 
 
 async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes | None) -> list[Fault]:
-    """What the output gate finds wrong. Source: row A15."""
+    """The findings of the output gate. Source: row A15."""
     handed = Handed(
         sha256=row["sha256"], text=row.get("text"), data=row.get("data"), path=row.get("path"), content=file,
         spec=task.deliverable_spec, is_review=task.reviews_task_id is not None,
@@ -96,7 +96,7 @@ async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes 
 
 
 def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault], seen: frozenset[str]) -> Outcome:
-    """Nothing is handed in: the agent is told why, with the labels of what was looked at, and it is on record."""
+    """Nothing is submitted: the agent is told why, with the labels of what was checked; this is recorded."""
     told = [f"- {fault.name}: {fault.detail}" for fault in found]
     why = [
         Finding(position=place, name=fault.name, passed=False, detail=fault.detail)
@@ -119,7 +119,7 @@ def _check_verdict(task: Any, verdict: str | None, reasons: object) -> None:
 
 
 def hand_in(tx: Tx, row: dict[str, Any], file: bytes | None, ctx: ToolContext) -> None:
-    """A unit: the deliverable becomes its task's current one, and the thread says so.
+    """A unit: the deliverable becomes its task's current one, with a message in the thread.
 
     Its risk is the higher of the persona's profile and the calls executed for the task so far.
     Source: decisions, "Review".
