@@ -1,1 +1,1 @@
-"""The coordinator that turns a goal into tasks and a deliverable, and the only user of LangGraph; no model calls."""
+"""The coordinator, which turns a goal into tasks and a deliverable; the only user of LangGraph; no model calls."""

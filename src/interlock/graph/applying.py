@@ -1,6 +1,6 @@
-"""Carrying out what the nodes asked for, through the doors of the store, in the transaction of the step.
+"""Applies the effects requested by nodes, through the units of the store, in the transaction of the step.
 
-What to ask for is decided by the nodes.
+The nodes decide which effects to request.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,9 +48,9 @@ POLICY = Actor(ActorKind.SYSTEM, "system:policy")
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long a block stays before it escalates, and a question about a deliverable before it expires; seconds.
+    """Seconds until a block escalates, and until a question about a deliverable expires; and the settings of a step.
 
-    `lessons` says what lessons need to become rules, `loops` when work goes round in circles.
+    `lessons` says what lessons need to become rules, `loops` when a loop is detected.
     """
 
     blocked_s: float = 3600.0
@@ -58,20 +58,20 @@ class Waits:
     lessons: Thresholds = USUAL
     loops: Limits = field(default_factory=Loops)
     checks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    """What the policy demands of tasks, by type."""
+    """The acceptance checks that the policy demands of tasks, by type."""
     models: Sequence[str] = ()
-    """The three that are asked where author and reviewer do not agree; none: a person is."""
+    """The three models that vote on disputes; if empty, a person decides."""
     plan: str = "auto"
-    """ask: a person approves the plan before work begins."""
+    """`ask`: a person approves the plan before work begins."""
     estimate_factor: float = 3.0
-    """A mission that costs so many times its estimate waits for a person. Source: row D5."""
+    """A mission that costs this multiple of its estimate waits for a person. Source: row D5."""
     task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
-    """What tasks may cost at most, by type."""
+    """The maximum budget of tasks, by type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applier:
-    """One step's effects on one mission. `run_id` is the coordinator's run, the cause of what they start."""
+    """Applies one step's effects to one mission. `run_id` is the coordinator's run, the cause of what they start."""
 
     tx: Tx
     view: MissionView
@@ -80,20 +80,20 @@ class Applier:
     now: datetime
 
     def apply(self, effects: list[Effect]) -> None:
-        """Carries all of them out in order.
+        """Applies all effects in order.
 
-        Raises TransitionRefused and Conflict if the mission has changed since the view of it was read.
+        Raises TransitionRefused and Conflict if the mission has changed since its view was read.
         """
         for effect in effects:
             _DOERS[effect["do"]](self, effect)
 
     @property
     def coordinator(self) -> Actor:
-        """The mission's coordinator as who acts."""
+        """The mission's coordinator as an actor."""
         return Actor(ActorKind.AGENT, self.view.coordinator_agent_id, COORDINATOR)
 
     def _checks(self, task: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-        """What the policy and its workflow demand of a task; a review is held to nothing but its verdict."""
+        """The acceptance checks from the policy and the workflow of a task; a review only needs a verdict."""
         if task["reviews"]:
             return None
         demanded = [{**check, "by": POLICY.id} for check in self.waits.checks.get(task["type"], ())]
@@ -112,7 +112,7 @@ class Applier:
         self._advance(e, e["to"], approval_id=e["approval"], **told)
 
     def take_up(self, e: Effect) -> None:
-        """Gives the root to the coordinator."""
+        """Assigns the root task to the coordinator."""
         self._advance({**e, "reason": "taken up"}, "ASSIGNED", assignee_agent_id=self.view.coordinator_agent_id)
 
     def wait(self, e: Effect) -> None:
@@ -145,7 +145,7 @@ class Applier:
         self.tick(e)
 
     def _expect(self, e: Effect) -> None:
-        """Notes what the plan is likely to cost, and has a person asked should it cost a multiple of that."""
+        """Records the estimated cost of the plan, and asks a person if a multiple of it is spent."""
         estimate = int(e["likely_microusd"])
         missions.set_plan(self.tx, self.view.id, e["summary"], estimate)
         account = ledger.account(self.tx, f"mission:{self.view.id}")
@@ -154,9 +154,9 @@ class Applier:
         limits.watch(self.tx, f"mission:{self.view.id}", line)
 
     def assign(self, e: Effect) -> None:
-        """Gives a task to an agent and posts its first run.
+        """Assigns a task to an agent and posts its first run.
 
-        Raises Conflict if the agent's member was paused or set apart since the view of it was read.
+        Raises Conflict if the agent's member was paused or quarantined since the view of it was read.
         """
         if not squad.is_active(self.tx, self.view.project_id, e["persona"]):
             raise Conflict(f"`{e['persona']}` may not be given anything now: look again")
@@ -178,26 +178,26 @@ class Applier:
         self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at, labels=taint)
 
     def check(self, e: Effect) -> None:
-        """Posts the run in which a task's checks are run."""
+        """Posts the run that executes a task's checks."""
         payload = {"purpose": evidence.RUN_KIND, "task_id": e["task"], "deliverable": e["deliverable"]}
         agent_id = self._agent(evidence.RUN_KIND, COORDINATOR, {"task": e["task"]})
         self._post(evidence.RUN_KIND, agent_id, e["run_key"], payload, task_id=e["task"])
 
     def vote(self, e: Effect) -> None:
-        """Asks three models what they say of disputed work."""
+        """Asks three models for votes on disputed work."""
         poll(self.tx, self.view, self.waits.models, e, self.now)
 
     def failed(self, e: Effect) -> None:
-        """Counts a failed try."""
+        """Counts a failed attempt."""
         coordination.count_failure(self.tx, e["task"], e["attempt"], e["feedback"], self.now)
 
     def think(self, e: Effect) -> None:
-        """Posts a thought to the coordinator's own lane."""
+        """Posts a model call of the coordinator itself."""
         payload = {"purpose": e["purpose"], "prompt": e["prompt"], "context": {}}
         self._post("think", self.view.thinker_agent_id, e["key"], payload, labels=e.get("labels", ()))
 
     def learn(self, e: Effect) -> None:
-        """Judges lessons by a task's end, and posts the Learner's run, for which nothing waits."""
+        """Scores lessons by a task's end, and posts the Learner's run, for which nothing waits."""
         view = self.view
         lesson_book.conclude(self.tx, e["task"], Outcome(e["outcome"]), self.waits.lessons, self.now)
         if LEARNER in view.personas:
@@ -209,7 +209,7 @@ class Applier:
             learning.post(self.tx, view.personas[LEARNER], look, self.now)
 
     def decide(self, e: Effect) -> None:
-        """Puts a decision on record."""
+        """Records a decision."""
         self._note("COORDINATOR_DECISION", self.coordinator, e["task"], decision=e["decision"], inputs=e["inputs"],
                    reason=e["reason"])  # fmt: skip
 
@@ -237,7 +237,7 @@ class Applier:
         }  # fmt: skip
 
     def hand_in(self, e: Effect) -> None:
-        """Hands in the mission's own deliverable."""
+        """Submits the mission's own deliverable."""
         deliverable = {
             "id": e["deliverable"], "task_id": e["task"], "run_id": e["run"], "kind": "text", "title": e["title"],
             "text": e["text"], "sha256": digest(e["text"]), "simulated": self.view.simulated, "labels": e["labels"],
@@ -250,7 +250,7 @@ class Applier:
             squad.add_record(self.tx, e["member"], done=e["done"])
 
     def alert(self, e: Effect) -> None:
-        """Tells a person."""
+        """Alerts people."""
         audit.alert(
             self.tx, self.now, project_id=self.view.project_id, severity=e["severity"], kind=e["kind"],
             text=e["text"], key=e["key"], subject=e["subject"],
@@ -261,15 +261,15 @@ class Applier:
         leases.cancel(self.tx, e["run"], self.now, e["reason"])
 
     def void(self, e: Effect) -> None:
-        """Takes a question back."""
+        """Withdraws a question."""
         approvals.void(self.tx, e["approval"], e["reason"])
 
     def undepend(self, e: Effect) -> None:
-        """Lets a task go on without another."""
+        """Removes a dependency of a task."""
         coordination.undepend(self.tx, e["task"], e["on"])
 
     def tick(self, e: Effect) -> None:
-        """Has the coordinator look again."""
+        """Schedules another step of the coordinator."""
         missions.notify(self.tx, self.view.id, "tick", {}, self.now)
 
     def _agent(self, kind: str, persona: str, parts: Mapping[str, str]) -> str:

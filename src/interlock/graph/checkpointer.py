@@ -1,6 +1,6 @@
-"""LangGraph's checkpoints in our tables, as JSON only: written at once, or held back for a transaction of our own.
+"""LangGraph's checkpoints in our tables, as JSON only: written at once, or buffered for a transaction of our own.
 
-When a thread's next step is committed, and with what, is the coordinator's business.
+The coordinator decides when a thread's step is committed.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -30,7 +30,7 @@ MARK = "$interrupt"
 
 
 class NotJson(InterlockError):
-    """A node put something into the graph's state that is not JSON."""
+    """A node put a value into the graph's state that is not JSON."""
 
     def __init__(self, where: str, kind: str) -> None:
         self.where, self.kind = where, kind
@@ -38,14 +38,14 @@ class NotJson(InterlockError):
 
 
 class StoreSaver(BaseCheckpointSaver[int]):
-    """Checkpoints in the store, each write a transaction of its own; asynchronous only."""
+    """Checkpoints in the store, each write in a transaction of its own; asynchronous only."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__()
         self.store, self.clock = store, clock
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint that the config names, its thread's latest where it names none."""
+        """The checkpoint that the config names; without one, the latest of its thread."""
         return await self.store.read(_read, *_thread(config), get_checkpoint_id(config))
 
     async def alist(
@@ -56,7 +56,7 @@ class StoreSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """The checkpoints that match, newest first."""
+        """The matching checkpoints, newest first."""
         wanted = config["configurable"] if config else {}
         found = await self.store.read(
             _list,
@@ -86,7 +86,7 @@ class StoreSaver(BaseCheckpointSaver[int]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Stores what is pending on a checkpoint. Raises NotJson."""
+        """Stores pending writes of a checkpoint. Raises NotJson."""
         place = Place(*_thread(config), config["configurable"]["checkpoint_id"])
         await self._keep_writes(
             [
@@ -109,9 +109,9 @@ class StoreSaver(BaseCheckpointSaver[int]):
 
 
 class BufferedSaver(StoreSaver):
-    """Reads from the store and writes nothing: what a graph puts waits here until a unit of the store takes it.
+    """Reads from the store and writes nothing: what a graph puts is buffered until a unit of the store takes it.
 
-    For one step of one thread; `anew` begins the thread as if nothing were stored of it.
+    For one step of one thread; `anew` starts the thread as if nothing were stored of it.
     """
 
     def __init__(self, store: Store, clock: Clock, *, anew: bool = False) -> None:
@@ -121,11 +121,11 @@ class BufferedSaver(StoreSaver):
         self.writes: list[SavedWrite] = []
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The stored checkpoint; none where the thread begins anew."""
+        """The stored checkpoint; none if the thread starts anew."""
         return None if self.anew else await super().aget_tuple(config)
 
     def commit(self, tx: Tx) -> None:
-        """Stores what was put, in the transaction of the caller. Raises Conflict if the thread has gone on."""
+        """Stores the buffered writes in the caller's transaction. Raises Conflict if the thread has advanced."""
         if self.saved is not None:
             if self.anew:
                 checkpoints.forget(tx, self.saved.place.thread_id)
@@ -143,7 +143,7 @@ class BufferedSaver(StoreSaver):
 def to_json(value: Any, where: str) -> Any:
     """The value as JSON; interrupts, the only objects that LangGraph itself writes, become marked dicts.
 
-    Raises NotJson for anything that would not come back as it was.
+    Raises NotJson for anything that could not be restored exactly.
     """
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and value - value == 0):
         return value
@@ -157,7 +157,7 @@ def to_json(value: Any, where: str) -> Any:
 
 
 def of_json(value: Any) -> Any:
-    """What `to_json` was given."""
+    """The inverse of `to_json`."""
     if isinstance(value, list):
         return [of_json(each) for each in value]
     if isinstance(value, dict):

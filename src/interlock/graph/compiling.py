@@ -1,4 +1,4 @@
-"""The nodes `compile` and `learn`: the mission's one deliverable, its sign-off, and what is to be learned from it."""
+"""The nodes `compile` and `learn`: the mission's deliverable, its sign-off, and the Learner's review."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ MOST_TRIES = 2
 
 
 def compile_(state: State, runtime: Step) -> State:
-    """Once every task has ended: has the results compiled, hands the deliverable in, and sees to its sign-off."""
+    """Once every task has ended: has the results compiled, submits the deliverable, and handles its sign-off."""
     view = runtime.context
     root = view.root
     made = list(state.get("effects", []))
@@ -32,7 +32,7 @@ def compile_(state: State, runtime: Step) -> State:
 
 
 def learn(state: State, runtime: Step) -> State:
-    """Posts the Learner's look at the mission, for which nothing waits, and ends the graph."""
+    """Posts the Learner's review of the mission, for which nothing waits, and ends the graph."""
     made = [*state.get("effects", []), *lookbacks(runtime.context)]
     return {"effects": made, "route": END}
 
@@ -67,7 +67,7 @@ def _taint(done: list[TaskView]) -> list[str]:
 
 
 def _listed(heading: str, lines: Sequence[str]) -> str:
-    """A section of its own; nothing where there is nothing to say."""
+    """A section with a list; empty if the list is."""
     return "".join([f"\n## {heading}\n", *(f"- {one_line(line, limit=600)}\n" for line in lines)]) if lines else ""
 
 

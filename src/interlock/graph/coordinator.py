@@ -1,8 +1,8 @@
-"""The coordinator: one run processes a mission's pending events, and commits all that follows in one transaction.
+"""The coordinator: one run processes a mission's pending events, and commits all consequences in one transaction.
 
 INVARIANT: the graph writes nothing. Its checkpoint, its effects, the consumed events and the end of the run are one
-transaction under the run's lease, so a crash before the commit leaves everything as it was. What follows from which
-event is decided by the nodes.
+transaction under the run's lease, so a crash before the commit leaves everything as it was. The nodes decide what
+follows from an event.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from interlock.agents.context import Runtime
 
 LOOKS = 5
-"""How often a step is repeated on a new view because somebody changed the mission in between."""
+"""How often a step is repeated on a new view after a concurrent change of the mission."""
 LONGEST_BACKOFF_S = 300
 TRIES = 8
-"""How often a run is tried whose step fails each time, over about four minutes; then a person is asked."""
+"""How often a run whose step fails is retried, over about four minutes; then a person is asked."""
 _KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text", "note")
 _log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class Coordinator:
         await self.store.write(self._commit, claim, loaded, outcome)
 
     async def _estimated(self, view: MissionView, effect: Effect) -> Effect:
-        """A plan with what it is likely to cost: the past is looked at for that, which must not keep others waiting."""
+        """A plan with its estimated cost, computed from past runs before the transaction, which would block others."""
         if effect["do"] != "create":
             return effect
         wanted = [(task["type"], task["budget_microusd"]) for task in effect["tasks"]]
@@ -204,7 +204,7 @@ class Coordinator:
 
 
 def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, now: datetime) -> None:
-    """Has a run tried again later; an unusable database does not count against the run."""
+    """Schedules a retry of a run; an unusable database does not count as an attempt."""
     backoff = min(LONGEST_BACKOFF_S, 2 ** min(claim.run.attempt + 1, 16))
     mailbox.requeue(tx, claim, now, due_at=now + timedelta(seconds=backoff), error=error, failed=not is_outage)
     audit.alert(
@@ -243,7 +243,7 @@ def _small(event: Any) -> dict[str, Any]:
 
 
 def _waiting(found: StateSnapshot, view: MissionView) -> str | None:
-    """The id of the interrupt at which a mission's thread waits; None unless there is exactly one, of ours."""
+    """The id of the interrupt at which a mission's thread waits; None unless there is exactly one, of this mission."""
     if len(found.interrupts) != 1 or len(found.next) != 1 or found.next[0] not in NODES:
         return None
     asked = found.interrupts[0]
@@ -271,7 +271,7 @@ def _broken(loaded: Loaded) -> Outcome:
 
 
 def _other_version(view: MissionView) -> Outcome:
-    """Blocks a mission that was begun with another version of the graph."""
+    """Blocks a mission that was started with another version of the graph."""
     if view.canceled:
         return Outcome(closing(view))
     if view.root.status in ENDED or view.root.status == "BLOCKED":

@@ -1,6 +1,6 @@
-"""The coordinator's graph: which node follows which, in LangGraph's terms.
+"""The coordinator's graph: its nodes and edges, in LangGraph's terms.
 
-What the nodes do is theirs; when a step runs and what is stored of it is the coordinator's.
+Nodes are implemented in their own modules; steps are run and stored by the coordinator.
 """
 
 from functools import cache
@@ -19,7 +19,7 @@ from interlock.graph.state import END, NODES, State, Step
 from interlock.graph.view import MissionView
 
 RECURSION_LIMIT = 25
-"""Nodes that one step may pass through; the longest way has six."""
+"""The most nodes in one step; the longest path has six."""
 
 Graph = CompiledStateGraph[State, MissionView, State, State]
 
@@ -43,7 +43,7 @@ def _compiled() -> Graph:
 
 
 def build(saver: BaseCheckpointSaver[Any]) -> Graph:
-    """The graph over a checkpointer."""
+    """The graph with a checkpointer."""
     return _compiled().copy({"checkpointer": saver})
 
 
@@ -52,7 +52,7 @@ def _route(state: State) -> str:
 
 
 def _entry(state: State, runtime: Step) -> str:
-    """Where a thread begins: at the plan, or, made again, where the tables say that the mission stands."""
+    """The node at which a thread starts: `plan`, or, for a lost thread, the one that follows from the tables."""
     view = runtime.context
     if view.canceled or view.tasks:
         return "resolve"

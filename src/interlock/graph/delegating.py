@@ -1,6 +1,6 @@
-"""The node `delegate`: who gets which task, and the runs that do the work of those who have one.
+"""The node `delegate`: assigns tasks, and posts the runs of assigned tasks.
 
-How candidates are scored is in `delegation`.
+Candidates are scored in `delegation`.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ def delegate(state: State, runtime: Step) -> State:
 
 
 def waiting_for_agent(view: MissionView, task: TaskView) -> bool:
-    """Whether a task only lacks somebody to do it."""
+    """Whether a task only lacks an assignee."""
     unassigned = task.status == "INBOX" or (task.status == "BLOCKED" and task.block_kind == "NO_AGENT")
     return unassigned and view.ready(task)
 

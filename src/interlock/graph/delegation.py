@@ -1,4 +1,4 @@
-"""Who gets a task: a score for each candidate and a choice that can be explained; nothing is assigned here."""
+"""Chooses the assignee of a task: a score for each candidate, and an explainable choice; nothing is assigned here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,15 +14,15 @@ HEADROOM_MOST = 10.0
 TRIGGER_MOST, TRIGGER_PER_WORD = 10.0, 5.0
 WORKLOAD_PER_TASK, WORKLOAD_MOST = 2.5, 10.0
 MOST_TOLD = 20
-"""Candidates in an entry of the decision log."""
+"""The most candidates in an entry of the decision log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A member as delegation sees it. Done and failed count its ended tasks; money is that of its day.
+    """A member as a candidate. `done` and `failed` count its ended tasks; amounts of money are of its day.
 
-    `trust` is the member's, which may differ from its persona's. `obstacle` says why it may not be given anything
-    now (quarantined, paused, no budget); None if it may.
+    `trust` is the member's, which may differ from its persona's. `obstacle` says why it may not be assigned anything
+    (quarantined, paused, no budget); None if it may.
     """
 
     member_id: str
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A task as delegation sees it. `author` is the persona whose work it reviews, which may not be chosen."""
+    """The requirements of a task. `author` is the persona whose work it reviews, which may not be chosen."""
 
     persona: str
     type: str
@@ -71,7 +71,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who was chosen and why, with everyone that was considered; nobody means that the task waits, with an alert."""
+    """Who was chosen and why, with all candidates; if nobody was, the task waits, with an alert."""
 
     candidate: Candidate | None
     score: Score | None
@@ -97,7 +97,7 @@ class Choice:
         }
 
     def _told(self) -> Sequence[tuple[Candidate, Score, str]]:
-        """All that were considered; of very many the chosen one, and the best of those who could have been."""
+        """All candidates; if there are very many, the chosen one and the best eligible ones."""
         if len(self.considered) <= MOST_TOLD:
             return self.considered
         ranked = sorted(
@@ -107,7 +107,7 @@ class Choice:
 
 
 def score(candidate: Candidate, need: Need) -> Score:
-    """How well a candidate fits a task, part by part.
+    """The score of a candidate for a task, by parts.
 
     Track record is (done + 1) / (ended + 2), so that a newcomer starts in the middle. Source: numbers, "Delegation
     score".
@@ -129,7 +129,7 @@ def score(candidate: Candidate, need: Need) -> Score:
 
 
 def choose(candidates: Sequence[Candidate], need: Need) -> Choice:
-    """The best eligible member of the named persona, else the best of another that may take the task's type.
+    """The best eligible member of the named persona, else the best of another that accepts the task's type.
 
     Source: row A5.
     """

@@ -1,6 +1,6 @@
-"""Conflict between author and reviewers: three models are asked once, where that is set up, else a person is.
+"""Disputes between author and reviewers: three models vote once, if that is configured; otherwise a person decides.
 
-What a review leads to otherwise is `reviewing`'s; how votes come in, `agents.voting`'s. Source: row A10.
+Other consequences of reviews are in `reviewing`; votes are received in `agents.voting`. Source: row A10.
 """
 
 from collections.abc import Mapping
@@ -14,23 +14,23 @@ from interlock.policy.ballots import LOST, NO, YES, Outcome, tally
 
 
 class SignOff(Protocol):
-    """What follows where the work may be taken: the approval that its risk asks for."""
+    """The sign-off of acceptable work: the approval that its risk demands."""
 
     def __call__(self, *, because: str | None = None) -> list[Effect]:
-        """The effects; with `because` a person is asked whatever the risk is."""
+        """The effects; with `because`, a person is asked whatever the risk."""
 
 
 def is_disputed(task: TaskView, inputs: Mapping[str, Any]) -> bool:
-    """Whether objections are a conflict: the third cycle is over, or one reviewer passes what another sends back."""
+    """Whether objections are a dispute: the third cycle is over, or one reviewer passes what another rejects."""
     return task.review_cycles >= MOST_CYCLES or bool(inputs["for"])
 
 
 def settled(
     view: MissionView, task: TaskView, result: Result, words: str, inputs: dict[str, Any], sign_off: SignOff
 ) -> list[Effect]:
-    """What is to be done about a conflict. `words` are the objections; `inputs` go on record with the decision.
+    """The effects for a dispute. `words` are the objections; `inputs` are recorded with the decision.
 
-    INVARIANT: models that side with the author skip no person whom the work's risk asks for.
+    INVARIANT: models that side with the author replace no person whose approval the risk demands.
     """
     late = task.review_cycles >= MOST_CYCLES
     why = "author and reviewer do not agree after the third cycle" if late else "its reviewers contradict each other"
@@ -58,7 +58,7 @@ def settled(
 
 
 def _counted(task: TaskView, outcome: Outcome) -> dict[str, Any]:
-    """The votes for the record, the dissent by itself."""
+    """The votes for the record, with the dissenting one separate."""
     votes = [
         {"seat": each.seat, "model": each.model, "verdict": each.verdict, "reason": each.reason, "run": each.run_id}
         for each in task.ballots
@@ -71,7 +71,7 @@ def _counted(task: TaskView, outcome: Outcome) -> dict[str, Any]:
 def _against(
     view: MissionView, task: TaskView, result: Result, words: str, reason: str, sign_off: SignOff
 ) -> list[Effect]:  # fmt: skip
-    """The reviewer's side holds: the work goes back, or, since a fourth cycle is a loop, to a person."""
+    """The reviewer's side prevails: rework, or, because a fourth cycle is a loop, a person."""
     if task.review_cycles >= MOST_CYCLES:
         return _person(view, task, result, words, reason, sign_off)
     key = f"changes:{task.id}:v{task.version}"
@@ -81,7 +81,7 @@ def _against(
 def _person(
     view: MissionView, task: TaskView, result: Result, words: str, reason: str, sign_off: SignOff
 ) -> list[Effect]:  # fmt: skip
-    """Before the third cycle is over a person signs off or sends back; after it, takes the work as it is or not."""
+    """Until the third cycle is over, a person approves or returns the work; after it, accepts it as it is or not."""
     if task.review_cycles < MOST_CYCLES:
         return sign_off(because=f"{reason}: {words}")
     said = "".join(f"\nModel {each.model}: {each.verdict}: {each.reason}" for each in task.ballots)
@@ -97,5 +97,5 @@ def _person(
 
 
 def dissent(task: TaskView, result: Result) -> str:
-    """The subject of the question whether work is taken against its reviewer."""
+    """The subject of the question whether work is accepted against its reviewer."""
     return derived_id("sub", task.id, "DISSENT", result.id)

@@ -1,7 +1,7 @@
-"""What the coordinator's nodes can ask for, each as a small JSON command; nothing is carried out here.
+"""The effects that nodes can request, each as a small JSON command; nothing is executed here.
 
-INVARIANT: a command names what it makes by ids that follow from the mission, so that the same step done again
-asks for the same.
+INVARIANT: a command names what it creates by ids derived from the mission, so that repeating a step repeats the same
+commands.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,12 +35,12 @@ def wait(task: TaskView, to: str, reason: str, key: str, wait_for: str, kind: st
 
 
 def create(tasks: Sequence[Mapping[str, Any]], summary: str, estimate_microusd: int) -> Effect:
-    """Creates the tasks of a plan, which name each other by id."""
+    """Creates the tasks of a plan, which refer to each other by id."""
     return {"do": "create", "tasks": [dict(t) for t in tasks], "summary": summary, "estimate": estimate_microusd}
 
 
 def assign(view: MissionView, task: TaskView, persona: str) -> Effect:
-    """Gives a task to an agent of a persona and posts its first run."""
+    """Assigns a task to an agent of a persona and posts its first run."""
     return {
         "do": "assign", "task": task.id, "persona": persona, "generation": task.generation,
         "key": f"assign:{task.id}:v{task.version}",
@@ -49,7 +49,7 @@ def assign(view: MissionView, task: TaskView, persona: str) -> Effect:
 
 
 def work(view: MissionView, task: TaskView, *, attempt: int | None = None, delay_s: int = 0) -> Effect:
-    """Posts the run that does a task's work to its assignee, once for its key."""
+    """Posts a task's run to its assignee, once for its key."""
     return {
         "do": "work", "task": task.id, "agent": task.assignee, "run_key": view.run_key(task, attempt=attempt),
         "purpose": purpose(task), "delay_s": delay_s,
@@ -57,25 +57,25 @@ def work(view: MissionView, task: TaskView, *, attempt: int | None = None, delay
 
 
 def take_up(view: MissionView) -> Effect:
-    """Gives the mission's root task to its coordinator."""
+    """Assigns the mission's root task to its coordinator."""
     root = view.root
     return {"do": "take_up", "task": root.id, "key": f"take:{root.id}:v{root.version}"}
 
 
 def purpose(task: TaskView) -> str:
-    """What a run for this task is: the work itself, or work that was sent back."""
+    """The purpose of a run for this task: the work itself, or rework."""
     return "rework" if task.review_cycles else "work"
 
 
 def check(task: TaskView, result: Result, number: int) -> Effect:
-    """Has the checks of a deliverable run, once for each `number`. Source: row A20."""
+    """Executes the checks of a deliverable, once for each `number`. Source: row A20."""
     return {
         "do": "check", "task": task.id, "deliverable": result.id, "run_key": f"check:{result.id}:{number}",
     }  # fmt: skip
 
 
 def vote(task: TaskView, result: Result, against: Sequence[str], for_it: Sequence[str]) -> Effect:
-    """Asks three models about disputed work, once for its review cycle. Source: row A10."""
+    """Asks three models to vote on disputed work, once per review cycle. Source: row A10."""
     return {
         "do": "vote", "task": task.id, "deliverable": result.id, "against": list(against), "for": list(for_it),
         "cycle": task.review_cycles,
@@ -83,12 +83,12 @@ def vote(task: TaskView, result: Result, against: Sequence[str], for_it: Sequenc
 
 
 def failed(task: TaskView, feedback: str | None) -> Effect:
-    """Counts a try that came to nothing, and says what the next one is told."""
+    """Counts a failed attempt, with feedback for the next one."""
     return {"do": "failed", "task": task.id, "attempt": task.attempt, "feedback": feedback}
 
 
 def think(view: MissionView, about: str, prompt: str, labels: Iterable[str] = ()) -> Effect:
-    """Posts a thought of the coordinator; `about` is its purpose and number, such as `plan:1`.
+    """Posts a model call of the coordinator; `about` is its purpose and number, such as `plan:1`.
 
     `labels` are the taint of the prompt.
     """
@@ -99,13 +99,13 @@ def think(view: MissionView, about: str, prompt: str, labels: Iterable[str] = ()
 
 
 def learn(task: TaskView, key: str) -> Effect:
-    """Judges the lessons that a task's agents were shown by its end, and posts the Learner's look at it."""
+    """Scores the lessons that a task's agents were shown by its end, and posts the Learner's review of it."""
     outcome = lesson_rules.outcome(task.status, task.block_kind, task.attempt, task.review_cycles)
     return {"do": "learn", "task": task.id, "key": key, "outcome": str(outcome)}
 
 
 def decide(decision: Decision, reason: str, inputs: Mapping[str, Any], task: TaskView | None = None) -> Effect:
-    """Puts a decision on record. Source: row A11."""
+    """Records a decision. Source: row A11."""
     return {
         "do": "decide", "decision": decision, "reason": reason, "inputs": dict(inputs),
         "task": task.id if task else None,
@@ -121,7 +121,7 @@ def ask(
     request: Mapping[str, Any],
     reasons: Sequence[str],
 ) -> Effect:
-    """Puts a question about a task to a person."""
+    """Asks a person a question about a task."""
     return {
         "do": "ask", "task": task.id, "kind": kind, "approval": approval, "subject": subject, "risk": risk,
         "request": dict(request), "reasons": list(reasons),
@@ -137,7 +137,7 @@ def approve(task: TaskView, approval: str, subject: str, risk: str, reason: str,
 
 
 def hand_in(view: MissionView, deliverable: str, run: str | None, text: str, labels: Iterable[str]) -> Effect:
-    """Hands in the mission's own deliverable."""
+    """Submits the mission's own deliverable."""
     return {
         "do": "hand_in", "task": view.id, "deliverable": deliverable, "run": run, "text": text,
         "labels": sorted(set(labels)), "title": view.root.title,
@@ -145,12 +145,12 @@ def hand_in(view: MissionView, deliverable: str, run: str | None, text: str, lab
 
 
 def count(task: TaskView, *, done: bool) -> Effect:
-    """Counts a task in the track record of who did it."""
+    """Counts a task in the track record of its assignee."""
     return {"do": "count", "task": task.id, "member": task.member_id, "done": done}
 
 
 def alert(kind: str, text: str, key: str, subject: str, severity: str = "warning") -> Effect:
-    """Tells a person."""
+    """Alerts people."""
     return {"do": "alert", "kind": kind, "text": text, "key": key, "subject": subject, "severity": severity}
 
 
@@ -160,22 +160,22 @@ def stop(run: str, reason: str) -> Effect:
 
 
 def void(approval: str, reason: str) -> Effect:
-    """Takes a question back."""
+    """Withdraws a question."""
     return {"do": "void", "approval": approval, "reason": reason}
 
 
 def undepend(task: TaskView, on: str) -> Effect:
-    """Lets a task go on without another."""
+    """Removes a dependency of a task."""
     return {"do": "undepend", "task": task.id, "on": on}
 
 
 def tick() -> Effect:
-    """Has the coordinator look again, once this step is committed."""
+    """Schedules another step of the coordinator, after this one is committed."""
     return {"do": "tick"}
 
 
 def block_key(task: TaskView, kind: str, mark: str | None = None) -> str:
-    """The key of a block; with a `mark`, of one that happens once only for it."""
+    """The key of a block; with a `mark`, of one that happens only once per mark."""
     return f"block:{task.id}:{kind}:{mark or f'v{task.version}'}"
 
 
@@ -191,9 +191,9 @@ def escalate(
     mark: str | None = None,
     about: str | None = None,
 ) -> list[Effect]:
-    """Stops a task until a person has answered: approving does `approve`, denying goes on without the task.
+    """Stops a task until a person has answered: approving applies `approve`, denying continues without the task.
 
-    With a kind the task is BLOCKED, else it is in NEEDS_APPROVAL. Source: rows A10, A18, B4.
+    With a kind the task is BLOCKED, otherwise it is in NEEDS_APPROVAL. Source: rows A10, A18, B4.
     """
     key = block_key(task, kind or "ESCALATION", mark)
     asked = sum(q.kind == "ESCALATION" and q.task_id == task.id for q in view.questions)

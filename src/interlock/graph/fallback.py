@@ -1,4 +1,4 @@
-"""A plan made from trigger words when no model's plan is usable; it knows nothing of what the words mean."""
+"""A plan from trigger words, for when no model's plan is usable; meaning is not interpreted."""
 
 from collections.abc import Mapping
 
@@ -25,9 +25,9 @@ _DELIVERABLES: Mapping[str, str] = {
 
 
 def fallback_plan(goal: str, personas: Mapping[str, Persona]) -> Plan:
-    """A plan for the goal built on trigger patterns: who finds out first, then who makes, then who reviews.
+    """A plan for the goal from trigger patterns: first gathering, then authoring, then review.
 
-    A goal that calls for nobody becomes one task for the persona with the most task types, `other` among them.
+    A goal that matches nobody becomes one task for the persona with the most task types, `other` among them.
     Raises ValueError if no persona takes tasks. Source: row A3.
     """
     takers = {name: persona for name, persona in personas.items() if persona.takes_tasks}

@@ -1,6 +1,6 @@
-"""Starting a mission: its root task, its coordinator and its money, in one transaction.
+"""Starts a mission: its root task, its coordinator and its accounts, in one transaction.
 
-Who may start one, and with what goal, is the desk's to judge.
+The desk decides who may start one, and validates the goal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ LONGEST_TITLE = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A goal that is to become a mission. `model` is `provider/model`; None leaves it to the personas."""
+    """The data of a new mission. `model` is `provider/model`; None leaves it to the personas."""
 
     project_id: str
     goal: str
@@ -40,11 +40,11 @@ class Launch:
     simulated: bool = False
     deadline_at: datetime | None = None
     origin: Origin | None = None
-    """Where in a chat it was started; its thread is there too."""
+    """The chat message that started it; a thread is opened there too."""
     checks: Sequence[Mapping[str, Any]] = ()
-    """What the mission's own deliverable must pass; each with `by`, who demands it. Source: row A20."""
+    """The acceptance checks of the mission's own deliverable; each with `by`, who demands it. Source: row A20."""
     workflow: Workflow | None = None
-    """What stands in place of a plan; the mission keeps it as it is now."""
+    """The workflow that replaces a plan; the mission stores it as it is now."""
     mission_id: str = field(default_factory=lambda: new_id("mis"))
 
 
@@ -93,7 +93,7 @@ def launch(tx: Tx, spec: Launch, now: datetime) -> str:
 
 
 def _open_threads(tx: Tx, spec: Launch, now: datetime) -> None:
-    """One thread where it was started and one in every other room; its card is the first message of each."""
+    """A thread where it was started and one in every other mission channel; the first message of each is its card."""
     if spec.origin is not None:
         conversations.of_mission(tx, spec.mission_id, spec.origin, spec.project_id, now)
     conversations.threads_in_rooms(tx, spec.mission_id, spec.project_id, now)

@@ -1,4 +1,4 @@
-"""Reading a mission for the coordinator, whole and from one snapshot; nothing is judged here."""
+"""Reads a mission for the coordinator, completely and from one snapshot; nothing is decided here."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ PROVING = frozenset({"REVIEW", "NEEDS_APPROVAL"})
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A mission with what is pending for its coordinator, and the checkpoint that its thread is at."""
+    """A mission with the pending events for its coordinator, and the checkpoint of its thread."""
 
     view: MissionView
     events: tuple[Any, ...]
@@ -33,7 +33,7 @@ class Loaded:
 def load(
     tx: Tx, mission_id: str, personas: Mapping[str, Persona], now: datetime, *, consensus: bool = False
 ) -> Loaded:  # fmt: skip
-    """Reads a mission; with `consensus`, what models have said of disputed work too. Raises NotFound."""
+    """Reads a mission; with `consensus`, also the votes of models on disputed work. Raises NotFound."""
     mission = missions.mission(tx, mission_id)
     if mission is None:
         raise NotFound("mission", mission_id)
@@ -75,7 +75,7 @@ def load(
 
 
 class _Tables:
-    """The rows about a mission's tasks, by task."""
+    """The rows on a mission's tasks, by task."""
 
     def __init__(self, tx: Tx, mission_id: str, *, consensus: bool) -> None:
         self._tx, self._consensus = tx, consensus
@@ -113,7 +113,7 @@ class _Tables:
             self._links.setdefault(row.task_id, []).append(row.depends_on_id)
 
     def task(self, row: Any) -> TaskView:
-        """A task's row with what belongs to it."""
+        """A task with all its rows."""
         worker = self._workers.get(row.id)
         return TaskView(
             id=row.id,
@@ -147,7 +147,7 @@ class _Tables:
 
 
 def _labels_of_checks(rows: Iterable[Any]) -> dict[str, frozenset[str]]:
-    """The labels of what checks have printed, by task."""
+    """The labels of the output of checks, by task."""
     found: dict[str, frozenset[str]] = {}
     for row in rows:
         if row.kind == evidence.RUN_KIND and row.labels:
@@ -164,7 +164,7 @@ def _ballots(tx: Tx, row: Any) -> tuple[Vote, ...]:
 
 
 def _proof(tx: Tx, row: Any) -> Proof | None:
-    """How far a task's checks are; None if none of them counts any more."""
+    """The status of a task's checks; None if none applies any more."""
     wanted = [(place, check) for place, check in enumerate(stored(row.checks)) if not check.waived]
     if not wanted or row.deliverable_id is None:
         return None
@@ -233,7 +233,7 @@ def _obstacle(member: Any | None, limit: int, left: int) -> str | None:
 
 
 def _texts(tx: Tx, root: TaskView, others: list[TaskView]) -> dict[str, str]:
-    """What reviewers found while work is under way; every result once all tasks have ended."""
+    """The findings of reviewers while work is under way; every result once all tasks have ended."""
     ended = bool(others) and all(t.status in ENDED for t in others) and root.status not in ENDED
     return {
         t.result.id: text_of(tx, t.result.id)

@@ -1,4 +1,4 @@
-"""Which ended tasks the Learner has not looked at yet; when the nodes ask, and what it learns, is not here."""
+"""Finds ended tasks that the Learner has not reviewed yet; the nodes ask, and the Learner learns, elsewhere."""
 
 from interlock.graph import effects
 from interlock.graph.effects import Effect
@@ -7,7 +7,7 @@ from interlock.policy import lesson_rules
 
 
 def lookbacks(view: MissionView) -> list[Effect]:
-    """A look for each task that was begun and has ended, or stopped for a fault of its own; last, for the mission.
+    """A review for each task that was begun and has ended, or stopped by a fault of its own; last, for the mission.
 
     Source: row H5.
     """

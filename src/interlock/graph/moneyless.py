@@ -1,6 +1,6 @@
-"""A mission whose own budget a person did not raise: one question for all its tasks, instead of one for each.
+"""A mission whose budget a person did not raise: one question for all its tasks, instead of one for each.
 
-Whether the money is there is the ledger's job; how a task's own budget is asked for, resolving's.
+Balances are in the ledger; questions about a task's own budget are in `resolving`.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from interlock.graph.view import MissionView, Question, RunView, TaskView, deriv
 
 
 def is_broke(view: MissionView, run: RunView) -> bool:
-    """Whether a run ended because a person gave the whole mission no more money."""
+    """Whether a run ended because a person refused the mission more money."""
     return run.denied_money and f"`mission:{view.id}`" in (run.error or "")
 
 
 def waits(view: MissionView, task: TaskView, reason: str) -> Effect:
-    """A task that waits for the one answer about its mission's money."""
+    """Makes a task wait for the one answer about its mission's budget."""
     return effects.wait(
         task, "NEEDS_APPROVAL", reason, effects.block_key(task, "MONEY"), f"approval:{_question_id(view)}"
     )  # fmt: skip
 
 
 def asked_once(view: MissionView, made: Sequence[Effect]) -> list[Effect]:
-    """The question that those tasks wait for, unless it is there already.
+    """The question that those tasks wait for, unless it is already pending.
 
-    The mission itself waits for it and is not blocked, so that its coordinator still hears of the other tasks.
+    The mission itself waits for it without being blocked, so that its coordinator still receives events of other tasks.
     """
     waiting = f"approval:{_question_id(view)}"
     reason = next((e["reason"] for e in made if e["do"] == "wait" and e["wait_for"] == waiting), None)
@@ -51,7 +51,7 @@ def _pending(view: MissionView) -> Question | None:
 
 
 def _question_id(view: MissionView) -> str:
-    """Of the question that is open, or of the one that `effects.escalate` would ask now."""
+    """The id of the pending question, or of the one that `effects.escalate` would ask now."""
     if (found := _pending(view)) is not None:
         return found.id
     asked = sum(q.kind == "ESCALATION" and q.task_id == view.id for q in view.questions)

@@ -1,6 +1,6 @@
-"""Plans: what a mission's tasks are, reading one from a model's answer, and making one without a model.
+"""Plans: the tasks of a mission, parsed from a model's answer or made without a model.
 
-Who gets a task is delegation's; when it starts is the state machine's.
+Tasks are assigned in `delegation`; the state machine starts them.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ _LEAST_SHARE_OVER = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class PlanTask:
-    """A task of a plan. `budget_share` is a part of the mission's budget; `reviews` a task that it also depends on."""
+    """A task of a plan. `budget_share` is a fraction of the mission's budget; `reviews` is a dependency to review."""
 
     key: str
     title: str
@@ -41,12 +41,12 @@ class PlanTask:
     depends_on: tuple[str, ...] = ()
     reviews: str | None = None
     budget_microusd: int | None = None
-    """What a person has set for it, in place of its share."""
+    """The budget set by a person, which replaces its share."""
     checks: tuple[Mapping[str, Any], ...] = ()
-    """What it must pass beside what the policy demands, as a person wrote it."""
+    """Acceptance checks by a person, besides those of the policy."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a plan's JSON has it."""
+        """In the format of a plan's JSON."""
         return {key: list(v) if isinstance(v := getattr(self, key), tuple) else v for key in _KEYS}
 
 
@@ -58,11 +58,11 @@ class Plan:
     tasks: tuple[PlanTask, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """In the form that `parse_plan` reads."""
+        """In the format that `parse_plan` reads."""
         return {"summary": self.summary, "tasks": [task.to_json() for task in self.tasks]}
 
     def budgets_microusd(self, limits: "PlanLimits") -> dict[str, int]:
-        """What each task may cost: its share of the mission's budget, at most what its type may; or what is set."""
+        """The budget of each task: its share of the mission's budget, at most the limit of its type; or what is set."""
         most = limits.task_budgets_microusd
         return {
             task.key: min(floor(task.budget_share * limits.budget_microusd), most[task.type])
@@ -74,7 +74,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What a plan has to keep to. `available_microusd` is what is left of the budget; None for all of it."""
+    """The constraints on a plan. `available_microusd` is what is left of the budget; None for all of it."""
 
     budget_microusd: int
     available_microusd: int | None = None
@@ -83,7 +83,7 @@ class PlanLimits:
 
 
 def parse_plan(text: str, personas: Mapping[str, Persona], limits: PlanLimits) -> Plan | list[str]:
-    """The plan in a model's answer, or every exact reason why there is none, fit to be sent back.
+    """The plan in a model's answer, or all reasons why there is none, as messages for the model.
 
     Never raises because of the text. Source: row A3.
     """

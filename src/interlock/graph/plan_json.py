@@ -1,4 +1,4 @@
-"""Finding the JSON object in a model's words, and taking typed fields out of it; nothing about what a plan means."""
+"""Finds the JSON object in a model's answer, and extracts typed fields; plans are interpreted in `plan`."""
 
 import difflib
 import json
@@ -16,9 +16,9 @@ _FIRST_BRACE = re.compile(r"\{")
 
 
 def find_object(text: str, *, wanted: str) -> dict[str, Any] | str:
-    """The first JSON object in the text that has the key `wanted`, fenced or bare; else what is wrong, in words.
+    """The first JSON object in the text that has the key `wanted`, fenced or bare; otherwise what is wrong.
 
-    Where there is only an object without that key, it is returned, so that the caller can name what it lacks.
+    If there is only an object without that key, it is returned, so that the caller can name what is missing.
     """
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole)
     lacking: dict[str, Any] | None = None
@@ -62,7 +62,7 @@ def _whole(digits: str) -> int:
 class Fields:
     """Typed access to a JSON object that collects each fault in `errors`, prefixed with `label`.
 
-    A getter whose field is missing or wrong notes it and gives back an empty value of its type.
+    A getter for a missing or wrong field records a fault and returns an empty value of its type.
     """
 
     data: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Fields:
     errors: list[str] = field(default_factory=list)
 
     def text(self, key: str, *, longest: int, single_line: bool = False) -> str:
-        """A text with something in it."""
+        """A non-empty text."""
         value = self._value(key)
         if value is None:
             return ""
@@ -106,7 +106,7 @@ class Fields:
         return float(value)
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of texts, each of them once."""
+        """A list of unique texts."""
         value = self._value(key)
         if value is None:
             return ()
@@ -115,7 +115,7 @@ class Fields:
         return tuple(dict.fromkeys(v.strip() for v in value))
 
     def refuse_near_misses(self, known: Iterable[str]) -> None:
-        """Notes each unknown key that looks like a misspelled known one; other unknown keys do no harm."""
+        """Records each unknown key that resembles a known one; other unknown keys are ignored."""
         expected = sorted(known)
         for key in self.data:
             if key not in expected and (near := _hint(key, [k for k in expected if k not in self.data], listed=False)):
@@ -134,7 +134,7 @@ class Fields:
 
 
 def shown(value: Any) -> str:
-    """A value of a model as it may stand in an error: short, printable, on one line."""
+    """A value from a model for an error message: short, printable, on one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True, default=str)
     text = "".join(c if c.isprintable() else "�" for c in text)
     text = text if len(text) <= 60 else text[:57] + "…"

@@ -1,6 +1,6 @@
-"""The nodes `plan` and `check`: asking for a plan, judging the answer, and planning without a model where it must be.
+"""The nodes `plan` and `check`: request a plan, judge the answer, and plan without a model if necessary.
 
-What makes a plan valid is in `plan`; who gets its tasks, in delegating.
+Plans are validated in `plan`; their tasks are assigned in `delegating`.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from interlock.graph.view import MissionView, Question, RunView, derived_id
 from interlock.graph.workflow import Workflow
 
 MOST_TRIES = 2
-"""A plan is asked for again once. Source: row A3."""
+"""A plan is requested once more after a bad one. Source: row A3."""
 
 
 def plan(state: State, runtime: Step) -> State:
-    """Takes the mission up and asks for a plan, unless a workflow stands in its place."""
+    """Takes the mission up and requests a plan, unless a workflow replaces it."""
     view = runtime.context
     if view.follows is not None:
         return _follow(state, view, view.follows)
@@ -47,14 +47,14 @@ def _taken_up(view: MissionView) -> list[Effect]:
 
 
 def _follow(state: State, view: MissionView, workflow: Workflow) -> State:
-    """Makes the workflow's steps the mission's tasks; where people approve plans, they approve this one too."""
+    """Makes the workflow's steps the mission's tasks; if people approve plans, they approve this one too."""
     found = workflow.plan(view.goal, view.budget_microusd)
     settled = _settled(state, view, found, "workflow", [], [])
     return {**settled, "effects": [*state.get("effects", []), *_taken_up(view), *settled["effects"]]}
 
 
 def check(state: State, runtime: Step) -> State:
-    """Waits for the plan; a valid one becomes tasks, a bad one goes back once, then trigger words must do."""
+    """Waits for the plan; a valid one becomes tasks, a bad one is returned once, then the fallback plan is used."""
     begun = wait_at(state, "check")
     view = runtime.context
     if view.canceled or view.tasks:
@@ -80,14 +80,14 @@ def check(state: State, runtime: Step) -> State:
 
 
 def denied(view: MissionView) -> list[Question]:
-    """The plans that a person did not want."""
+    """The plans that a person denied."""
     return [q for q in view.questions if q.kind == "PLAN" and q.status == "denied"]
 
 
 def _settled(
     begun: State, view: MissionView, found: Plan, source: str, tries: list[RunView], errors: list[str]
 ) -> State:  # fmt: skip
-    """Adopts a plan; where a person is to say so first, asks, waits, or plans anew with what they said."""
+    """Adopts a plan; if a person has to approve it first, asks, waits, or plans anew with their reason."""
     subject = derived_id("sub", view.id, "PLAN", len(tries))
     asked = [q for q in view.questions if q.kind == "PLAN" and q.subject == subject]
     status = asked[-1].status if asked else "none"
@@ -100,14 +100,14 @@ def _settled(
 
 
 def _unwanted(begun: State, tries: list[RunView]) -> State:
-    """Plans anew, with what a person said who did not want the last plan."""
+    """Plans anew, with the reason of the person who denied the last plan."""
     said = [str(e["note"]) for e in begun.get("batch", []) if e["kind"] == "answered" and e.get("note")]
     why = f"a person does not want this plan: {'; '.join(said) or 'make another one'}"
     return {**begun, "effects": [effects.decide("plan", why, {"try": len(tries)})], "problems": [why], "route": "plan"}
 
 
 def _asked(view: MissionView, found: Plan, subject: str) -> list[Effect]:
-    """Puts a plan before a person; the mission waits for the answer. Source: kind PLAN."""
+    """Asks a person to approve a plan; the mission waits for the answer. Source: kind PLAN."""
     root, budgets = view.root, found.budgets_microusd(_limits(view))
     number = sum(q.kind == "PLAN" for q in view.questions)
     approval = derived_id("apr", view.id, root.id, "PLAN", number)

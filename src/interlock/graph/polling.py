@@ -1,6 +1,6 @@
-"""Putting a dispute to three models: what they are shown of the work and of its reviews. Source: row A10.
+"""Puts a dispute to three models: what they are shown of the work and its reviews. Source: row A10.
 
-When they are asked and what follows is `disputing`'s.
+`disputing` decides when they are asked and what follows.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from interlock.store.tx import Tx
 
 
 def poll(tx: Tx, view: MissionView, models: Sequence[str], e: Effect, now: datetime) -> None:
-    """Posts the three runs, once for a task's review cycle; they see what was handed in and take on its taint.
+    """Posts the three runs, once per review cycle; they see the submitted work and acquire its taint.
 
-    Raises Conflict if nobody is set up to be asked any more.
+    Raises Conflict if no models are configured for this any more.
     """
     who = voting.panel(view.personas, models, view.model if view.simulated else None)
     if who is None:

@@ -1,6 +1,6 @@
-"""Evidence before sign-off: having a task's checks run, and what follows where they do not pass. Source: row A20.
+"""Evidence before sign-off: executes a task's checks, and handles failed ones. Source: row A20.
 
-That nothing counts as done without them is the store's door; here is only what the coordinator does about it.
+The store ensures that nothing counts as done without them; here is only the coordinator's reaction.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from interlock.graph.view import MissionView, Result, TaskView, derived_id
 MOST_CYCLES = 3
 """After the third review cycle a person is asked; a fourth is a loop. Source: row A10."""
 ABOUT_CHECKS = "checks"
-"""What questions that concern evidence alone say that they are about."""
+"""The marker of questions that concern evidence only."""
 TRIES = 3
-"""Of running checks at all."""
+"""Attempts to execute checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a person is asked about checks, and what approving does."""
+    """A question to a person about checks, and the effect of approving it."""
 
     reason: str
     question: str
@@ -28,7 +28,7 @@ class _Question:
 
 
 def outstanding(view: MissionView, task: TaskView, result: Result) -> list[Effect] | None:
-    """What is to be done before anybody looks at a deliverable; None if its checks have passed, or it has none."""
+    """The effects required before anybody reviews a deliverable; None if its checks have passed, or it has none."""
     proof = task.proof
     if proof is None or proof.settled:
         return None
@@ -57,7 +57,7 @@ def outstanding(view: MissionView, task: TaskView, result: Result) -> list[Effec
 
 
 def unjudged(view: MissionView, task: TaskView) -> list[Effect] | None:
-    """What is to be done where a task must have a reviewer's pass and will not get one; None if it has it."""
+    """The effects if a task requires a reviewer's pass and will not get one; None if it has it."""
     if task.proof is None or task.proof.verdict is not False:
         return None
     reviewed = any(each.reviews == task.id for each in view.tasks)
@@ -80,5 +80,5 @@ def _words(failed: Sequence[tuple[str, str]]) -> str:
 
 
 def evidence_of(task: TaskView) -> list[str]:
-    """The checks of a task as a person is shown them who signs it off: each with how it came out."""
+    """The checks of a task for the person who signs it off: each with its result."""
     return list(task.proof.shown) if task.proof is not None else []

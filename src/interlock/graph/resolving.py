@@ -1,6 +1,6 @@
-"""The nodes `watch` and `resolve`: waiting for what happens, and setting right what went wrong.
+"""The nodes `watch` and `resolve`: wait for events, and handle failures.
 
-Verdicts and sign-offs are reviewing's; giving out work, delegating's.
+Verdicts and sign-offs are handled in `reviewing`, assignments in `delegating`.
 """
 
 from interlock.graph import effects, moneyless
@@ -11,17 +11,17 @@ from interlock.graph.state import END, State, Step, wait_at
 from interlock.graph.view import OPEN, WAITING, MissionView, Question, RunView, TaskView, derived_id
 
 TRIES = 3
-"""A failed task run is tried again twice. Source: numbers, "Other defaults"."""
+"""A failed task run is retried twice. Source: numbers, "Other defaults"."""
 BACKOFF_S = (5, 30)
 
 
 def watch(state: State, runtime: Step) -> State:
-    """Waits until something happens to the mission."""
+    """Waits until the mission has an event."""
     return {**wait_at(state, "watch"), "route": "resolve"}
 
 
 def resolve(state: State, runtime: Step) -> State:
-    """Answers what has happened: failures, verdicts, lost dependencies, a cancelled mission."""
+    """Handles events: failures, verdicts, lost dependencies, a cancelled mission."""
     view = runtime.context
     if view.canceled:
         return {"effects": [*closing(view), *lookbacks(view)], "route": END}
@@ -46,13 +46,13 @@ def _done_now(view: MissionView, state: State) -> list[TaskView]:
 
 
 def _cancelled_now(state: State) -> set[str]:
-    """The runs that somebody has just cancelled."""
+    """The runs that have just been cancelled."""
     ended = [event for event in state.get("batch", []) if event["kind"] == "run_ended"]
     return {str(event.get("run_id")) for event in ended if event.get("status") == "cancelled"}
 
 
 def _stale(view: MissionView) -> list[Question]:
-    """Questions about tasks that somebody has moved on by other means."""
+    """Questions about tasks whose state was changed by other means."""
     moved_on = [task for task in (view.root, *view.tasks) if not task.ended and task.status not in WAITING]
     return [q for task in moved_on for q in view.pending(task) if q.kind in ("ESCALATION", "TASK_REVIEW")]
 
@@ -101,7 +101,7 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
 
 
 def _limit(view: MissionView, task: TaskView) -> int:
-    """How often a task is tried before a person is asked: as its workflow says, where it follows one."""
+    """How often a task is attempted before a person is asked: as its workflow says, if it follows one."""
     step = view.step(task)
     return TRIES if step is None else step.retries + 1
 
@@ -123,7 +123,7 @@ def _feedback(run: RunView) -> str:
 
 
 def _without_input(view: MissionView, task: TaskView) -> list[Effect]:
-    """A dependency was cancelled. Only a person may say that the task goes on without its result."""
+    """A dependency was cancelled. Only a person may decide that the task continues without its result."""
     made: list[Effect] = []
     for upstream in view.lost(task):
         subject = derived_id("sub", task.id, "DEPENDENCY", upstream.id)
@@ -149,7 +149,7 @@ def _without_input(view: MissionView, task: TaskView) -> list[Effect]:
 
 
 def _tidied(view: MissionView, task: TaskView) -> list[Effect]:
-    """A task that has ended keeps no run and no question open."""
+    """Cancels the runs and questions of an ended task."""
     runs = [run for run in view.runs.values() if run.task_id == task.id and run.live and task.status == "CANCELED"]
     return [
         *(effects.stop(run.id, f"task `{task.id}` was cancelled") for run in runs),

@@ -1,6 +1,6 @@
-"""What becomes of work that was handed in: reviewers' verdicts, rework, and the sign-off that its risk asks for.
+"""Handles submitted work: reviewers' verdicts, rework, and the sign-off that its risk demands.
 
-Who may answer a question is the approvals' matter.
+Approvals decide who may answer a question.
 """
 
 from functools import partial
@@ -14,7 +14,7 @@ HANDED_IN = frozenset({"REVIEW", "NEEDS_APPROVAL", "DONE"})
 
 
 def judged(view: MissionView, task: TaskView) -> list[Effect]:
-    """What to do about a task in REVIEW."""
+    """The effects for a task in REVIEW."""
     if task.result is None:
         return []
     if (first := proving.outstanding(view, task, task.result)) is not None:
@@ -59,7 +59,7 @@ def _review(view: MissionView, task: TaskView, result: Result) -> list[Effect]:
 def gates(view: MissionView, task: TaskView) -> list[TaskView]:
     """The reviewers whose verdict a task waits for.
 
-    One that itself waits for what comes after the task is none, or both would wait for ever. Source: row A18.
+    A reviewer that itself waits for a successor of the task is left out, to avoid a deadlock. Source: row A18.
     """
     later = {each.id for each in view.downstream(task)}
     reviewers = [each for each in view.tasks if each.reviews == task.id and each.status != "CANCELED"]
@@ -67,7 +67,7 @@ def gates(view: MissionView, task: TaskView) -> list[TaskView]:
 
 
 def current(view: MissionView, review: TaskView) -> bool:
-    """Whether a review is in, and is about what its author has handed in last."""
+    """Whether a review is complete, and is about its author's latest deliverable."""
     author = view.task(review.reviews or "")
     if review.status not in HANDED_IN or review.result is None or author.result is None:
         return False
@@ -75,9 +75,9 @@ def current(view: MissionView, review: TaskView) -> bool:
 
 
 def signed_off(view: MissionView, task: TaskView, result: Result, because: str | None = None) -> list[Effect]:
-    """Approves a deliverable where the policy may, else asks a person; always where `because` says why. Row B2.
+    """Approves a deliverable if the policy may, otherwise asks a person; always if `because` gives a reason. Row B2.
 
-    Its risk is the highest of the persona's profile, what it says of itself, and the calls executed for it.
+    Its risk is the highest of the persona's profile, its own declaration, and the calls executed for it.
     """
     if (asked := proving.unjudged(view, task)) is not None:
         return asked

@@ -1,6 +1,6 @@
-"""The state of the coordinator's graph: where it stands, and small things that the tables do not hold.
+"""The state of the coordinator's graph: its position, and small values that the tables do not hold.
 
-INVARIANT: everything here is JSON; the tables are the truth, and a lost thread can be made again from them.
+INVARIANT: everything here is JSON; the tables are authoritative, and a lost thread can be rebuilt from them.
 """
 
 from typing import Annotated, Any, TypedDict
@@ -18,35 +18,35 @@ NODES = ("plan", "check", "delegate", "watch", "resolve", "compile", "learn")
 END = "end"
 
 Step = Runtime[MissionView]
-"""What a node is given beside the state: `context` is the mission as it is now."""
+"""The runtime passed to a node: its `context` is the current view of the mission."""
 
 
 class State(TypedDict, total=False):
-    """`batch` and `effects` are of one step and are never stored."""
+    """`batch` and `effects` belong to one step and are never stored."""
 
     mission: str
     notes: list[str]
-    """What people have said to it while it ran."""
+    """Messages by people while it ran."""
     problems: list[str]
-    """What was wrong with the last plan."""
+    """The faults of the last plan."""
     route: str
-    """The node that comes next."""
+    """The next node."""
     batch: Annotated[list[dict[str, Any]], UntrackedValue(list)]
     effects: Annotated[list[Effect], UntrackedValue(list)]
 
 
 def wait_at(state: State, node: str) -> State:
-    """Ends the step here until there are events, and gives the state with which the next one begins."""
+    """Suspends the graph here until there are events, and returns the state with which the next step begins."""
     batch: list[dict[str, Any]] = interrupt(question(state["mission"], node))
     notes = [str(event["text"]) for event in batch if event["kind"] == "note" and event.get("text")]
     return {"notes": [*state.get("notes", []), *notes], "batch": batch, "effects": []}
 
 
 def question(mission_id: str, node: str) -> dict[str, Any]:
-    """What an interrupt of this mission at this node says, and must still say when it is answered."""
+    """The value of an interrupt of this mission at this node, which must be the same when it is resumed."""
     return {"mission": mission_id, "graph": GRAPH_VERSION, "at": node}
 
 
 def goal_with_notes(goal: str, notes: list[str]) -> str:
-    """The goal and what was added to it later."""
+    """The goal with messages added later."""
     return goal if not notes else f"{goal}\n\nAdded while it ran:\n" + "\n".join(f"- {note}" for note in notes)

@@ -1,4 +1,4 @@
-"""Matching a goal with the words that call for a persona; no choice is made here."""
+"""Matches a goal with the trigger words of personas; no choice is made here."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from interlock.agents.triggers import weight as weight
 
 
 def match_triggers(text: str, personas: Mapping[str, Persona]) -> list[tuple[str, float]]:
-    """The names of the personas that the text calls for, best first, each with its share of all the matches (0 to 1).
+    """The names of the personas whose triggers match, best first, each with its share of all matches (0 to 1).
 
-    A trigger of several words weighs as many as it has. Personas that take no tasks are left out. Source: row A3.
+    A trigger of several words has that many points. Personas that take no tasks are left out. Source: row A3.
     """
     weights = {name: weight(find_triggers(text, p.triggers)) for name, p in personas.items() if p.takes_tasks}
     total = sum(weights.values())

@@ -1,6 +1,6 @@
-"""A mission as the coordinator's nodes see it: one immutable snapshot of the tables, and questions to it.
+"""A mission as the coordinator's nodes see it: one immutable snapshot of the tables, with queries.
 
-How it is read is loading's; what follows from it, the nodes'.
+It is read in `loading`; the nodes draw conclusions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ RISKS = ("GREEN", "YELLOW", "RED")
 
 
 def derived_id(prefix: str, *parts: object) -> str:
-    """An id that follows from its parts, so that a step that is done again makes nothing twice."""
+    """An id derived from its parts, so that repeating a step creates nothing twice."""
     return f"{prefix}_{digest([str(part) for part in parts])[:18]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A run of a task, or a thought of the coordinator with its `result`."""
+    """A run of a task, or a model call of the coordinator with its `result`."""
 
     id: str
     key: str
@@ -46,12 +46,12 @@ class RunView:
 
     @property
     def denied_money(self) -> bool:
-        """Whether it ended because a person gave it no more money; trying again would only ask again."""
+        """Whether it ended because a person refused more money; a retry would only ask again."""
         return self.status == "failed" and self.stop_reason == "budget"
 
     @property
     def trouble(self) -> str:
-        """What went wrong, in words."""
+        """What went wrong, as text."""
         if self.status == "completed":
             return "it ended without a deliverable that was accepted"
         return self.error or f"it was {self.status} ({self.stop_reason or 'no reason given'})"
@@ -59,7 +59,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A task's current deliverable. `about` is, of a review, the deliverable that was judged."""
+    """A task's current deliverable. For a review, `about` is the deliverable that was judged."""
 
     id: str
     title: str
@@ -72,34 +72,34 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """How far the checks are that a task must pass, for what it has handed in last. Source: row A20."""
+    """The status of the checks that a task must pass, for its latest deliverable. Source: row A20."""
 
     unrun: tuple[str, ...] = ()
-    """Those that were not run yet."""
+    """Those not executed yet."""
     failed: tuple[tuple[str, str], ...] = ()
-    """Those that did not pass, each with the reason."""
+    """The failed ones, each with the reason."""
     verdict: bool | None = None
-    """Whether a reviewer has passed it; None if that is not asked."""
+    """Whether a reviewer has passed it; None if no verdict is required."""
     shown: tuple[str, ...] = ()
-    """Each check with how it came out, for people."""
+    """Each check with its result, for people."""
     runs: int = 0
-    """How often they were, or are being, run."""
+    """How many runs of the checks were started."""
     broken: int = 0
-    """How many of these runs came to nothing."""
+    """How many of these runs failed to execute the checks."""
     live: bool = False
-    """Whether one is under way."""
+    """Whether a run of the checks is in progress."""
     trouble: str | None = None
-    """Why the last one came to nothing."""
+    """Why the last run failed to execute them."""
 
     @property
     def settled(self) -> bool:
-        """Whether all that the runtime runs has passed."""
+        """Whether all checks that the runtime executes have passed."""
         return not self.unrun and not self.failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """What one model said of disputed work; `verdict` is yes, no, lost, or None while it is out. Source: row A10."""
+    """One model's vote on disputed work; `verdict` is yes, no, lost, or None while pending. Source: row A10."""
 
     seat: int
     model: str
@@ -110,7 +110,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """An approval, as far as the coordinator cares."""
+    """An approval, with the fields that the coordinator needs."""
 
     id: str
     task_id: str | None
@@ -162,7 +162,7 @@ class TaskView:
 
     @property
     def reviewable(self) -> bool:
-        """Whether reviewers may look at it: it is in review, and the checks that the runtime runs have passed."""
+        """Whether reviewers may judge it: it is in review, and the checks that the runtime executes have passed."""
         return self.status == "REVIEW" and (self.proof is None or self.proof.settled)
 
 
@@ -194,27 +194,27 @@ class MissionView:
     """Keys of the transitions that blocked its tasks so far."""
     personas: Mapping[str, Persona] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
-    """The members, where one is to be chosen or judged; else nobody asks for them: they may be a thousand."""
+    """The members, only read if one is to be chosen or judged, because there may be thousands."""
     texts: Mapping[str, str] = field(default_factory=dict)
     asks_about_plan: bool = False
     """Whether a person approves the plan before work begins."""
     task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
-    """What tasks may cost at most, by type."""
+    """The maximum budget of tasks, by type."""
     consensus: bool = False
-    """Whether models are asked where author and reviewer do not agree."""
+    """Whether models vote on disputes between author and reviewer."""
     looks: frozenset[str] = frozenset()
     """Keys of the Learner's runs so far."""
     workflow: Workflow | None = None
-    """What it was started with in place of a plan."""
+    """The workflow with which it was started."""
 
     @property
     def follows(self) -> Workflow | None:
-        """The workflow that stands in place of a plan; None without one, or where a person wanted another plan."""
+        """The workflow that replaces a plan; None without one, or if a person wanted another plan."""
         refused = any(q.kind == "PLAN" and q.status == "denied" for q in self.questions)
         return None if refused or self.thoughts("plan") else self.workflow
 
     def step(self, task: TaskView) -> Step | None:
-        """The step of the workflow that a task is; None if it is none, or no workflow is followed."""
+        """The step of the workflow for a task; None if there is none, or no workflow is followed."""
         return self.follows.step(task.key) if self.follows is not None and task.reviews is None else None
 
     def task(self, task_id: str) -> TaskView:
@@ -222,24 +222,24 @@ class MissionView:
         return next(t for t in (self.root, *self.tasks) if t.id == task_id)
 
     def run_key(self, task: TaskView, *, attempt: int | None = None) -> str:
-        """The idempotency key of the run that should do a task's work now; a review's names what it judges."""
+        """The idempotency key of the current run for a task; for a review, it contains what is judged."""
         tries = task.attempt if attempt is None else attempt
         key = f"task:{task.id}:g{task.generation}:a{tries}:r{task.review_cycles}"
         judged = self.task(task.reviews).result if task.reviews else None
         return f"{key}:of:{judged.id}" if judged else key
 
     def run_of(self, task: TaskView) -> RunView | None:
-        """The run that should do a task's work now, if it was posted."""
+        """The current run for a task, if it was posted."""
         return self.runs.get(self.run_key(task))
 
     def thoughts(self, purpose: str) -> list[RunView]:
-        """The coordinator's thinking for a purpose in order; the purpose is the first part of its key's end."""
+        """The coordinator's model calls for a purpose, in order; the purpose is the start of the key's last part."""
         return [run for run in self.thinks if run.key.startswith(f"think:{self.id}:{purpose}:")]
 
     def taint(self, task: TaskView) -> tuple[str, ...]:
-        """The labels of what a task's next run is told beside the results of others: its plan, what came of it before.
+        """The labels of what a task's next run is shown besides the results of others: its plan and its history.
 
-        That is what earlier runs for it left, what its reviewers said and what its checks printed. Source: row C11.
+        The history consists of the output of earlier runs, of reviewers and of checks. Source: row C11.
         """
         reviewers = {other.id for other in self.tasks if other.reviews == task.id}
         told = [run for run in self.runs.values() if run.task_id == task.id or run.task_id in reviewers]
@@ -251,7 +251,7 @@ class MissionView:
         return any(run.task_id == task.id and run.live for run in self.runs.values())
 
     def met(self, task: TaskView, dependency: str) -> bool:
-        """Whether a dependency no longer holds a task up."""
+        """Whether a dependency no longer blocks a task."""
         upstream = self.task(dependency)
         if upstream.status == "DONE" or upstream.superseded_by:
             return True
@@ -267,22 +267,22 @@ class MissionView:
         return [each for each in upstream if each.status == "CANCELED" and not each.superseded_by]
 
     def downstream(self, task: TaskView) -> list[TaskView]:
-        """Every task that cannot end before this one, however many steps away."""
+        """Every task that depends on this one, directly or indirectly."""
         found = {task.id}
         for _ in self.tasks:
             found |= {t.id for t in self.tasks if found.intersection(t.depends_on)}
         return [t for t in self.tasks if t.id in found and t.id != task.id]
 
     def answered(self, subject: str, status: str = "approved") -> bool:
-        """Whether the question with this subject was answered so."""
+        """Whether the question with this subject has that answer."""
         return any(q.subject == subject and q.status == status for q in self.questions)
 
     def pending(self, task: TaskView) -> list[Question]:
-        """The questions about a task, not about one of its runs, that nobody has answered."""
+        """The unanswered questions about a task, except those about its runs."""
         return [q for q in self.questions if q.task_id == task.id and q.status == "pending" and q.run_id is None]
 
     def trust(self, persona: str | None) -> str:
-        """The trust of a persona's member; the least where it has none."""
+        """The trust of a persona's member; the lowest if it has none."""
         return next((c.trust for c in self.candidates if c.persona.name == persona), "intern")
 
 

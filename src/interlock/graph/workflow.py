@@ -1,6 +1,6 @@
-"""A workflow as a mission has it: steps that stand in place of a plan, as they were when the mission began.
+"""A workflow as stored with a mission: steps that replace a plan, as they were when the mission began.
 
-How its file is read is in `workflow_file`; which mission gets one is the desk's job. Source: row A14.
+Files are parsed in `workflow_file`; the desk selects a workflow. Source: row A14.
 """
 
 import re
@@ -13,11 +13,11 @@ from interlock.core.values import MICRO
 from interlock.graph.plan import Plan, PlanTask
 
 RETRIES = 2
-"""A failed run is tried again so often where a step says nothing. Source: numbers, "Other defaults"."""
+"""The retries of a failed run unless a step says otherwise. Source: numbers, "Other defaults"."""
 KEPT_BACK = 0.1
-"""Of what no step names a share of: left for putting the results together."""
+"""The fraction of the unassigned budget that is reserved for compiling the results."""
 REVIEW = "review"
-"""The capability that a review needs, and the end of its key."""
+"""The capability that a review needs, and the suffix of its key."""
 TEMPLATE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 LONGEST_TITLE = 200
 
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """Named steps that form a DAG. `inputs` are the values that its templates have, by name."""
+    """Named steps that form a DAG. `inputs` are the values for its templates, by name."""
 
     name: str
     title: str
@@ -63,22 +63,22 @@ class Workflow:
     """Of its file."""
 
     def step(self, key: str) -> Step | None:
-        """The step with that key; None for a task that is none of its steps, such as a review."""
+        """The step with that key; None for a task that is not a step, such as a review."""
         return next((each for each in self.steps if each.key == key), None)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The inputs that have no value yet."""
+        """The inputs without a value."""
         return tuple(name for name, value in self.inputs.items() if value is None)
 
     def least_microusd(self, budget_microusd: int) -> int:
-        """What its steps take of a mission's budget by what they name."""
+        """What its steps take of a mission's budget by their own settings."""
         usd = sum(step.budget_usd or 0 for step in self.steps)
         share = sum(step.budget_share or 0 for step in self.steps)
         return round(usd * MICRO) + floor(share * budget_microusd)
 
     def plan(self, goal: str, budget_microusd: int) -> Plan:
-        """The steps as a plan for a goal; each review is a task of its own, of which its step's work depends."""
+        """The steps as a plan for a goal; each review is a task of its own."""
         shares = self._shares(budget_microusd)
         tasks: list[PlanTask] = []
         for step in self.steps:
@@ -88,7 +88,7 @@ class Workflow:
         return Plan(f"The workflow `{self.name}`: {self.title}", tuple(tasks))
 
     def _shares(self, budget_microusd: int) -> dict[str, float]:
-        """The part of the budget of each step and its review; what no step names is shared by those that name none."""
+        """The fraction of the budget for each step and its review; the rest is shared by steps that name none."""
         named = {
             step.key: step.budget_share if step.budget_usd is None else step.budget_usd * MICRO / budget_microusd
             for step in self.steps
@@ -108,7 +108,7 @@ class Workflow:
         )  # fmt: skip
 
     def _filled(self, template: str, goal: str) -> str:
-        """INVARIANT: what is filled in is not looked at for further places to fill."""
+        """INVARIANT: inserted values are not expanded again."""
 
         def value(found: re.Match[str]) -> str:
             kind, _, name = found[1].partition(".")
@@ -122,12 +122,12 @@ class Workflow:
         return TEMPLATE.sub(value, template).strip()
 
     def to_json(self) -> dict[str, Any]:
-        """The whole workflow as it is stamped on a mission."""
+        """The complete workflow as stored with a mission."""
         return {**asdict(self), "inputs": dict(self.inputs)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Workflow":
-        """The workflow that `to_json` made, by this version or one beside it."""
+        """The inverse of `to_json`, for this version and adjacent ones."""
         known = {each.name for each in fields(cls)} - {"steps"}
         given = {name: _frozen(value) for name, value in data.items() if name in known}
         return cls(**given, steps=tuple(_step(each) for each in data["steps"]))

@@ -1,6 +1,6 @@
-"""Workflow files: the shipped ones and a user's, read strictly, every fault with its line.
+"""Workflow files: the built-in ones and a user's, parsed strictly, every fault with its line.
 
-What a workflow is to a mission is `workflow`'s; which one a goal gets, the desk's. Source: row A14.
+What a workflow means is in `workflow`; the desk selects one for a goal. Source: row A14.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _OVER = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class WorkflowSet:
-    """The workflows that loaded, by name, and what was wrong with the files that did not."""
+    """The workflows that loaded, by name, and the faults of those that did not."""
 
     workflows: Mapping[str, Workflow]
     faults: tuple[str, ...]
@@ -37,17 +37,17 @@ class WorkflowSet:
 
 
 def shipped_folder() -> Path:
-    """Where the three files are that come with Interlock."""
+    """The directory of the three built-in workflows."""
     return Path(__file__).parent / "workflows"
 
 
 def load_workflows(
     folders: Sequence[Path], personas: Mapping[str, Persona], *, workspaces: Path | None = None
 ) -> WorkflowSet:
-    """The shipped workflows and those of `folders`, a later folder overriding an earlier one by name.
+    """The built-in workflows and those of `folders`, a later folder overriding an earlier one by name.
 
-    A bad file is refused with all its faults and the others still load, and so is one that lies, or leads, into
-    `workspaces`, where agents write. A folder that does not exist is empty.
+    A bad file is rejected with all its faults, and the others still load; so is one inside `workspaces`, directly or
+    by a link, because agents write there. A folder that does not exist is empty.
     """
     found: dict[str, Workflow] = {}
     faults: list[str] = []
@@ -135,7 +135,7 @@ def _made(fields: WorkflowFields, personas: Mapping[str, Persona], *, source: st
 
 
 def _faults(fields: WorkflowFields, personas: Mapping[str, Persona]) -> Iterator[tuple[At, str]]:
-    """What is wrong with parts that are right by themselves, each with the path of the part."""
+    """Inconsistencies between parts that are valid by themselves, each with the path of the part."""
     steps = {step.name: step for step in reversed(fields.steps)}
     for number, step in enumerate(fields.steps):
         at: At = ("steps", number)

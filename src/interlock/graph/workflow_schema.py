@@ -1,4 +1,4 @@
-"""What a workflow file may say, key by key; what its parts must be to each other is `workflow_file`'s."""
+"""The schema of a workflow file, key by key; consistency is checked in `workflow_file`."""
 
 import re
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ Names = Annotated[tuple[Name, ...], AfterValidator(distinct)]
 
 
 class InputFields(Schema):
-    """A value that whoever starts the workflow gives, or may give where it has a default."""
+    """A value given at the start of the workflow, optional if it has a default."""
 
     description: Line | None = None
     default: Annotated[Word, Field(max_length=2_000)] | None = None
@@ -89,7 +89,7 @@ class WorkflowFields(Schema):
 
 
 def keys_beside(path: tuple[str | int, ...]) -> list[str]:
-    """The keys that there are where an unknown one was found."""
+    """The valid keys at the place of an unknown one."""
     owners: Mapping[str, type[Schema]] = {"steps": StepFields, "inputs": InputFields}
     owner = owners.get(str(path[0]), WorkflowFields) if len(path) > 1 else WorkflowFields
     return list(owner.model_fields)
