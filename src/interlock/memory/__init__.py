@@ -1,1 +1,1 @@
-"""What an agent remembers between runs: blocks, archive, documents, lessons; no model calls of its own."""
+"""What an agent remembers between runs: blocks, archive, chats, lessons; no model calls."""

@@ -1,6 +1,6 @@
-"""Keeping memories: the same once, each change as a version with author and reason, what was put away to come back.
+"""Stores memories: deduplicated, versioned with author and reason, and restorable after deletion.
 
-How they are found again is `recall`'s job, and when they fade the scheduler's.
+Search is in `recall`; the scheduler lets memories fade.
 """
 
 import re
@@ -24,9 +24,9 @@ FACT, CONVERSATION, DECISION, OBSERVATION, LEARNING = KINDS = (
     "fact", "conversation", "decision", "observation", "learning",
 )  # fmt: skip
 LONGEST = 2_000
-"""Characters of a memory."""
+"""In characters."""
 _AGAIN = 0.1
-"""By how much a memory matters more when it is kept again, and up to where."""
+"""The increase in importance when a memory is stored again, and its maximum."""
 _AGAIN_MOST = 0.85
 
 
@@ -35,11 +35,11 @@ _SAID = re.compile(
     r"(?=[^\s]*[\d!@#$%^&*_+=])[^\s]{4,}",
     re.IGNORECASE,
 )
-"""A password as people say it in a sentence."""
+"""A password stated in a sentence."""
 
 
 class Secret(UsageError):
-    """What was to be remembered looks like a secret."""
+    """A note that looks like it contains a secret."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class Secret(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something to remember; `importance` is 0 to 1, `labels` the taint of whoever keeps it."""
+    """Something to remember; `importance` is 0 to 1, `labels` the taint of the author."""
 
     project_id: str
     persona: str
@@ -65,24 +65,24 @@ class Note:
 
 
 class Kept(NamedTuple):
-    """What became of a note: the memory, and whether it is a new one."""
+    """The result of storing a note: the memory, and whether it is new."""
 
     id: str
     is_new: bool
 
 
 def secret_in(text: str) -> str | None:
-    """The kind of secret that a text seems to hold; None if there is none. Source: row G8."""
+    """The kind of secret that a text seems to contain; None if there is none. Source: row G8."""
     return first_secret(text) or ("password" if _SAID.search(text) else None)
 
 
 def heard(note: Note, person_id: str | None) -> Note:
-    """The same note, heard from a person."""
+    """The same note, attributed to a person."""
     return replace(note, person_id=person_id)
 
 
 def keep(tx: Tx, note: Note, author: Actor, reason: str, now: datetime) -> Kept:
-    """Keeps a note. The same text is kept once: it then matters more, and is as fresh as on its first day.
+    """Stores a note. The same text is stored once: its importance grows, and its decay is reset.
 
     Raises Secret. Source: row H3.
     """
@@ -127,9 +127,9 @@ def _again(tx: Tx, row: Any, note: Note, importance: float, author: Actor, reaso
 
 
 def forget(tx: Tx, memory_id: str, author: Actor, reason: str, now: datetime) -> None:
-    """Puts a memory away: nobody is shown it any more, and any version of it can still be restored.
+    """Archives a memory: it is no longer shown, but any version of it can be restored.
 
-    Raises NotFound, and Conflict if it is put away already.
+    Raises NotFound, and Conflict if it is already archived.
     """
     row = _held(tx, memory_id)
     if row.archived_at is not None:
@@ -138,9 +138,9 @@ def forget(tx: Tx, memory_id: str, author: Actor, reason: str, now: datetime) ->
 
 
 def restore(tx: Tx, memory_id: str, number: int, author: Actor, now: datetime) -> int:
-    """Makes an earlier version of a memory the current one, as fresh as on its first day; returns its new version.
+    """Makes an earlier version of a memory the current one and resets its decay; returns its new version.
 
-    Raises NotFound, and Conflict if another memory says the same. Source: row H7.
+    Raises NotFound, and Conflict if another memory has the same text. Source: row H7.
     """
     row, old = _held(tx, memory_id), memory_versions.version(tx, memory_id, number)
     if old is None:
@@ -171,9 +171,9 @@ class NoVersion(NotFound):
 
 
 def age(tx: Tx, rows: Sequence[Any], pace: Pace, by: Actor, now: datetime) -> int:
-    """Writes what days without use have left of memories, and puts away those that are forgotten by it.
+    """Stores the decay of unused memories, and archives those that are forgotten by it.
 
-    Returns how many those were; what was used in the meantime is let be. Source: row H3.
+    Returns how many were archived; memories used in the meantime are skipped. Source: row H3.
     """
     forgotten = 0
     for row in rows:
@@ -187,7 +187,7 @@ def age(tx: Tx, rows: Sequence[Any], pace: Pace, by: Actor, now: datetime) -> in
 
 
 def pace_of(settings: MemorySettings) -> Pace:
-    """How memories fade by the settings."""
+    """The decay parameters from the settings."""
     return Pace(settings.daily_decay, settings.remove_below, settings.keep_importance)
 
 
@@ -201,7 +201,7 @@ def _held(tx: Tx, memory_id: str) -> Any:
 def _rewrite(
     tx: Tx, row: Any, changes: Mapping[str, Any], author: Actor, reason: str, now: datetime, call: ByCall = None
 ) -> int:
-    """Changes a memory with its words, and writes the version."""
+    """Changes a memory and its index, and writes the version."""
     text = str(changes.get("text", row.text))
     words = words_of(text)
     derived = {"digest": same_text(text), "length": words.total()} if text != row.text else {}

@@ -1,7 +1,7 @@
-"""Core memory: what a persona always has before it, in blocks that it edits itself and may share with others.
+"""Core memory: blocks that are always in a persona's prompt, which it edits itself and may share with others.
 
-INVARIANT: each change is a version with its author and reason, and no block is written over by somebody who has not
-seen what it says. How blocks are shown in prompts is not known here.
+INVARIANT: each change is a version with its author and reason, and no block is overwritten by somebody who has not
+seen its content. Rendering in prompts is done elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ LONGEST_LABEL = 60
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block as its holder is shown it. `labels` are the taint that whoever reads it takes on."""
+    """A block as shown to its holder. `labels` are the taint that readers acquire."""
 
     id: str
     label: str
@@ -39,21 +39,21 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A change of a block: all of its `content`, a text to `append`, or `new` in place of `old`."""
+    """A change of a block: new `content`, a text to `append`, or `new` in place of `old`."""
 
     content: str | None = None
     append: str | None = None
     old: str | None = None
     new: str | None = None
     seen: int | None = None
-    """The version that its author saw; None if it can only be told from when."""
+    """The version that its author saw; None if only the time is known."""
     since: datetime | None = None
-    """When its author was shown the block; what others wrote since then it has not seen."""
+    """When its author was shown the block; later changes by others are unseen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Editor:
-    """Who edits blocks, in which project and for whom, with the taint that what it writes carries."""
+    """Who edits blocks, in which project and for whom, with the taint of what is written."""
 
     project_id: str
     persona: str
@@ -61,16 +61,16 @@ class Editor:
     labels: Sequence[str] = ()
     run_id: str | None = None
     call_id: str | None = None
-    """Of the call by which an agent does: made again, it changes nothing more."""
+    """The id of an agent's call; a repeated call changes nothing more."""
 
 
 def as_seen(change: Edit, since: datetime | None) -> Edit:
-    """The same change, by somebody who was shown its block at that moment."""
+    """The same change, by somebody who was shown the block at that time."""
     return replace(change, since=since)
 
 
 class Changed(Conflict):
-    """A block says something else than its author had before it."""
+    """The block has changed since its author saw it."""
 
     def __init__(self, row: Any) -> None:
         super().__init__(
@@ -80,12 +80,12 @@ class Changed(Conflict):
 
 
 def select_held(project_id: str, persona: str) -> Ask:
-    """What gives the rows for `blocks_of`, for a read together with others: a single statement."""
+    """The statement whose rows `blocks_of` takes, to be combined with other reads."""
     return rows.select_held(project_id, persona)
 
 
 def blocks_of(found: Iterable[Any]) -> list[Block]:
-    """The blocks of what `asked` gave."""
+    """The blocks in the rows of `select_held`."""
     return [_block(row) for row in found]
 
 
@@ -95,10 +95,10 @@ def held(tx: Tx, project_id: str, persona: str) -> list[Block]:
 
 
 def edit(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: datetime) -> Block:
-    """Changes a block of a persona, which it gets where it has none of that name; returns the block as it is then.
+    """Changes a block of a persona, creating it if there is none of that name; returns the block afterwards.
 
-    Raises Changed if it says something else than `who` has seen, Refused if it may only read it, UsageError for
-    what cannot be done, Secret.
+    Raises Changed if its content is not what `who` has seen, Refused if it is read-only, UsageError for an invalid
+    edit, Secret.
     """
     held = rows.by_label(tx, who.project_id, who.persona, label)
     if held is None:
@@ -124,7 +124,7 @@ def edit(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: dateti
 
 
 def share(tx: Tx, block_id: str, persona: str, *, can_write: bool) -> None:
-    """Shows a block to another persona too, or changes whether it may write in it.
+    """Shares a block with another persona, or changes whether that one may write it.
 
     Raises NotFound, Conflict if it has another block of that name, UsageError if it has too many.
     """
@@ -144,7 +144,7 @@ def share(tx: Tx, block_id: str, persona: str, *, can_write: bool) -> None:
 def restore(tx: Tx, block_id: str, number: int, author: Actor, now: datetime) -> int:
     """Makes an earlier version of a block the current one; returns its new version.
 
-    Raises NotFound for a block or a version that is not there. Source: row H7.
+    Raises NotFound for an unknown block or version. Source: row H7.
     """
     row, old = rows.block(tx, block_id, to_change=True), memory_versions.version(tx, block_id, number)
     if row is None:
@@ -190,7 +190,7 @@ def _made(tx: Tx, who: Editor, label: str, change: Edit, reason: str, now: datet
 
 
 def _changed(tx: Tx, who: Editor, row: Any, change: Edit) -> str:
-    """The new content of a block that others cannot change in the meantime."""
+    """The new content of a block, which is locked against concurrent changes."""
     if change.seen is not None and change.seen != row.version:
         raise Changed(row)
     if change.append is not None:

@@ -1,7 +1,7 @@
-"""What is kept of a chat when it ends: what was talked about, and what the person said that is worth knowing later.
+"""What is remembered of a chat when it ends: its topic, and statements by the person that are worth knowing later.
 
-INVARIANT: it is written in the transaction that ends the run, so that it is kept once or not at all, and no text makes
-that fail. What a sentence must be like to be kept is `remarks`'s job.
+INVARIANT: it is written in the transaction that ends the run, so that it is stored once or not at all, and no text
+makes that fail. Sentences are selected in `remarks`.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from interlock.store import speakers
 from interlock.store.tx import Tx
 
 FEWEST_WORDS = 5
-"""Different words of a message below which it is not worth keeping."""
+"""Messages with fewer different words are not stored."""
 _READ, _SAID, _ANSWERED = 4_000, 400, 400
 _IMPORTANCE = 0.3
 Mask = Callable[[str], str]
@@ -27,11 +27,11 @@ AfterChat = Callable[[Tx, Any, str | None, datetime], None]
 
 
 def after_chat(settings: MemorySettings, mask: Mask = str) -> AfterChat:
-    """What keeps the memories of a chat that has ended well: given its run, its final text and the time.
+    """A function that stores the memories of a successful chat, given its run, final text and time.
 
-    `mask` takes the values of named secrets out of a text; it is given all of it, since of a value that is cut in two
-    it would find neither part. Nothing is kept where the settings say so, of rehearsals, of what is said in private
-    channels, of small talk, and of what was not said by a person.
+    `mask` removes the values of named secrets; it is given the whole text, because it does not recognise part of a
+    value. Nothing is stored if the settings say so, of rehearsals, of private channels, of small talk, and of messages
+    that are not by a person.
     """
 
     def keep(tx: Tx, run: Any, result: str | None, now: datetime) -> None:
@@ -62,6 +62,6 @@ def _keep(tx: Tx, run: Any, said: str, answered: str, now: datetime) -> None:
 
 
 def _cut(text: str, most: int) -> str:
-    """A text on one line, without secrets, up to `most` characters."""
+    """A text on one line, without secrets, truncated to `most` characters."""
     line = " ".join(scrub(text).split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"

@@ -1,6 +1,6 @@
-"""What memories and blocks say of a person: gathered for an export, and taken out for good.
+"""Personal data in memories and blocks: gathered for an export, and erased.
 
-Who may do that, and what else is on record of somebody, is the desk's and `store.personal`'s job. Source: row L6.
+Authorisation is checked by the desk; other records of a person are in `store.personal`. Source: row L6.
 """
 
 import re
@@ -14,7 +14,7 @@ from interlock.store.tx import Tx
 
 
 def gathered(tx: Tx, known: Known) -> dict[str, list[Any]]:
-    """What was kept of what somebody said, and the blocks that name them."""
+    """The memories of what a person said, and the blocks that name them."""
     return {
         "memories": personal_memories.theirs(tx, known.id),
         "memory_blocks": [
@@ -24,7 +24,7 @@ def gathered(tx: Tx, known: Known) -> dict[str, list[Any]]:
 
 
 def erase(tx: Tx, known: Known, most: int) -> int:
-    """Deletes up to `most` memories of what somebody said, with all their versions; returns how many."""
+    """Deletes up to `most` memories of what a person said, with all versions; returns how many."""
     found = personal_memories.theirs(tx, known.id)[:most]
     for row in found:
         personal_memories.delete(tx, row.id)
@@ -32,12 +32,12 @@ def erase(tx: Tx, known: Known, most: int) -> int:
 
 
 def mentions(tx: Tx, known: Known) -> list[str]:
-    """Ids of the blocks and memories that name somebody, now or in a version."""
+    """Ids of the blocks and memories that name a person, in any version."""
     return personal_memories.subjects_with(tx, _names(known))
 
 
 def redact(tx: Tx, known: Known, ids: Sequence[str]) -> None:
-    """Has blocks and memories call somebody by the name that they have once erased, in all their versions."""
+    """Replaces a person's names in blocks and memories by their name after erasure, in all versions."""
     for ident in ids:
         for version in personal_memories.versions(tx, ident):
             content = {name: _clean(known, value) for name, value in version.content.items()}

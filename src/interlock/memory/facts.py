@@ -1,7 +1,7 @@
-"""What happened, as the Learner is shown it: JSON with ids to cite, without secrets, short enough for one prompt.
+"""Past events as input for the Learner: JSON with ids to cite, without secrets, short enough for one prompt.
 
-INVARIANT: everything here is data that others wrote; it is quoted, never said in our own voice. What is learned from it
-is the Learner's job.
+INVARIANT: everything here is data by others; it is quoted, never stated in our own voice. The Learner draws the
+conclusions.
 """
 
 import difflib
@@ -24,38 +24,38 @@ LONG, SHORT = 600, 240
 MOST_KNOWN = 30
 DIFF_LINES = 40
 WINDOW = timedelta(days=7)
-"""How far back a scheduled look at a project goes."""
+"""The period that a scheduled review of a project covers."""
 _LEAST_FIRST = (
     "messages", "files", "deliverables", "runs", "transitions", "known_lessons", "tool_failures", "recoveries",
     "incidents", "approvals", "reviews",
 )  # fmt: skip
-"""What is left out first where there is too much."""
+"""What is dropped first if there is too much."""
 LABELLED = ("runs", "calls", "answers", "incidents", "deliverables", "files")
-"""Rows with the labels of the run that they come from."""
+"""Rows that carry the labels of their run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the Learner is shown, and the labels of all that it rests on."""
+    """The input for the Learner, and the labels of everything that it is based on."""
 
     shown: Mapping[str, Any]
     labels: frozenset[str]
 
 
 def of_task(tx: Tx, project_id: str, task_id: str) -> Facts:
-    """What happened in a task: runs, transitions, failures, answers, reviews, incidents, changes, words."""
+    """The events of a task: runs, transitions, failures, answers, reviews, incidents, changes, messages."""
     about = {"scope": "task", "id": task_id}
     return _whole(tx, project_id, about, facts.of_task(tx, task_id), *facts.taint_of_task(tx, task_id))
 
 
 def of_mission(tx: Tx, project_id: str, mission_id: str) -> Facts:
-    """The same of a mission with all its tasks."""
+    """The same for a mission with all its tasks."""
     about = {"scope": "mission", "id": mission_id}
     return _whole(tx, project_id, about, facts.of_mission(tx, mission_id), *facts.taint_of_mission(tx, mission_id))
 
 
 def of_project(tx: Tx, project_id: str, now: datetime, *, rehearsal: bool = False) -> Facts:
-    """What went wrong in a project in the last days, for real or in rehearsals, and how its lessons fare."""
+    """The failures in a project in the last days, real or in rehearsals, and the record of its lessons."""
     rows = facts.of_project(tx, project_id, now - WINDOW, rehearsal=rehearsal)
     return _whole(tx, project_id, {"scope": "project", "id": project_id}, rows, frozenset(), rehearsal)
 
@@ -68,7 +68,7 @@ def _whole(
     taint: frozenset[str],
     is_rehearsed: bool,
 ) -> Facts:
-    """`taint` comes from the runs as a whole; what is shown adds its own."""
+    """`taint` comes from the runs as a whole; the rows add their own."""
     labels = taint.union(*(row.labels or () for name in LABELLED for row in rows.get(name, [])))
     if is_rehearsed:
         labels |= {REHEARSED}
@@ -127,7 +127,7 @@ def _failure(row: Any) -> dict[str, Any]:
 
 
 def _recoveries(calls: Sequence[Any]) -> Iterable[dict[str, Any]]:
-    """Calls that failed and then, made differently, succeeded in the same task."""
+    """Calls that failed and then succeeded with other arguments in the same task."""
     for at, row in enumerate(calls):
         if row.status not in ("failed", "refused"):
             continue
@@ -183,7 +183,7 @@ def _message(row: Any) -> dict[str, Any]:
 
 
 def _file(tx: Tx, row: Any) -> dict[str, Any] | None:
-    """What a new version of a file changed; None if it is the first one or no text."""
+    """What a new version of a file changed; None if it is the first one or not text."""
     before = facts.blob_before(tx, row) if row.version > 1 else None
     if before is None or row.blob is None:
         return None
@@ -201,7 +201,7 @@ def _file(tx: Tx, row: Any) -> dict[str, Any] | None:
 
 
 def _lessons(tx: Tx, project_id: str, labels: frozenset[str]) -> list[Any]:
-    """The lessons there are; strangers' words are not put before those who are clean, nor rehearsals' before others."""
+    """The existing lessons; untrusted ones are left out for clean runs, and those of rehearsals for real ones."""
     found = lessons.lessons(tx, most=200, project_id=project_id)
     return [row for row in found if {UNTRUSTED, REHEARSED} & set(row.labels) <= labels][:MOST_KNOWN]
 
@@ -232,13 +232,13 @@ def _text(value: Any) -> str:
 
 
 def _cut(text: str | None, most: int) -> str:
-    """A text on one line; secrets go before it is cut, so that no half of one stays."""
+    """A text on one line; secrets are removed before it is truncated, so that no part of one remains."""
     line = " ".join(scrub(text or "").split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def _fitted(shown: dict[str, Any]) -> dict[str, Any]:
-    """The facts with as much left out, the least telling first, as it takes to fit."""
+    """The facts, with the least important ones left out until they fit."""
     kept = {name: value for name, value in shown.items() if value}
     for name in _LEAST_FIRST:
         while len(kept.get(name, ())) > 1 and _size(kept) > MOST_CHARS:

@@ -1,7 +1,7 @@
-"""What happens to lessons: they are learned, used, judged by what came of it, merged, approved, restored, retired.
+"""The life of lessons: learned, used, scored by outcomes, merged, approved, restored, retired.
 
-INVARIANT: each change of a lesson is a version with its author and reason. How an answer of the Learner is read, and
-who may ask for a change, is decided above.
+INVARIANT: each change of a lesson is a version with its author and reason. Answers of the Learner are parsed, and
+requests for changes authorised, elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,12 +22,12 @@ from interlock.store.tx import Tx
 JUDGE = Actor(ActorKind.SYSTEM, "system:lessons")
 MOST_EVIDENCE = 50
 TROUBLE = ("error", "fix")
-"""Kinds that say what went wrong; when it is seen again, they have not helped."""
+"""Kinds of lessons on failures; if the failure recurs, they have not helped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A lesson as it was found, checked; `same_as` and `contradicts` are ids of lessons of its project."""
+    """A checked finding of the Learner; `same_as` and `contradicts` are ids of lessons of its project."""
 
     kind: str
     rule: str
@@ -42,10 +42,10 @@ class Finding:
 def enter(
     tx: Tx, project_id: str, run_id: str, labels: Sequence[str], found: Finding, author: Actor, now: datetime
 ) -> str | None:
-    """Enters a lesson on probation; returns its id, None if it is known, whose evidence then grows.
+    """Adds a lesson on probation; returns its id, or None if it is known, in which case its evidence grows.
 
-    A rule that says the opposite of a known one is entered, and both name each other. What a rehearsal finds changes
-    nothing about what was learned for real; what a rehearsal taught begins anew where it is found for real.
+    A rule that contradicts a known one is added, and both refer to each other. Findings of rehearsals change nothing in
+    real lessons; a lesson from rehearsals starts anew when it is found in real work.
     Source: row H9.
     """
     is_rehearsed = REHEARSED in labels
@@ -74,7 +74,7 @@ def enter(
 def _for_real(
     tx: Tx, row: Any, found: Finding, run_id: str, labels: Sequence[str], author: Actor, now: datetime
 ) -> str:  # fmt: skip
-    """Takes a lesson of rehearsals as a new one; what it earned there is not counted."""
+    """Makes a lesson from rehearsals a new real one, without its earlier score."""
     lesson_uses.forget(tx, row.id, now)
     changes = {
         "labels": list(labels), "status": str(Standing.PROBATION),
@@ -113,9 +113,9 @@ def _seen_again(
 
 
 def _came_again(tx: Tx, row: Any, found: Finding, now: datetime) -> Any:
-    """Takes back that a lesson has helped where its trouble came again although it was shown; it is no rule then.
+    """Reverses that a lesson has helped if its trouble recurred although it was shown; it loses the status of a rule.
 
-    Returns the row as it is now.
+    Returns the updated row.
     """
     if row.kind not in TROUBLE or row.status not in IN_USE:
         return row
@@ -135,15 +135,15 @@ def _came_again(tx: Tx, row: Any, found: Finding, now: datetime) -> Any:
 
 
 def shown(tx: Tx, lesson_ids: Sequence[str], run_id: str, task_id: str | None, now: datetime) -> None:
-    """Counts lessons that a run is shown, and notes whose outcome will decide about them."""
+    """Counts the lessons shown to a run, and records the task whose outcome will score them."""
     lessons.applied(tx, lesson_ids, now)
     lesson_uses.record_use(tx, lesson_ids, run_id, task_id, now)
 
 
 def conclude(tx: Tx, task_id: str, outcome: Outcome, limits: Thresholds, now: datetime) -> None:
-    """Judges the lessons that a task's runs were shown by how the task ended. Source: row H8.
+    """Scores the lessons shown to a task's runs by how the task ended. Source: row H8.
 
-    A lesson counts once for a task, however many runs it took. Where a person refused something, none has helped.
+    A lesson counts once per task, however many runs it took. If a person denied something, none has helped.
     """
     open_uses = lesson_uses.undecided(tx, task_id)
     if open_uses and outcome is Outcome.HELPED and approvals.was_denied(tx, task_id):
@@ -171,12 +171,12 @@ def _judged(tx: Tx, row: Any, task_id: str, outcome: Outcome, limits: Thresholds
 
 
 def thresholds(settings: Retention) -> Thresholds:
-    """The limits that the user has set."""
+    """The thresholds from the settings."""
     return Thresholds(**settings.model_dump())
 
 
 def is_due(row: Any, limits: Thresholds, now: datetime) -> bool:
-    """Whether the time of a lesson in use is up."""
+    """Whether a lesson in use is due to be retired."""
     return _end(row, limits, now) is not None
 
 
@@ -185,7 +185,7 @@ def _end(row: Any, limits: Thresholds, now: datetime) -> Standing | None:
 
 
 def retain(tx: Tx, lesson_ids: Iterable[str], limits: Thresholds, now: datetime) -> dict[str, int]:
-    """Prunes and archives those of some lessons whose time is up; returns how many. They stay, to be restored.
+    """Prunes and archives those of some lessons that are due; returns how many. They can be restored.
 
     Source: numbers, "Memory".
     """
@@ -204,10 +204,10 @@ def retain(tx: Tx, lesson_ids: Iterable[str], limits: Thresholds, now: datetime)
 def merge(
     tx: Tx, project_id: str, keep_id: str, drop_id: str, author: Actor, reason: str, now: datetime
 ) -> bool:  # fmt: skip
-    """Takes one lesson out of use for another that says the same, which gets its evidence.
+    """Retires a lesson in favour of another that says the same, which gets its evidence.
 
-    False if they are not two lessons in use of that project for the same work, where the one to go is a rule, or
-    where the one to stay is tainted, or of rehearsals, and the other is not.
+    False unless both are in use in that project for the same work, if the one to retire is a rule, or if the one to
+    keep is tainted, or from rehearsals, and the other is not.
     """
     rows = {ident: lessons.lesson(tx, ident, to_change=True) for ident in sorted({keep_id, drop_id})}
     keep, drop = rows.get(keep_id), rows.get(drop_id)
@@ -253,7 +253,7 @@ class NoVersion(NotFound):
 def restore(tx: Tx, lesson_id: str, number: int, person: Actor, now: datetime) -> int:
     """Makes an earlier version the current one; returns the new version's number.
 
-    Raises NotFound for a lesson or a version that is not there. Source: row H7.
+    Raises NotFound for an unknown lesson or version. Source: row H7.
     """
     row, old = _held(tx, lesson_id), lesson_versions.version(tx, lesson_id, number)
     if old is None:

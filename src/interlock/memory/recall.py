@@ -1,6 +1,6 @@
-"""Recalling: the few memories that are worth showing for a text, and the count of those that were shown.
+"""Recalls the few memories that are worth showing for a text, and counts their use.
 
-How memories are kept is `archive`'s job; which words and which rank, that of `words` and `ranking`.
+Memories are stored in `archive`; words and ranks are computed in `words` and `ranking`.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -17,12 +17,12 @@ from interlock.store.tx import Ask, Tx
 RECALLED = 5
 """Source: numbers, "Memory"."""
 MOST = 1_000
-"""That are listed without words to look for."""
+"""The most memories listed without a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A memory as it is recalled. `labels` are the taint that whoever is shown it takes on."""
+    """A recalled memory. `labels` are the taint that its readers acquire."""
 
     id: str
     type: str
@@ -42,7 +42,7 @@ class Recalled:
 def asked(
     project_id: str, persona: str, text: str, person_id: str | None = None, *, rehearsal: bool = False
 ) -> Ask:  # fmt: skip
-    """What gives the rows for `best`, for a read together with others: a single statement."""
+    """The statement whose rows `best` takes, to be combined with other reads."""
     return memories.candidates(project_id, persona, asked_for(text), person_id, rehearsal=rehearsal)
 
 
@@ -54,10 +54,10 @@ def best(
     *,
     in_sight: Container[str | None] = (),
 ) -> list[Recalled]:
-    """The best of what `asked` gave, best first, each once.
+    """The best of the rows of `asked`, best first, each once.
 
-    Those without a word in common must matter, and be nobody's or those of the person who speaks. Conversations of runs
-    that are `in_sight` are left out: what was said in them is shown anyway.
+    Memories without a word in common must be important, and belong to nobody or to the person who speaks. Conversations
+    of runs `in_sight` are left out, because they are shown anyway.
     """
     found: dict[str, Any] = {}
     for row in rows:
@@ -79,9 +79,9 @@ def recall(
     *,
     rehearsal: bool = False,
 ) -> list[Recalled]:
-    """What a persona remembers that is worth showing for a text, best first: what fits it, and what matters anyway.
+    """The memories of a persona that are worth showing for a text, best first: matching ones, and important ones.
 
-    Conversations are recalled only where `person_id` is whom they were with. Reads only: uses are counted by `used`.
+    Conversations are recalled only for the `person_id` they were with. Reads only: uses are counted by `used`.
     Source: row H3.
     """
     rows = tx.rows(*asked(project_id, persona, text, person_id, rehearsal=rehearsal))
@@ -100,7 +100,7 @@ def search(
     kinds: Sequence[str] = (),
     rehearsal: bool = False,
 ) -> list[Recalled]:
-    """The memories with words of a text, best first; of no words, those that matter most. Source: row H4."""
+    """The memories that match a text, best first; without words, the most important ones. Source: row H4."""
     words = asked_for(text)
     if words:
         rows = memories.fitting(tx, project_id, persona, words, person_id, rehearsal=rehearsal)
@@ -112,18 +112,18 @@ def search(
 def weightiest(
     tx: Tx, project_id: str, scopes: Sequence[str], now: datetime, most: int, *, kinds: Sequence[str] = ()
 ) -> list[tuple[str, Recalled]]:
-    """The memories of several scopes that matter most, each with its scope: one statement, however many there are."""
+    """The most important memories of several scopes, each with its scope; one statement, whatever their number."""
     rows = {row.id: row for row in memories.weightiest_of(tx, project_id, scopes, kinds, MOST)}
     return [(rows[each.id].scope, each) for each in _ranked(rows.values(), now, most)]
 
 
 def used(tx: Tx, ids: Sequence[str], now: datetime) -> None:
-    """Counts that memories were shown: each is as fresh as on its first day."""
+    """Counts uses of memories, and resets their decay."""
     memory_writes.used(tx, ids, now)
 
 
 def as_recalled(row: Any, now: datetime, weight: int = 0) -> Recalled:
-    """A row as what is recalled."""
+    """A row as a recalled memory."""
     return _recalled(row, _worth(row, now, weight))
 
 

@@ -1,6 +1,6 @@
-"""What somebody says of themselves, of what they use, want and decided, found by how it is put: no model is asked.
+"""Extracts statements by people about themselves, their tools, wishes and decisions by patterns; no model is asked.
 
-English only, and only where a sentence is plain; whether it is kept, and for whom, is `chats`'s job.
+English only, and only plain sentences; whether and for whom they are stored is decided in `chats`.
 """
 
 import re
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from interlock.memory.words import words_of
 
 READ = 4_000
-"""Characters of a message that are read."""
+"""The most characters of a message that are read."""
 MOST = 5
-"""Remarks of a message."""
+"""The most remarks in a message."""
 _LONGEST, _FEWEST_WORDS = 300, 2
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*(?:>|\||`|<).*$", re.DOTALL | re.MULTILINE)
-"""Code, quotations, tables and markup: not the words of who sends them."""
+"""Code, quotations, tables and markup, which are not the sender's own words."""
 _ENDS = re.compile(r"(?<=[.!?])\s+|[\n;]+|\s+[–—]\s+")
 _LEAD = re.compile(
     r"(?:(?:please|also|and|so|ok|okay|hi|hey|hello|thanks|btw|by the way|fyi|well|yes|no|but|now|just)\b[\s,:!-]*)+",
@@ -30,7 +30,7 @@ _PASSING = r"(?:question|problem|issue|guess|point|bad|fault|mistake|idea|answer
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence worth keeping: its type, itself, and how much it matters."""
+    """A statement worth storing: its type, text and importance."""
 
     type: str
     text: str
@@ -75,7 +75,7 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
     ),
     ("fact 0.6", rf"our (?!{_PASSING})", rf"{_STATES} (?:is|are|runs on|lives in|uses|has) "),
 )
-"""Type and importance, how a sentence begins, and how it goes on."""
+"""Type and importance, the start of a sentence, and its continuation."""
 _COMPILED = tuple(
     (re.compile(begins + goes_on, re.IGNORECASE), sort.split()[0], float(sort.split()[1]))
     for sort, begins, goes_on in _SHAPES

@@ -1,6 +1,6 @@
-"""Texts as the words by which they are found again: folded, without small words and plurals.
+"""The search terms of texts: folded, without stop words and plurals.
 
-Nothing is ranked or stored here; both databases are given the same words, so that they find alike.
+Nothing is ranked or stored here; both databases get the same terms, so that they find the same.
 """
 
 import unicodedata
@@ -12,9 +12,9 @@ from interlock.core.values import digest
 
 LONGEST_WORD = 40
 MOST_WORDS = 16
-"""Of a question that are looked for."""
+"""The most terms of a query."""
 LONGEST_QUESTION = 2_000
-"""Characters of a question that are read."""
+"""The most characters of a query that are read."""
 _SMALL = frozenset(
     "a about after again all also am an and any are as at be been before being both but by can could did do does doing "
     "done for from get got had has have having he her here him his how i if in into is it its just let like me might "
@@ -22,23 +22,23 @@ _SMALL = frozenset(
     "such t than that the their them then there these they this those through to too under until up us very was we "
     "were what when where which while who whom why will with would yes you your d ll m o ve y ok okay".split()
 )
-"""Of English; those of other languages weigh little because they are in so many memories."""
+"""English stop words; those of other languages weigh little, because so many memories have them."""
 _JOINED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF),
     (0xAC00, 0xD7AF), (0x20000, 0x323AF),
 )  # fmt: skip
-"""Scripts that put no spaces between words, or that join what English does not: pairs of signs stand for words."""
+"""Scripts without spaces between words, or with compounds unlike English: bigrams stand for words."""
 _ACCENTS = ((0x0300, 0x036F), (0x0591, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF))
 
 
 def words_of(text: str) -> Counter[str]:
-    """How often each word is in a text; small words count only where there are no others."""
+    """The frequency of each term in a text; stop words count only if there are no others."""
     found = list(_words(_folded(text)))
     return Counter([_stem(word) for word in found if word not in _SMALL] or map(_stem, found))
 
 
 def asked_for(text: str) -> tuple[str, ...]:
-    """The words of a question that are looked for: the longest ones, which are the rarest, in a fixed order."""
+    """The terms of a query: the longest ones, which are the rarest, in a fixed order."""
     return _asked_for(text[:LONGEST_QUESTION])
 
 
@@ -49,7 +49,7 @@ def _asked_for(text: str) -> tuple[str, ...]:
 
 
 def same_text(text: str) -> str:
-    """The digest of a text, the same however it is spaced, capitalised and ended."""
+    """A digest of a text, independent of spacing, case and final punctuation."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return digest(" ".join(plain.split()).rstrip(".!; "))
 
@@ -82,7 +82,7 @@ def _is_mark(char: str) -> bool:
 
 
 def _pieces(run: str) -> Iterator[str]:
-    """A run of letters: as it is, but pairs of neighbours where its script joins words."""
+    """A run of letters as it is, or its bigrams if its script joins words."""
     start = 0
     while start < len(run):
         is_joined, end = _within(run[start], _JOINED), start + 1
@@ -99,7 +99,7 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def _stem(word: str) -> str:
-    """A word as it and its plural have it in common; not itself a word."""
+    """A common form of a word and its plural; not itself a word."""
     if len(word) < 4 or not word.isascii() or word.isdigit():
         return word
     if word.endswith(("ies", "sses", "xes", "ches", "shes", "zes")):
