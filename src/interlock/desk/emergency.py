@@ -138,6 +138,19 @@ async def resume_agent(office: Office, person: Person, agent: str) -> View:
     return await _tried(office, _resume_agent, person, office.settings.project, agent, office.clock.now())
 
 
+async def restart_agent(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
+    """Has what an agent is doing cut off; its runs go on from their last step, at their places, with who claims them.
+
+    Of a persona, what all its agents are doing. As `pause_agent`, but a pause or a quarantine stays as it is; about a
+    call whose outcome is unknown then, a person is asked.
+
+    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    """
+    require_operator(person, "restart agents")
+    project, now = office.settings.project, office.clock.now()
+    return await office.store.write(_restart_agent, person, project, agent, _words(reason), now)
+
+
 def squad_view(tx: Tx) -> View:
     """The squad's mode, for listings: {mode, since, by, reason}."""
     found = controls.standing(tx)
@@ -289,6 +302,15 @@ def _resume_agent(tx: Tx, person: Person, project_id: str, agent: str, now: date
     for mission_id in missions.without_agent(tx, member.project_id) if changed else ():
         missions.notify(tx, mission_id, "tick", {}, now)
     return _after(tx, person, member, "RESUMED", None, [], changed, now)
+
+
+def _restart_agent(tx: Tx, person: Person, project_id: str, agent: str, why: str | None, now: datetime) -> View:
+    member = _known(tx, project_id, agent)
+    one = None if as_id(agent) == member.persona else find(tx, "agent", agent)
+    runs = [run for run in leases.at_work(tx, member_id=member.id) if one in (None, run.agent_id)]
+    for run in runs:
+        leases.ask_back(tx, run.id, at_once=True)
+    return _after(tx, person, member, "RESTARTED", why, runs, bool(runs), now)
 
 
 def _after(

@@ -19,7 +19,7 @@ DEAD = dead_letters.STOP_REASON
 RUN_STATES = (*OPEN_RUNS, *ENDED_RUNS, DEAD)
 """States of runs; dead letters are failed runs that a person can requeue."""
 MOST_MISSIONS, MOST_TASKS, MOST_RUNS, MOST_AGENTS, MOST_ALERTS = 100, 200, 200, 500, 100
-"""The most that one list has."""
+"""The most that one list has where nobody says otherwise."""
 
 FOR_ALL = ("mission", "task", "think", "learn")
 """Kinds of agents whose work everybody may read."""
@@ -107,20 +107,21 @@ async def tasks(
     mission: str | None = None,
     persona: str | None = None,
     project: str | None = None,
+    most: int = MOST_TASKS,
 ) -> list[View]:
     """Tasks, newest first, without missions' root tasks.
 
     Raises UsageError for an invalid state, Unknown for an unknown mission.
     """
     state = one_of_states(status, tuple(TaskState))
-    return await office.store.read(_tasks, state, mission, persona, project)
+    return await office.store.read(_tasks, state, mission, persona, project, most)
 
 
 def _tasks(
-    tx: Tx, status: str | None, mission: str | None, persona: str | None, project: str | None
+    tx: Tx, status: str | None, mission: str | None, persona: str | None, project: str | None, most: int
 ) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
-    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona, project_id=project, most=MOST_TASKS)
+    rows = task_store.tasks(tx, status=status, mission_id=within, persona=persona, project_id=project, most=most)
     spent = _spent(tx, "task", [row.id for row in rows])
     return [
         view(
@@ -133,12 +134,14 @@ def _tasks(
     ]  # fmt: skip
 
 
-async def agents(office: Office, *, project: str | None = None, reader: Person | None = None) -> list[View]:
+async def agents(
+    office: Office, *, project: str | None = None, reader: Person | None = None, most: int = MOST_AGENTS
+) -> list[View]:
     """Agents, most recently active first: purpose, activity, and the state of their member.
 
     A `reader` who is a viewer does not see the errors of chat agents.
     """
-    return _agents(await office.store.read(squad.agents, project, MOST_AGENTS), reader)
+    return _agents(await office.store.read(squad.agents, project, most), reader)
 
 
 async def agent(
@@ -175,22 +178,23 @@ async def runs(
     status: str | None = None,
     project: str | None = None,
     reader: Person | None = None,
+    most: int = MOST_RUNS,
 ) -> list[View]:
     """Runs, newest first. Those that a `reader` may not see are `withheld`: their status is shown, their error is not.
 
     Raises UsageError for an invalid state, Unknown for an unknown mission.
     """
-    return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), project, reader)
+    return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), project, reader, most)
 
 
 def _runs(
-    tx: Tx, mission: str | None, status: str | None, project: str | None, reader: Person | None
+    tx: Tx, mission: str | None, status: str | None, project: str | None, reader: Person | None, most: int
 ) -> list[View]:  # fmt: skip
     within = find(tx, "mission", mission) if mission else None
     if status == DEAD:
-        rows = dead_letters.letters(tx, MOST_RUNS, mission_id=within, project_id=project)
+        rows = dead_letters.letters(tx, most, mission_id=within, project_id=project)
     else:
-        rows = traces.runs(tx, mission_id=within, status=status, project_id=project, most=MOST_RUNS)
+        rows = traces.runs(tx, mission_id=within, status=status, project_id=project, most=most)
     names = squad.names(tx, [row.agent_id for row in rows])
     hidden = visibility.hidden_from(tx, reader, [row.id for row in rows])
     return [
@@ -205,6 +209,8 @@ def _runs(
     ]  # fmt: skip
 
 
-async def alerts(office: Office, *, open_only: bool = True, project: str | None = None) -> list[View]:
+async def alerts(
+    office: Office, *, open_only: bool = True, project: str | None = None, most: int = MOST_ALERTS
+) -> list[View]:
     """Alerts, newest first."""
-    return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project, most=MOST_ALERTS))
+    return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project, most=most))

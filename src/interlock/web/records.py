@@ -3,12 +3,17 @@
 A token of one project sees that project's alone.
 """
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
 
 from interlock.desk import audit, books, lessons, listings, memories, money
 from interlock.desk.views import View
+from interlock.web.pages import Most, page
 from interlock.web.premises import Here, Who, project_of, require_all
-from interlock.web.work import Most
+
+LAST_ID = (1 << 63) - 1
+"""The greatest id that a row can have."""
 
 
 def add_to(router: APIRouter) -> None:
@@ -32,31 +37,43 @@ async def ledger(
 
 
 async def remembered(
-    here: Here, who: Who, query: str = "", persona: str | None = None, project: str | None = None, most: Most = 50
-) -> list[View]:
+    here: Here, who: Who, response: Response, query: str = "", persona: str | None = None, project: str | None = None,
+    most: Most = 50,
+) -> list[View]:  # fmt: skip
     """Memories and blocks, those with the words of `query` first."""
     wanted = await project_of(here, who, project)
-    return await memories.search(here.live.runtime, who.person, query, persona=persona, project=wanted, most=most)
+    found = await memories.search(
+        here.live.runtime, who.person, query, persona=persona, project=wanted, most=most + 1
+    )  # fmt: skip
+    return page(response, found, most)
 
 
-async def budget(here: Here, who: Who, every: bool = False, most: Most = 100) -> list[View]:
+async def budget(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
     """Accounts: what was spent, and what is left."""
     require_all(who)
-    return await money.budget(here.live.runtime, every=every, most=most)
+    return page(response, await money.budget(here.live.runtime, every=every, most=most + 1), most)
 
 
-async def activities(here: Here, who: Who, most: Most = 100) -> object:
-    """The audit log, newest last; viewers see no particulars of others' conversations and of closed channels."""
+async def activities(
+    here: Here, who: Who, response: Response, after: Annotated[int | None, Query(ge=0, le=LAST_ID)] = None,
+    most: Most = 100,
+) -> list[View]:  # fmt: skip
+    """The audit log, newest last: those after an id, or the newest.
+
+    Viewers see no particulars of others' conversations and of closed channels.
+    """
     require_all(who)
-    return await audit.activities(here.live.runtime, most=most, reader=who.person)
+    found = await audit.activities(here.live.runtime, after=after, most=most + 1, reader=who.person)
+    return page(response, found, most, newest_last=after is None)
 
 
-async def alerts(here: Here, who: Who, all: bool = False) -> list[View]:
+async def alerts(here: Here, who: Who, response: Response, all: bool = False, most: Most = 100) -> list[View]:
     """What people should know, newest first; `all` for those that somebody has seen, too."""
-    return await listings.alerts(here.live.runtime, open_only=not all, project=who.project)
+    found = await listings.alerts(here.live.runtime, open_only=not all, project=who.project, most=most + 1)
+    return page(response, found, most)
 
 
-async def learned(here: Here, who: Who, every: bool = False) -> list[View]:
-    """What was learned from missions."""
+async def learned(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
+    """What was learned from missions, best first."""
     require_all(who)
-    return await lessons.lessons(here.live.runtime, every=every)
+    return page(response, await lessons.lessons(here.live.runtime, every=every, most=most + 1), most)

@@ -5,7 +5,7 @@ A token of one project sees and touches that project's alone.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, Strict
 
 from interlock.core.errors import Refused, UsageError
@@ -13,10 +13,9 @@ from interlock.desk import controls, details, emergency, goals, listings, moving
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
+from interlock.web.pages import Most, page
 from interlock.web.premises import Here, Premises, Who, project_of, require_all, require_within
 from interlock.web.talk import Body, Ident, Key
-
-Most = Annotated[int, Query(ge=1, le=1_000)]
 
 
 class MissionBody(Body):
@@ -88,6 +87,7 @@ def add_to(router: APIRouter) -> None:
         ("POST", "/api/agents/{ident}/resume", resume, 200),
         ("POST", "/api/agents/{ident}/quarantine", quarantine, 200),
         ("POST", "/api/agents/{ident}/release", release, 200),
+        ("POST", "/api/agents/{ident}/restart", restart, 200),
         ("POST", "/api/agents/{ident}/reset", reset, 200),
         ("POST", "/api/squad/{control}", squad, 200),
         ("GET", "/api/runs", runs, 200),
@@ -108,16 +108,23 @@ async def start(body: MissionBody, here: Here, who: Who) -> View:
     return {"id": mission_id}
 
 
-async def missions(here: Here, who: Who, project: str | None = None, most: Most = 100) -> list[View]:
+async def missions(
+    here: Here, who: Who, response: Response, project: str | None = None, most: Most = 100
+) -> list[View]:  # fmt: skip
     """Missions, newest first."""
-    return await listings.missions(here.live.runtime, project=await project_of(here, who, project), most=most)
+    wanted = await project_of(here, who, project)
+    return page(response, await listings.missions(here.live.runtime, project=wanted, most=most + 1), most)
 
 
 async def tasks(
-    here: Here, who: Who, status: str | None = None, persona: str | None = None, mission: str | None = None
-) -> list[View]:
+    here: Here, who: Who, response: Response, status: str | None = None, persona: str | None = None,
+    mission: str | None = None, most: Most = 200,
+) -> list[View]:  # fmt: skip
     """Tasks, newest first."""
-    return await listings.tasks(here.live.runtime, status=status, mission=mission, persona=persona, project=who.project)
+    found = await listings.tasks(
+        here.live.runtime, status=status, mission=mission, persona=persona, project=who.project, most=most + 1
+    )
+    return page(response, found, most)
 
 
 async def task(ident: Ident, here: Here, who: Who) -> View:
@@ -152,17 +159,18 @@ async def transitions(ident: Ident, here: Here, who: Who) -> object:
 
 
 async def approvals(
-    here: Here, who: Who, status: str | None = "pending", mission: str | None = None, after: str | None = None,
-    most: Most = 200,
+    here: Here, who: Who, response: Response, status: str | None = "pending", mission: str | None = None,
+    after: str | None = None, most: Most = 200,
 ) -> list[View]:  # fmt: skip
     """Questions, oldest first; `status=all` for answered ones too. Viewers see that something was asked in private, and
     not what.
     """
     wanted = None if status == "all" else status
-    return await signing.approvals(
-        here.live.runtime, status=wanted, mission=mission, project=who.project, after=after, limit=most,
+    found = await signing.approvals(
+        here.live.runtime, status=wanted, mission=mission, project=who.project, after=after, limit=most + 1,
         reader=who.person,
     )  # fmt: skip
+    return page(response, found, most)
 
 
 async def approve(ident: Ident, body: ApproveBody, here: Here, who: Who) -> View:
@@ -179,9 +187,13 @@ async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
     return await signing.deny(here.live.runtime, who.person, ident, reason=body.reason)
 
 
-async def agents(here: Here, who: Who, project: str | None = None) -> list[View]:
+async def agents(
+    here: Here, who: Who, response: Response, project: str | None = None, most: Most = 500
+) -> list[View]:  # fmt: skip
     """Agents, most recently active first."""
-    return await listings.agents(here.live.runtime, project=await project_of(here, who, project), reader=who.person)
+    wanted = await project_of(here, who, project)
+    found = await listings.agents(here.live.runtime, project=wanted, reader=who.person, most=most + 1)
+    return page(response, found, most)
 
 
 async def agent(ident: Ident, here: Here, who: Who) -> View:
@@ -216,6 +228,12 @@ async def release(ident: Ident, here: Here, who: Who) -> View:
     return await emergency.release(here.live.runtime, who.person, ident)
 
 
+async def restart(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
+    """Cuts off what an agent is doing, and has its runs go on from their last step."""
+    require_all(who)
+    return await emergency.restart_agent(here.live.runtime, who.person, ident, reason=body.reason)
+
+
 async def reset(ident: Ident, here: Here, who: Who) -> View:
     """Begins a conversation anew: an agent's by its id, or the person's own with a persona."""
     if who.project is not None and not await listings.is_of_project(here.live.runtime, who.project, ident):
@@ -232,11 +250,14 @@ async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
     return await acts[control](here.live.runtime, who.person, reason=body.reason)
 
 
-async def runs(here: Here, who: Who, mission: str | None = None, status: str | None = None) -> list[View]:
+async def runs(
+    here: Here, who: Who, response: Response, mission: str | None = None, status: str | None = None, most: Most = 200
+) -> list[View]:
     """Runs, newest first. Viewers see of private ones how they ended, and not with which error."""
-    return await listings.runs(
-        here.live.runtime, mission=mission, status=status, project=who.project, reader=who.person
+    found = await listings.runs(
+        here.live.runtime, mission=mission, status=status, project=who.project, reader=who.person, most=most + 1
     )
+    return page(response, found, most)
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:

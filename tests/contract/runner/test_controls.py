@@ -12,7 +12,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.desk import emergency
 from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest, ToolResult, Usage
-from interlock.store import controls, leases, mailbox
+from interlock.store import controls, leases, mailbox, squad
 from interlock.store.controls import Mode
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
@@ -181,6 +181,28 @@ async def test_call_that_can_be_repeated_is_made_again_after_a_stop(store: Count
         await emergency.resume(stage.runtime, stage.ada)
         await becomes(stage, run, "completed")
     assert (gate.count, told(stage.model)) == (2, (ToolResult("1", "waited"),))
+
+
+@pytest.mark.parametrize("is_named_by_id", [True, False])
+async def test_restart_cuts_off_a_call_and_the_run_goes_on_by_itself(
+    store: CountingStore, tmp_path: Path, is_named_by_id: bool
+) -> None:
+    gate = Gate(idempotent=True)
+    stage = await staged(store, tmp_path, ScriptedModel(calls("wait", "1"), "done"), [gate.tool])
+    run = await stage.think()
+    agent = (await stage.run(run)).agent_id
+    persona = next(row for row in await store.read(squad.agents) if row.id == agent).persona
+    async with working(stage):
+        await gate.began.wait()
+        gate.began.clear()
+        view = await emergency.restart_agent(stage.runtime, stage.ada, agent if is_named_by_id else persona)
+        assert ([shown["id"] for shown in view["runs"]], view["changed"], view["state"]) == ([run], True, "ACTIVE")
+        await gate.began.wait()
+        gate.may_end.set()
+        await becomes(stage, run, "completed")
+    assert (gate.count, told(stage.model)) == (2, (ToolResult("1", "waited"),))
+    again = await emergency.restart_agent(stage.runtime, stage.ada, persona)
+    assert (again["runs"], again["changed"]) == ([], False)
 
 
 async def test_no_effect_begins_once_a_stop_is_on_record(store: CountingStore, tmp_path: Path) -> None:

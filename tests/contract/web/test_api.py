@@ -189,7 +189,7 @@ async def test_parameter_that_a_path_has_not_is_refused_with_the_nearest_that_it
             ("/api/tasks?stauts=DONE", "`stauts` is not a parameter of this path: did you mean `status`?"),
             ("/api/runs?status=failed&Mission=x", "`Mission` is not a parameter of this path: did you mean `mission`?"),
             ("/api/missions?limit=5", "`limit` is not a parameter of this path: it has `project`, `most`"),
-            ("/api/alerts?=1", "`` is not a parameter of this path: it has `all`"),
+            ("/api/alerts?=1", "`` is not a parameter of this path: it has `all`, `most`"),
             ("/api/events?runs=run_1", "`runs` is not a parameter of this path: did you mean `run`?"),
             ("/api/agents/agt_1?project=shop", "`project` is not a parameter of this path: it has none"),
         ):
@@ -395,6 +395,7 @@ async def test_agent_is_paused_and_resumed(tmp_path: Path, migrated_sqlite_url: 
         await home.post("/api/agents/research/chat", {"message": "Hi"})
         states = [(await home.post(f"/api/agents/research/{word}", {}))["state"] for word in ("pause", "resume")]
         assert states == ["PAUSED", "ACTIVE"]
+        assert (await home.post("/api/agents/research/restart", {}))["runs"] == []
         assert "no agent `nobody`" in await problem(home, 422, "POST", "/api/agents/nobody/pause", json={})
 
 

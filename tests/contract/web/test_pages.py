@@ -1,0 +1,54 @@
+"""Lists over HTTP: each is as long as was asked, and says whether there is more."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from interlock.store import audit
+from interlock.store.tx import Tx
+from tests.contract.web.house import House, house
+
+LISTS = (
+    "missions", "tasks", "runs", "agents", "alerts", "approvals?status=all", "budget?every=true", "activities",
+    "lessons?every=true", "memories",
+)  # fmt: skip
+
+
+async def page(home: House, path: str, most: int) -> tuple[list[Any], str]:
+    found = await home.client.get(f"/api/{path}{'&' if '?' in path else '?'}most={most}")
+    assert found.status_code == 200, found.text
+    return found.json(), found.headers["x-more"]
+
+
+def raise_alerts(tx: Tx, now: datetime) -> None:
+    for n in range(3):
+        audit.alert(tx, now, project_id="default", severity="info", kind="TEST", key=f"{n}", text=f"alert {n}")
+
+
+async def test_list_says_whether_it_was_cut(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        await home.box.runtime.store.write(raise_alerts, home.box.runtime.clock.now())
+        for n in range(3):
+            await home.post("/api/missions", {"goal": f"Compare {n}"}, 201)
+        for path in LISTS:
+            rows, more = await page(home, path, 1_000)
+            assert more == "false", path
+            if len(rows) > 1:
+                cut, more = await page(home, path, len(rows) - 1)
+                assert (len(cut), more) == (len(rows) - 1, "true"), path
+                assert cut == (rows[1:] if path == "activities" else rows[:-1]), path
+        for path in ("missions", "runs", "agents", "alerts", "activities"):
+            assert len((await page(home, path, 1_000))[0]) >= 3, path
+
+
+async def test_audit_log_is_read_from_an_id_on(tmp_path: Path, database_url: str) -> None:
+    async with house(tmp_path, executes=False, database_url=database_url) as home:
+        for n in range(3):
+            await home.post("/api/missions", {"goal": f"Compare {n}"}, 201)
+        every, _ = await page(home, "activities", 1_000)
+        seen: list[Any] = []
+        more = "true"
+        while more == "true":
+            rows, more = await page(home, f"activities?after={seen[-1]['id'] if seen else 0}", 1)
+            seen += rows
+    assert [each["id"] for each in seen] == [each["id"] for each in every]
