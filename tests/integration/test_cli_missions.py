@@ -160,3 +160,18 @@ def test_up_ends_in_a_line_where_its_database_is_taken_away(cli: Cli) -> None:
         assert up.stderr is not None
         [line] = up.stderr.read().splitlines()
         assert "was deleted or replaced while it was in use: start again" in line
+
+
+def test_a_project_that_begins_with_a_command_is_told_and_what_it_may_be_a_slip_for(
+    cli: Cli, database_url: str
+) -> None:
+    here = {"INTERLOCK_DATABASE_URL": database_url, "INTERLOCK_MODEL": "rehearsal/offline"}
+    assert cli("run", GREEN, "--no-wait", **here).code == 0
+    first = cli("run", GREEN, "--no-wait", "--project", "shop", **here)
+    again = cli("run", GREEN, "--no-wait", "--project", "shop", **here)
+    slip = cli("chat", "research", "hello", "--project", "shpo", "--json", **here)
+    told = "project `{}` is new, with 50.00 USD a day of its own"
+    assert (first.code, told.format("shop") in first.err) == (0, True)
+    assert (again.code, "is new" in again.err) == (0, False)
+    assert (slip.code, slip.json()["stop_reason"]) == (0, "end_turn")
+    assert f"{told.format('shpo')}; did you mean `shop`?" in slip.err

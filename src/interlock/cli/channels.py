@@ -258,6 +258,7 @@ def _in_box(work: "Callable[[Interlock], Any]", project: str | None) -> "View":
     async def whole() -> "View":
         from interlock.app.box import Interlock
 
+        await opening.tell_new_project(project)
         async with Interlock.open(surface="cli", project=project) as box:
             found: View = await work(box)
             return found

@@ -91,6 +91,7 @@ class _Conversation:
         from interlock.cli.watching import Asking
 
         with opening.stopping() as asked:
+            await opening.tell_new_project(self.project)
             async with Interlock.open(surface="cli", project=self.project) as box:
                 report_faults(box)
                 asking = Asking(box.runtime, box.person, set()) if self.asks else None

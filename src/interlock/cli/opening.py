@@ -83,6 +83,20 @@ def at_desk(
     return run(whole())
 
 
+async def tell_new_project(project: str | None) -> None:
+    """Says beside a command's output that a project begins with it: a slip would be one with money of its own."""
+    from interlock.app.local import is_there
+    from interlock.cli import screen
+    from interlock.desk import projects
+
+    if project is None or not is_there(settings(project=project)):
+        return
+    async with desk() as (office, _):
+        said = await projects.newness(office, project)
+    if said is not None:
+        screen.note(said)
+
+
 def is_anybody_at_work() -> bool:
     """Whether what waits is taken up by itself; of a database on a server that is not asked, as others may come."""
     from interlock.app.local import home_lock

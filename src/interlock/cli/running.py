@@ -140,6 +140,7 @@ class _Mission:
         from interlock.cli.watching import Asking
 
         with opening.stopping() as asked:
+            await opening.tell_new_project(self.project)
             async with Interlock.open(surface="cli", project=self.project) as box:
                 report_faults(box)
                 mission_id = await box.submit(

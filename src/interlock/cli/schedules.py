@@ -93,6 +93,7 @@ async def _added(
     times = timetable(
         cron=cron, every=every, timezone=settings.timezone if zone is None else zone, anchor_at=SystemClock().now()
     )  # fmt: skip
+    await opening.tell_new_project(project)
     async with Interlock.open(surface="cli", project=project) as box:
         return await schedules.add(
             box.runtime, box.person, name, times, goal=goal, persona=persona, message=message, budget_usd=budget,

@@ -14,13 +14,33 @@ async def require(office: Office, project: str) -> None:
 
     Raises UsageError.
     """
-    named = {office.settings.project, *office.settings.projects}
-    if project in named or await office.store.read(squad.project, project) is not None:
+    known = await _others(office, project)
+    if known is None:
         return
-    known = sorted(named.union(await office.store.read(squad.projects)))
-    near = difflib.get_close_matches(project, known, n=1, cutoff=0.7)
-    if near:
-        raise UsageError(f"no project `{project}`: did you mean `{near[0]}`? A new one is named under `projects` first")
+    if near := _near(project, known):
+        raise UsageError(f"no project `{project}`: did you mean `{near}`? A new one is named under `projects` first")
     more = " and others" if len(known) > SHOWN else ""
     there = ", ".join(f"`{each}`" for each in known[:SHOWN])
     raise UsageError(f"no project `{project}`: there are {there}{more}; a new one is named under `projects` first")
+
+
+async def newness(office: Office, project: str) -> str | None:
+    """What there is to say of a project that begins with what it is named for; None of one that there is."""
+    known = await _others(office, project)
+    if known is None:
+        return None
+    near = _near(project, known)
+    meant = f"; did you mean `{near}`?" if near else ""
+    return f"project `{project}` is new, with {office.settings.day_usd(project):,.2f} USD a day of its own{meant}"
+
+
+async def _others(office: Office, project: str) -> list[str] | None:
+    """The projects that there are, if this is none of them."""
+    named = {office.settings.project, *office.settings.projects}
+    if project in named or await office.store.read(squad.project, project) is not None:
+        return None
+    return sorted(named.union(await office.store.read(squad.projects)))
+
+
+def _near(project: str, known: list[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(project, known, n=1, cutoff=0.7)), None)
