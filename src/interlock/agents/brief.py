@@ -19,6 +19,9 @@ from interlock.store.tx import Tx, small
 COMPACTION = "compaction"
 """Why the model call of a step stopped that wrote a summary: paid for and counted, but no part of what was said."""
 
+MOST_NOTES = 20
+"""How many of the last comments of people on a task and its mission its agent is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
@@ -125,6 +128,7 @@ def _words(tx: Tx, task: Any) -> TaskBrief:
         review=review,
         review_standard=standard,
         feedback=task.feedback,
+        notes=tuple(tasks.notes(tx, task.id, task.mission_id, MOST_NOTES)),
         earlier=earlier_work(tx, task) if task.generation else None,
     )
 

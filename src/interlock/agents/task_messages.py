@@ -19,6 +19,8 @@ from interlock.llm.messages import Message, Text
 TASK_TYPES: tuple[str, ...] = get_args(TaskType)
 PRIORITIES = ("low", "medium", "high", "urgent")
 """Source: numbers, "Other defaults"."""
+LONGEST_NOTE = 2_000
+"""The most characters of one note that an agent is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class TaskBrief:
     review: Material | None = None
     review_standard: str = ""
     feedback: str | None = None
+    notes: tuple[str, ...] = ()
+    """What people have said about it, or about its mission, while it ran."""
     earlier: tuple[str, ...] | None = None
     """What an agent had done that was lost over this task; None if none was."""
 
@@ -72,6 +76,9 @@ def task_message(task: TaskBrief) -> Message:
         asked = f"\n\nWhat its author was asked for:\n{quoted(task.review_standard)}" if task.review_standard else ""
         sections.append(f"## Review\n{_REVIEW}{asked}")
         sections.append(_material(task.review))
+    if task.notes:
+        listed = "\n".join(f"- {one_line(note, limit=LONGEST_NOTE)}" for note in task.notes)
+        sections.append(f"## Notes\n{_NOTES}\n{listed}")
     if task.feedback:
         sections.append(f"## Feedback\nThe work was sent back. Answer each point.\n{quoted(task.feedback)}")
     if task.earlier is not None:
@@ -98,7 +105,7 @@ def plan_message(
         constraints.append(f"- budget: {usd(budget_microusd)}")
     if deadline is not None:
         constraints.append(f"- deadline: {deadline.isoformat(timespec='minutes')}")
-    constraints.extend(f"- note: {one_line(note, limit=2_000)}" for note in notes)
+    constraints.extend(f"- note: {one_line(note, limit=LONGEST_NOTE)}" for note in notes)
     sections = [
         "# Plan a mission",
         f"## Goal\n{quoted(goal)}",
@@ -153,6 +160,8 @@ def _persona_line(persona: Persona) -> str:
     described = "; ".join(f"{label}: {', '.join(words)}" for label, words in groups.items() if words)
     return f"- {persona.name} ({described}): {persona.role}"
 
+
+_NOTES = "What people have said about this work since it was planned, oldest first. Keep to it; the latest word counts."
 
 _EARLIER = (
     "Another agent worked on this task before you and was lost before it could hand in. These are its calls, quoted "

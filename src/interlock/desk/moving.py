@@ -18,7 +18,7 @@ from interlock.desk.personas import persona_named
 from interlock.desk.views import View, view
 from interlock.policy.secrets import scrub
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, quarantines, squad, tasks
+from interlock.store import approvals, missions, quarantines, squad, tasks
 from interlock.store.squad import Descriptor
 from interlock.store.tasks import Move
 from interlock.store.tasks import TransitionRefused as TransitionRefused
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from interlock.agents.persona import Persona
 
 MOST_CHARS = 20_000
+MOST_TOLD = 2_000
+"""The most characters of a comment that a mission's coordinator is told."""
 TRIES = 3
 STATES = tuple(str(state) for state in TaskState)
+ENDED = (TaskState.DONE, TaskState.CANCELED)
 _AT_WORK = (TaskState.ASSIGNED, TaskState.IN_PROGRESS)
 
 
@@ -50,6 +53,9 @@ class TaskMove:
 
 async def comment(office: Office, person: Person, ident: str, text: str) -> View:
     """Adds a comment to the thread of a task or mission, and notifies whoever it mentions: {id, task_id}.
+
+    Agents are told it when their next run for the task begins; of a mission, its coordinator at its next event, and
+    all agents whose runs begin after that. Source: row A21.
 
     Raises Unknown, Refused for a viewer, UsageError for an empty or too long text.
     """
@@ -132,6 +138,9 @@ async def _tried(office: Office, wanted: TaskMove) -> View:
 
 def _comment(tx: Tx, person: Person, ident: str, text: str, now: datetime) -> View:
     task_id = find(tx, "task", ident)
+    row: Any = tasks.task(tx, task_id)
+    if row.parent_id is None and row.status not in ENDED:
+        missions.notify(tx, task_id, "note", {"text": text[:MOST_TOLD]}, now)
     return {"id": tasks.say(tx, task_id, "COMMENT", person.actor, text, now), "task_id": task_id}
 
 

@@ -85,6 +85,15 @@ _HANDED_IN = (
 )
 _DELIVERABLE = sa.select(DELIVERABLES).where(_de.id == b("deliverable"))
 _THREAD = sa.select(MESSAGES).where(_tm.task_id == b("task")).order_by(_tm.created_at, _tm.id)
+_NOTES = (
+    sa.select(_tm.text, _tm.created_at)
+    .where(
+        sa.or_(_tm.task_id == b("task"), _tm.task_id == b("mission")),
+        _tm.kind == sa.text("'COMMENT'"), _tm.author_kind == sa.text("'human'"),
+    )
+    .order_by(_tm.created_at.desc(), _tm.id.desc())
+    .limit(b("most", type_=sa.Integer()))
+)  # fmt: skip
 _CHANGES = sa.select(TRANSITIONS).where(_tr.task_id == b("task")).order_by(_tr.created_at, _tr.id)
 _STUCK = sa.select(_t.id).where(_t.ended_at.is_(None), _t.status == "BLOCKED", _t.escalate_at <= b("now", type_=_TIME))
 _UNSET: Any = object()
@@ -332,6 +341,12 @@ def count_idle(tx: Tx, task_id: str, calls: int, amount_microusd: int) -> None:
 def thread(tx: Tx, task_id: str) -> list[Any]:
     """A task's thread in order."""
     return tx.rows(_THREAD, {"task": task_id})
+
+
+def notes(tx: Tx, task_id: str, mission_id: str, most: int) -> list[str]:
+    """What people have said last in the threads of a task and of its mission, oldest first."""
+    found = tx.rows(_NOTES, {"task": task_id, "mission": mission_id, "most": most})
+    return [row.text for row in reversed(found)]
 
 
 def transition(tx: Tx, key: str) -> Any | None:

@@ -92,7 +92,7 @@ _PERSONA = re.compile(r"^- ([\w-]+) \((.*?)\): (.*)$", re.MULTILINE)
 _IDENTITY = re.compile(r"\b[Yy]ou are (?:the |an? )?\**([A-Z][\w-]*)")
 
 _NAMES = {
-    Kind.TASK: ("Description", "Type", "Expected deliverable", "Inputs", "Review", "Feedback"),
+    Kind.TASK: ("Description", "Type", "Expected deliverable", "Inputs", "Review", "Notes", "Feedback"),
     Kind.PLAN: ("Goal", "Personas", "Answer"),
     Kind.COMPILE: ("Goal", "Results", "Not done"),
     Kind.LEARN: ("Facts", "Answer"),
