@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 
 import interlock
 from interlock.agents.persona import load_personas
@@ -202,6 +203,21 @@ def test_every_persona_that_is_shown_loads(path: Path, tmp_path: Path) -> None:
 def test_every_policy_that_is_shown_is_one(path: Path) -> None:
     shown = [b for b in blocks(path.read_text(encoding="utf-8"), "yaml") if b.startswith("version")]
     assert all(policy_from(block, name_of(path)).rules for block in shown)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_every_settings_file_that_is_shown_is_valid(path: Path) -> None:
+    shown = [yaml.safe_load(block) for block in blocks(path.read_text(encoding="utf-8"), "yaml")]
+    for data in (data for data in shown if isinstance(data, dict) and data.keys() <= Settings.model_fields.keys()):
+        assert Settings.model_validate({"home": ROOT, "database_url": "sqlite:///x", **data})
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_every_setting_that_is_named_exists(path: Path) -> None:
+    named = re.findall(r"`([a-z_]+)\.(?!yaml`)([a-z_]+)`", path.read_text(encoding="utf-8"))
+    kinds: dict[str, Any] = {name: field.annotation for name, field in Settings.model_fields.items()}
+    sections = {name: set(kind.model_fields) for name, kind in kinds.items() if hasattr(kind, "model_fields")}
+    assert not [f"{section}.{field}" for section, field in named if field not in sections.get(section, {field})]
 
 
 def test_json_in_command_lines_is_json() -> None:
