@@ -20,6 +20,7 @@ from interlock.policy import (
     recipes,
     services,
     shell,
+    shell_options,
     steps,
     tells,
 )
@@ -173,11 +174,9 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
             return ("sh", "-c", fed)
         return ()
     steps.found_elsewhere(words, command.fed_by, report)
-    if programs.name_of(words[0])[0] in programs.SHELLS and all(
-        word.startswith("-") and word != "-c" for word in words[1:]
+    if programs.name_of(words[0])[0] in programs.SHELLS and (
+        all(word.startswith("-") for word in words[1:]) or any(_FILLED.search(word) for word in words[1:])
     ):
-        report.add(kinds.HIDDEN)
-    if programs.name_of(words[0])[0] in programs.SHELLS and any(_FILLED.search(word) for word in words[1:]):
         report.add(kinds.HIDDEN)
     return words if fed is None else (*words, *fed.split()[:50])
 
@@ -200,6 +199,8 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
             return ()
         if name == "command" and word in ("-v", "-V"):
             return ()
+        if name == "direnv" and word == "exec":
+            return rest[2:]
         if name in ("sudo", "doas") and word in ("-i", "-s", "-e", "-v", "-l", "--login", "--shell"):
             rest.pop(0)
             continue
@@ -313,26 +314,14 @@ def _own_script(path: str, report: "Script", depth: int, *, python: bool = False
 
 
 def _shell(args: Sequence[str], command: Command, report: "Script", depth: int) -> None:
-    rest = list(args)
-    while rest and rest[0].startswith(("-", "+")) and rest[0] not in ("-", "--"):
-        option = rest.pop(0)
-        if not option.startswith("--") and "c" in option[1:]:
-            report.add(*(() if rest else (kinds.HIDDEN,)))
-            if rest:
-                _script(rest[0], report, depth + 1)
-            return
-        if option in ("-o", "-O", "+o", "+O", "--rcfile", "--init-file"):
-            if option.startswith("--"):
-                report.add(kinds.HIDDEN)
-            del rest[:1]
-        if option == "-s" or option in ("--version", "--help"):
-            rest = []
-            if option != "-s":
-                return
-    if rest and rest[0] not in ("-", "--", "/dev/stdin") and not (rest[0].isdigit() and command.redirects):
-        _own_script(rest[0], report, depth)
-        return
-    if (text := _fed(command, report)) is not None:
+    given = shell_options.read(args)
+    if given.hides:
+        report.add(kinds.HIDDEN)
+    if given.script is not None:
+        _script(given.script, report, depth + 1)
+    elif given.file is not None and not (given.file.isdigit() and command.redirects):
+        _own_script(given.file, report, depth)
+    elif not given.tells and (text := _fed(command, report)) is not None:
         _script(text, report, depth + 1)
 
 

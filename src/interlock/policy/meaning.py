@@ -340,11 +340,13 @@ class _Look:
 
     def _maybe_sql(self, text: str, what: int) -> None:
         asked = bool(self.kind & Kind.DATABASE)
-        sure = bool(what & Holds.SQL) and (asked or sql.looks_like(text) or " " in text.strip() or sql.is_order(text))
+        states = (sql.is_statement if asked and not self.builtin else sql.looks_like)(text)
+        sure = bool(what & Holds.SQL) and (asked or states or " " in text.strip() or sql.is_order(text))
         open_to_it = not self.builtin and (asked or not self.reads or bool(self.kind & Kind.REPORTS))
-        if sure or (open_to_it and sql.looks_like(text)):
+        if sure or (open_to_it and states):
             found = sql.judge(text)
             self.add(found if sure or asked else [f for f in found if f is not kinds.DATABASE_UNREADABLE])
+            self.add((kinds.ACTS,) if not self.builtin and kinds.DATABASE_WRITE in found and sql.changes(text) else ())
 
     def _address(self, key: str, text: str, what: int) -> None:
         if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):

@@ -284,6 +284,8 @@ _RUNS = re.compile(
     r"FCEDIT|\w*EXTERNAL_DIFF|LPDEST_CMD|INPUTRC_CMD|DEBUGINFOD_CMD",
     re.I,
 )
+_SETTINGS = re.compile(r"\w+_(?:CONF|CONFIG|RC|ENGINES|MODULES|PLUGINS?)(?:_(?:FILE|PATH|DIR|HOME))?|\w+RC", re.I)
+"""Variables that name a file of settings or a folder of extensions."""
 _HARMS = re.compile(
     r"wrapper|plugin|exec|eval|command|action|pager|\bcmd\b|specs|linker|[;`!|&]|\$\(|-[PH]\s*\S|\bimport\b|-p\s|\+!"
 )
@@ -304,6 +306,8 @@ def judge_variable(name: str, value: str) -> tuple[Raised | None, bool]:
         return (HIDDEN if odd or (name.upper() == "PATH" and "." in places) else None), False
     if _RUNS.fullmatch(name):
         return None, True
+    if _SETTINGS.fullmatch(name) and paths.plain(value).startswith(_ELSEWHERE):
+        return HIDDEN, False
     return (HIDDEN if _FLAGS.fullmatch(name) and _HARMS.search(value) else None), False
 
 

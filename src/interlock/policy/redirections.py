@@ -47,6 +47,12 @@ def document(source: bytes, node: "Node") -> str:
     return source[at:end].decode("utf-8", "replace") if 0 < at <= end else ""
 
 
+def left_out(source: bytes, node: "Node") -> tuple[str, ...]:
+    """The word `-` before a here-document, which the parser drops: `make -f - <<EOF`."""
+    before = source[: node.start_byte].rstrip()
+    return ("-",) if before.endswith((b" -", b"\t-")) else ()
+
+
 def filled_in(source: bytes, node: "Node") -> str | None:
     """The expansions of a here-document as a script of its own; None if it has none."""
     start = next((child for child in node.named_children if child.type == "heredoc_start"), None)

@@ -32,6 +32,7 @@ _ANY_GLOB = re.compile(rb"[*?\[{]")
 _PLAIN = frozenset("comment word string_content raw_string number heredoc_content variable_name".split())
 _LEAVES = frozenset(("word", "regex", "string_content", "extglob_pattern"))
 _COMMANDS = frozenset(("command", "declaration_command", "unset_command", "test_command"))
+_EXPANDED = frozenset(("simple_expansion", "expansion", "command_substitution"))
 _REDIRECTED = frozenset(("redirected_statement", "heredoc_redirect", "command"))
 
 
@@ -75,6 +76,8 @@ class _Place:
     redirects: tuple[tuple[str, str], ...] = ()
     inner: bool = False
     in_function: str | None = None
+    last: tuple[str, ...] = ()
+    """The last word of the command, if the parser leaves it out."""
 
 
 @lru_cache(maxsize=512)
@@ -179,7 +182,7 @@ class _Reader(Words):
         parts: list[tuple[Node, _Place]] = []
         for number, child in enumerate(children):
             inner = place.inner or number < len(children) - 1
-            where = _Place(before, text, place.redirects, inner, place.in_function)
+            where = _Place(before, text, place.redirects, inner, place.in_function, () if inner else place.last)
             parts.append((child, where))
             before, text = self._peek(child, where) or Command((UNKNOWN,)), None
         return parts
@@ -225,6 +228,7 @@ class _Reader(Words):
                 found.text_in, found.fed_by = self._heredoc(child), None
                 found.redirects += tuple(self._redirect(c) for c in child.named_children if c.type == "file_redirect")
                 found.inner |= any(c.type == "pipeline" for c in child.named_children)
+                found.last = redirections.left_out(self.source, child)
             elif child.type == "herestring_redirect":
                 inside = [each for each in child.named_children if each.type != "file_descriptor"]
                 found.text_in, found.fed_by = (self.word(inside[-1]) if inside else UNKNOWN), None
@@ -300,10 +304,11 @@ class _Reader(Words):
                 word = self.word(child)
                 if self.has_globs and self._is_glob(child):
                     globs.append(word)
-                if part in ("simple_expansion", "expansion") and _SPLITS.search(word):
+                if _SPLITS.search(word) and self._is_expanded(child):
                     found.extend(word.split())
                 else:
                     found.append(word)
+        found.extend(place.last)
         if kind == "declaration_command":
             for name, value in assigned:
                 self.set(name, value)
@@ -314,6 +319,12 @@ class _Reader(Words):
             tuple(found), tuple(assigned), place.fed_by, place.text_in, redirects, self.substitutes, place.inner,
             tuple(self.names), place.in_function, tuple(globs), self.decodes,
         )  # fmt: skip
+
+    def _is_expanded(self, node: "Node") -> bool:
+        """Whether a word is an unquoted expansion, which the shell splits into words, the program's name included."""
+        if node.type == "command_name" and node.named_child_count == 1:
+            node = node.named_children[0]
+        return node.type in _EXPANDED
 
     def _assigned(self, node: "Node", place: _Place) -> Command:
         self.names, self.decodes = [], False

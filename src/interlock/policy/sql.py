@@ -18,6 +18,7 @@ LONGEST = 20_000
 
 _QUERIES = frozenset("SELECT WITH VALUES TABLE FROM".split())
 _SHOWS = frozenset("SHOW DESCRIBE DESC USE SUMMARIZE".split())
+_READS = _QUERIES | _SHOWS | {"EXPLAIN"}
 _BRACKETS = frozenset("BEGIN COMMIT ROLLBACK START SAVEPOINT RELEASE END ABORT".split())
 _BRACKET_WORDS = frozenset(
     "TRANSACTION TRAN WORK DEFERRED IMMEDIATE EXCLUSIVE CONCURRENT READ ONLY WRITE ISOLATION LEVEL SERIALIZABLE "
@@ -45,8 +46,35 @@ _START = re.compile(
     r"index|user|role|function|procedure|trigger|sequence|extension|materialized|type)\b|truncate\b(?:\s+table)?\s+\w|grant\s+[\w\s,*]+\s+(?:on|to)\b|"
     r"revoke\s+[\w\s,*]+\s+(?:on|from)\b|merge\s+into\b|replace\s+into\b|copy\s+[\w.\"(]+.*\b(?:from|to)\b|attach\s+(?:database\s+)?'|"
     r"pragma\s+\w|explain\s+(?:analyze\s+|query\s+plan\s+|\()?\s*(?:select|with|insert|update|delete|\w)|exec(?:ute)?\s+[\w.@]+|"
-    r"call\s+[\w.]+\s*\(|vacuum\b|do\s+\$|declare\s+@|show\s+(?:tables|databases|columns|index|create|grants|processlist)\b|values\s*\()",
+    r"call\s+[\w.]+\s*\(|vacuum\b|do\s+\$|declare\s+@|show\s+(?:tables|databases|columns|index|create|grants|processlist)\b|values\s*\(|"
+    r"(?:desc(?:ribe)?\s+(?:(?:table|view|extended|formatted)\s+)?|table\s+|summarize\s+)[\w.\"`]+\s*;?\s*$|"
+    r"from\s+[\w.\"`]+\s*(?:;?\s*$|select\b))",
     re.IGNORECASE | re.DOTALL,
+)
+_RARE_START = re.compile(
+    r"[\s(]*(?:\\\S|\.[a-z]|/\*|kill\s+(?:query\s+|connection\s+|mutation\s+)?[\d'w]|shutdown\b|flush\s+\w+\s*;?\s*$|reindex\b|undrop\s|"
+    r"upsert\s+into\b|rename\s+(?:table|user|column|index)\b|purge\s+\w|unload\s*\(|(?:install|load)\s+['\w]+\s*;?\s*$|"
+    r"load\s+(?:data|xml|extension|index)\b|handler\s+\w+\s+(?:open|read|close)\b|notify\s+\w+\s*(?:[,;]|$)|detach\b|bulk\s+insert\b|"
+    r"msck\b|delimiter\s|exec(?:ute)?\s*\(|system\s+\w|dbcc\s|reconfigure\b|(?:backup|restore)\s+(?:database|log|table|snapshot|to|from)\b|"
+    r"optimize\s+(?:table\s+)?\w+|repair\s+table\b|refresh\s+(?:materialized|table|dynamic|function|')|(?:un)?cache\s+(?:lazy\s+)?table\b|"
+    r"update\s.+\bset\b|delete\s.+\b(?:from|where)\b|merge\s.+\busing\b|grant\s.+\bto\b|revoke\s.+\bfrom\b|attach\s|install\s+\w+\s+from\b|"
+    r"(?:create|replace)\s+(?:or\s+\w+\s+)?\w+[\s=]+\S|alter\s+\w+\s|drop\s+\w+\s|"
+    r"set\s+(?:global|session|local|persist\w*|role|password|authorization|transaction|names|[@\w.]+\s*(?::?=|to\b))|"
+    r"reset\s+(?:(?:global|local|session|query|persist)\s+)?\w+\s*;?\s*$|"
+    r"put\s+'?file:|get\s+'?@|(?:remove|rm)\s+'?@|export\s+(?:database|data|table)\b|import\s+(?:database|foreign|table|into)\b|"
+    r"comment\s+(?:if\s+exists\s+)?on\b|lock\s+(?:tables?|instance|in)\b|lock\s+\w+\s+in\b|discard\s+(?:all|plans|temp\w*|sequences)\b|checkpoint\b|deny\s+\w|"
+    r"security\s+label\b|go\s*\n|(?:if|while)\b.*\b(?:begin|insert|update|delete|drop|exec|truncate)\b|begin\b|declare\s|prepare\s+\w+\s|"
+    r"deallocate\s|(?:enable|disable)\s+trigger\b|from\s+\S+\s+insert\b|insert\s+\w+|openrowset\b|reassign\s+owned\b|cluster\s+\w+)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Statements that begin with words which may also begin a question in plain language."""
+_COMMENT = re.compile(r"/\*(?!m?!)(?:(?!\*/).)*\*/", re.IGNORECASE | re.DOTALL)
+_QUOTED = re.compile(r"'[^']*+'")
+_CHANGING = re.compile(
+    r"(?<![\w.\"`\[@])(?:insert\s+(?:into|or|overwrite|ignore|all|first)\b|insert\s+[\w.\"`\[\]]+\s*(?:\(|values\b|select\b)|"
+    r"update\s[^;]{1,400}?\bset\b|merge\s[^;]{1,400}?\busing\b|(?:replace|upsert)\s+(?:into\s+)?[\w.\"`\[\]]+\s+[\w(]|"
+    r"(?:nextval|setval)\s*\(|next\s+value\s+for\b|comment\s+on\b|lock\s+tables?\b|notify\s+\w)",
+    re.IGNORECASE,
 )
 _OPTIONS = frozenset(
     "ANALYZE ANALYSE VERBOSE EXTENDED PARTITIONS QUERY PLAN FOR FORMAT COSTS BUFFERS SETTINGS TIMING SUMMARY WAL "
@@ -71,7 +99,27 @@ _ORDERS = frozenset(
 
 def looks_like(text: str) -> bool:
     """Whether a text of unknown purpose begins like a statement; prose such as `drop table manners` may too."""
-    return _START.match(text[:400]) is not None
+    return _START.match(_beginning(text)) is not None
+
+
+def is_statement(text: str) -> bool:
+    """Whether a text that is meant for a database begins like a statement, a rare one or a client command included."""
+    beginning = _beginning(text)
+    return _START.match(beginning) is not None or _RARE_START.match(beginning) is not None
+
+
+def changes(text: str) -> bool:
+    """Whether a statement that is not certainly a read says that it changes data."""
+    plain = _QUOTED.sub("''", _COMMENT.sub(" ", fold(text)))
+    return _CHANGING.search(plain) is not None
+
+
+def _beginning(text: str) -> str:
+    """The first words of a text, with comments as spaces and look-alike characters replaced."""
+    beginning = text[:400]
+    if not beginning.isascii():
+        beginning = fold(beginning)
+    return _COMMENT.sub(" ", beginning) if "/*" in beginning else beginning
 
 
 def is_order(text: str) -> bool:
@@ -105,7 +153,7 @@ def _judge(text: str) -> Sequence[Raised]:
             act = _statement(words, [word.upper() for word in words])
             needs_parser = needs_parser or act is None
             found += (*(act or ()), *_beside(words))
-        if len(statements) > 1:
+        if len(statements) > 1 and not all(words[0].upper() in _READS for words in statements):
             found.append(kinds.DATABASE_WRITE)
     if needs_parser:
         found += parsed(text)

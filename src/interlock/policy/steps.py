@@ -21,6 +21,10 @@ _TARGET_WORDS = re.compile(r"(?:@?\w*//|:)?(?:\w|\.\.\.)[\w:.,/+-]{0,80}")
 _STEP = re.compile(r"[a-z][\w:.-]{1,40}")
 _INSTALLERS = frozenset(("make", "gmake", "ninja", "meson"))
 _MAKES = frozenset(("make", "gmake"))
+_FILE = frozenset("-f --file --makefile --justfile --taskfile --buildfile --build-file".split())
+_FILE_AND_VALUE = re.compile(r"-f=?|--(?:file|makefile|justfile|taskfile|buildfile|build-file)=")
+_STREAM = re.compile(r"-$|/(?:dev|proc)/")
+"""A build file's path that stands for standard input or a descriptor."""
 _ONLY_SHOWN = frozenset("-n --dry-run --just-print --recon".split())
 _FRAMEWORKS = frozenset("manage.py artisan rails console app.py cli.py".split())
 """Command-line entry points of web frameworks."""
@@ -104,7 +108,7 @@ def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> Non
             and paths.is_outside(args[number + 1])
         ):
             script.add(kinds.OUTSIDE_WORKSPACE)
-        if arg.startswith(("--ev", "SHELL=")) or (arg == "-" and args[number - 1] in ("-f", "--file", "--makefile")):
+        if arg.startswith(("--ev", "SHELL=")) or _is_input(arg, args[number - 1] if number else ""):
             script.add(kinds.HIDDEN)
         variable, has_value, value = arg.partition("=")
         if has_value and not arg.startswith("-"):
@@ -120,6 +124,14 @@ def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> Non
             not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or _asks(arg.partition("=")[0])
         ):
             script.add(kinds.ACTS if _asks(arg.partition("=")[0]) else kinds.HIDDEN)
+
+
+def _is_input(arg: str, before: str) -> bool:
+    """Whether an argument has the build file read from standard input or a descriptor: `-f -`, `-f/dev/stdin`."""
+    if before in _FILE:
+        return _STREAM.match(arg) is not None
+    found = _FILE_AND_VALUE.match(arg)
+    return found is not None and _STREAM.match(arg, found.end()) is not None
 
 
 def found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:
