@@ -1,1 +1,1 @@
-"""Benchmarks, run by `python -m bench`; figures with their conditions, no pass or fail of behaviour."""
+"""Benchmarks, run by `python -m bench`; they report figures with their conditions, and do not test behaviour."""

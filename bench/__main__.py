@@ -39,7 +39,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> int:
-    """Runs what was asked for, prints each figure and keeps the raw JSON."""
+    """Runs the selected benchmarks, prints each figure and stores the raw JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*MODULES, []], help="which ones; all where none is named")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def conditions() -> dict[str, Any]:
-    """What the figures were taken on."""
+    """The machine and versions on which the figures were measured."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",

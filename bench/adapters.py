@@ -1,7 +1,7 @@
-"""What the adapters of models add to the bare SDKs: a streamed call of 1,000 deltas, from a server of its own process.
+"""The overhead of the model adapters over the bare SDKs: a streamed call of 1,000 deltas, from a server process.
 
-Rounds alternate between the SDK, read to the end, and the adapter over it. Times are of the processor, as the server's
-pace would hide them; beside them those of the clock.
+Rounds alternate between the SDK, read to the end, and the adapter on top of it. Times are processor time, because the
+server's pace would hide the difference; wall time is reported as well.
 """
 
 import asyncio
@@ -31,17 +31,17 @@ Close = Callable[[], Awaitable[None]]
 
 
 def chat(_: dict[str, Any], __: int) -> ChatAnswer:
-    """What the server of chat completions answers."""
+    """The response of the chat completions server."""
     return ChatAnswer(WORDS, piece_chars=5)
 
 
 def messages(_: dict[str, Any], __: int) -> Answer:
-    """What the server of the Messages API answers."""
+    """The response of the Messages API server."""
     return Answer([text(WORDS)], piece_chars=5)
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """For each adapter the medians of both, and what the adapter adds in percent of the SDK's."""
+    """For each adapter, both medians, and the overhead in percent of the SDK's time."""
     rounds = 12 if quick else 60
     return {
         "deltas": DELTAS,

@@ -1,6 +1,6 @@
-"""A squad with a past: rows as they are after so many finished runs, put straight into the tables of either database.
+"""A squad with a long history: rows as after that many finished runs, inserted directly into either database.
 
-Nothing in them is at work. They are as long as real ones only where a statement's cost depends on it.
+No run is in progress. Rows are as long as real ones only if a statement's cost depends on it.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ RUNS = 1_000_000
 """About a year of a busy squad."""
 _AGENTS_EACH, _MISSION_EACH, _TASK_EACH, _APPROVAL_EACH, _ALERT_EACH = 10, 50, 10, 3, 10
 _CALLS = 2
-"""Model calls of a run, each two lines of the ledger."""
+"""Model calls per run, each with two lines in the ledger."""
 
 
 def fill(url: str, runs: int = RUNS) -> None:
@@ -44,7 +44,7 @@ def _postgresql_at(seconds: str) -> str:
 
 
 def _rows(table: str, count: int, **columns: str) -> str:
-    """One statement that makes so many rows; `n` is the number of each."""
+    """A statement that inserts that many rows; `n` is the number of each."""
     return (
         f"INSERT INTO {table} ({', '.join(columns)}) WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s"
         f" WHERE n < {count - 1}) SELECT {', '.join(columns.values())} FROM s"
@@ -53,7 +53,7 @@ def _rows(table: str, count: int, **columns: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """So many runs, in the words of a database. Run N ended N * 30 seconds ago: a million of them took a year."""
+    """SQL fragments for that many runs. Run N ended N * 30 seconds ago: a million of them took a year."""
 
     runs: int
     at: Callable[[str], str]
@@ -63,12 +63,12 @@ class Past:
 
     @property
     def missions(self) -> int:
-        """So many of them."""
+        """The number of missions."""
         return self.runs // _MISSION_EACH
 
     @property
     def then(self) -> str:
-        """When row N was made."""
+        """The time at which row N was created."""
         return self.at("n * 30 + 86400")
 
 
@@ -116,7 +116,7 @@ def _work(past: Past) -> list[str]:
 
 
 def _record(past: Past) -> list[str]:
-    """What they cost, what people were asked and told, and the log."""
+    """Costs, questions, alerts and the audit log."""
     runs, missions, json, at, then = past.runs, past.missions, past.json, past.at, past.then
     agents, tasks, of_missions, of_runs = runs // _AGENTS_EACH, runs // _TASK_EACH, f"n % {missions}", f"n % {runs}"
     approvals, alerts, calls = runs // _APPROVAL_EACH, runs // _ALERT_EACH, _CALLS * runs

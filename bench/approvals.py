@@ -1,6 +1,6 @@
-"""The approval queue with 10,000 questions pending: a page of it as cards, anywhere in it, on both databases.
+"""The approval queue with 10,000 pending questions: a page of cards at any position, on both databases.
 
-Each question has a mission, a task, a run with its money, an agent and arguments of its own; a card shows them all.
+Each question has its own mission, task, run with reservations, agent and arguments; a card shows them all.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class Office:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Milliseconds for a page, by engine and place in the queue."""
+    """Milliseconds per page, by engine and position in the queue."""
     count, rounds = (2_000, 10) if quick else (10_000, 40)
     with tempfile.TemporaryDirectory() as folder, databases(Path(folder)) as found:
         figures: dict[str, Any] = {"pending": count, "page": PAGE, "goal_ms": GOAL_MS}
@@ -77,14 +77,14 @@ async def _measured(engine: str, url: str, home: Path, count: int, rounds: int) 
 
 
 def _analyse(url: str) -> None:
-    """Counts rows, as PostgreSQL's autovacuum does a minute after so many have come."""
+    """Updates the statistics, as PostgreSQL's autovacuum does a minute after so many inserts."""
     if url.startswith("postgresql"):
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute("ANALYZE")
 
 
 def _fill(tx: Tx, number: int) -> None:
-    """A mission with a task, a run, and questions of it."""
+    """A mission with a task, a run, and questions about it."""
     mission, task, run = f"mis_{number:05}", f"tsk_{number:05}", f"run_{number:05}"
     agent = squad.ensure_agent(tx, Descriptor("task", "default", "coder", {"task": task}), {}, "intern", T0)
     common = {"project_id": "default", "mission_id": mission, "type": "ops", "created_at": T0, "updated_at": T0}

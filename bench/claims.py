@@ -1,20 +1,18 @@
-"""What a claim costs with a thousand and with a million runs queued, 100,000 idle mailboxes beside them.
+"""The cost of a claim with a thousand and with a million queued runs, besides 100,000 idle mailboxes.
 
-A million is measured twice: in as many mailboxes as the thousand, and in a thousand times as many. All are there at
-once, and the rounds alternate, so that the machine's moods hit all. What is measured has warmed up first: a worker's
-cache is full of pages before long, and which of those it needs next, nobody knows.
+A million is measured twice: in as many mailboxes as the thousand, and in a thousand times as many. All databases exist
+at the same time and the rounds alternate, so that disturbances affect all equally. Each is warmed up first, because a
+worker's page cache soon is full, and the pages needed next cannot be predicted.
 
-Runs lie where they were posted, in the order in which they arrived, and have ids that are sorted by time; which mailbox
-one is for is a matter of chance, as is where that mailbox is kept. A mailbox is ready since its head arrived: so the
-heads that waited longest are neighbours, and their mailboxes are not. Filled one mailbox after another, as it was once,
-each head lay on pages of its own, of the table and of three indexes, as messages that arrive do not.
+Runs are stored in order of arrival, with ids sorted by time; their mailboxes, and where these are stored, are random. A
+mailbox is ready since its first run arrived: so the runs that waited longest are adjacent, and their mailboxes are not.
+Filling one mailbox after another would put each first run on pages of its own, unlike real messages.
 
-PostgreSQL has a quarter of the machine's memory for pages, as its manual recommends for a start. The 128 MB that it has
-as it is installed hold a thousand runs and not a million: what grows then is how much is read from files and written
-back to them, whoever asks. That is measured afterwards on the same databases, and told apart.
+PostgreSQL gets a quarter of the machine's memory as `shared_buffers`, as its manual recommends. The default of 128 MB
+holds a thousand runs but not a million: then the cost of reading pages from files and writing them back grows, for any
+statement. This is measured afterwards on the same databases, and reported separately.
 
-A claim is timed once nothing is left over from what was put back before: other processes are told of that after its
-commit.
+A claim is only timed once the work that follows the previous commit is finished, such as notifying other processes.
 """
 
 import asyncio
@@ -43,14 +41,14 @@ from interlock.store.tx import Tx
 NAME = "one claim with 1,000 and with 1,000,000 runs queued, 100,000 idle mailboxes beside them"
 CHUNK, RUNS_AT_ONCE = 5_000, 50_000
 WARM_UP = 150
-"""Rounds after which the cache of an embedded database is full."""
+"""Rounds until the cache of an embedded database is full."""
 SEED = 7919
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Size:
-    """How full a database is."""
+    """The size of a database."""
 
     lanes: int
     """Mailboxes with something in them."""
@@ -60,12 +58,12 @@ class Size:
 
     @property
     def runs(self) -> int:
-        """How many are queued in all."""
+        """The number of queued runs in all."""
         return self.lanes * self.each
 
 
 class Mailboxes:
-    """Which there are, and what arrived in which order: none of it has to do with anything else of it."""
+    """The mailboxes and the order of arrival, independently random."""
 
     def __init__(self, size: Size) -> None:
         self.size, chance = size, Random(SEED)
@@ -90,7 +88,7 @@ WIDE = Size(lanes=100_000, each=10, idle=100_000)
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Microseconds of a claim of one run, of one of 16, and of a look whether anything is ready; and how they grow."""
+    """Microseconds per claim of one run and of 16, and per check for work; and how they grow."""
     deep, wide, rounds = (DEEP, WIDE, 200) if not quick else (Size(100, 1_000, 10_000), Size(10_000, 10, 10_000), 60)
     sizes = {"small": SMALL, "deep": deep, "wide": wide}
     out: dict[str, Any] = {
@@ -145,7 +143,7 @@ async def _filled(url: str, size: Size) -> None:
 
 
 async def _round(store: Store) -> dict[str, float]:
-    """Claims as a worker does, timed until they are committed; what it got is put back, untimed."""
+    """Claims as a worker does, timed until the commit; the claimed runs are put back, untimed."""
     out = {}
     for what, most in (("claim_of_1", 1), ("claim_of_16", 16)):
         begun = time.perf_counter()
@@ -166,7 +164,7 @@ def _put_back(tx: Tx, claims: list[Claim]) -> None:
 
 
 def _nothing(_: Tx) -> None:
-    """Nothing: who waits for it has waited for what follows the commit before."""
+    """An empty unit; waiting for it means waiting for what follows the previous commit."""
 
 
 def _fill(tx: Tx, member: str, mailboxes: Mailboxes, numbers: range) -> None:

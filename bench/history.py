@@ -1,7 +1,7 @@
-"""What a run costs after a thousand earlier messages, against after one: a conversation of ours, a thread of langchain.
+"""The cost of a run after a thousand earlier messages, compared with one: our conversation and a langchain thread.
 
-A conversation of ours shows its model a window of what was said last, and stores each message once; langchain's
-thread is all that was ever said, and is read and written whole. Both keep everything.
+Our conversation shows its model a window of the last messages, and stores each message once; a langchain thread
+contains everything said so far, and is read and written as a whole. Both keep everything.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ START_S = 180.0
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Milliseconds a run, and the ratio within rounds."""
+    """Milliseconds per run, and the ratio within rounds."""
     rounds, seconds = (2, 0.5) if quick else (5, 2.0)
     found: dict[tuple[str, str], list[float]] = {(side, way): [] for side in SIDES for way in WAYS}
     left_out: dict[str, str] = {}
@@ -70,7 +70,7 @@ def _ratio(many: list[float], one: list[float]) -> dict[str, Any]:
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """Both sides beside each other."""
+    """Both sides in one table."""
     lines = [f"  {'':12}{'after one':>12}{'after 1,000':>14}{'ratio':>8}  range"]
     for side, ratio in figures["ratios"].items():
         one, many = (figures["ms_a_run"][f"{side} {way}"]["median"] for way in WAYS)

@@ -1,6 +1,6 @@
-"""The scripted job by Interlock as a message of a conversation, after one earlier message or after a thousand.
+"""The scripted job in Interlock as a message of a conversation, after one earlier message or after a thousand.
 
-The earlier ones were said and answered through the mailbox, like every message.
+The earlier ones were posted and answered through the mailbox, like every message.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ SHORT_ONES = 200
 
 @contextlib.asynccontextmanager
 async def after_many(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
-    """Runs of one conversation that has a thousand messages already."""
+    """Runs of one conversation that already has a thousand messages."""
     durable_job.COUNTS = counts
     async with opened(database, 1) as box:
         runtime = box.runtime
@@ -35,7 +35,7 @@ async def after_many(database: str, _: int, counts: Counts) -> AsyncIterator[Run
 
 @contextlib.asynccontextmanager
 async def after_one(database: str, _: int, counts: Counts) -> AsyncIterator[Run]:
-    """Runs of conversations in which one thing was said and answered before."""
+    """Runs of conversations with one earlier exchange."""
     durable_job.COUNTS = counts
     async with opened(database, 1) as box:
         runtime = box.runtime

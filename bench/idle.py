@@ -1,5 +1,5 @@
-"""What `interlock up` costs while nothing happens: memory and processor, after a mission has warmed it up, and the
-processor over a squad with a long past.
+"""The cost of an idle `interlock up`: memory and processor time, after a mission has warmed it up, and the
+processor time over a squad with a long history.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from interlock.store.migrate import upgrade
 NAME = "idle interlock up"
 READY_S = 30.0
 SETTLED_S = 120.0
-"""By then what is done once a day or an hour has been done over a million runs, and their audit log is sealed."""
+"""By then, hourly and daily jobs have processed a million runs, and their audit log is sealed."""
 
 
 def run(quick: bool) -> dict[str, Any]:

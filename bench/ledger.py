@@ -1,7 +1,7 @@
-"""What setting money aside and settling it costs: one call after another, and sixty-four callers at once.
+"""The cost of reserving and settling money: one call after another, and sixty-four callers at once.
 
 Each pair is a reservation under five accounts in one transaction and its settlement in another, on disk when they
-return; `pair_in_one_transaction` is what a step of a run pays, which does both beside its other rows.
+return; `pair_in_one_transaction` is the cost for a step of a run, which does both together with its other rows.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ PROMISED_MS = 0.3
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Milliseconds for a pair, on both databases; afterwards the accounts agree with their lines."""
+    """Milliseconds per pair, on both databases; afterwards the accounts agree with their lines."""
     with work_folder() as folder, databases(folder) as made:
         return {
             "promised_ms_on_sqlite": PROMISED_MS,

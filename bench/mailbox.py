@@ -1,6 +1,6 @@
-"""Runs that do nothing through the mailboxes of 100 agents, order and overlap checked; how soon an idle worker starts.
+"""Empty runs through the mailboxes of 100 agents, order and overlap checked; and how soon an idle worker starts one.
 
-The same of others' queues is `bench.mailbox_peers`.
+The same for other queues is in `bench.mailbox_peers`.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ def _fleet(made: Databases, folder: Path, jobs: int) -> dict[str, Any]:
 
 
 class Timed(Worker):
-    """A worker that notes when each run begins."""
+    """A worker that records when each run begins."""
 
     def __init__(self, runtime: Runtime) -> None:
         super().__init__(runtime)
@@ -106,9 +106,9 @@ class Timed(Worker):
 
 
 async def _idle(home: Path, url: str, posts: int, *, shared: bool) -> dict[str, float]:
-    """From the moment a post is on record until its run begins in a worker that had nothing to do.
+    """The time from the commit of a post until its run begins in an idle worker.
 
-    `shared`: by the worker's own process; else over another connection, as by another one.
+    `shared`: posted by the worker's own process; otherwise through another connection, as by another process.
     """
     model = ScriptedModel(otherwise="done")
     async with open_runtime(home, model, database_url=url) as runtime:

@@ -1,4 +1,4 @@
-"""Runs that do nothing, through our mailboxes: posts them, or works them while asked; `bench.mailbox` measures it."""
+"""Empty runs through our mailboxes: posts them, or executes them until stopped; `bench.mailbox` measures it."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ def agents(tx: Tx, names: list[str]) -> dict[str, str]:
 
 
 def message(agent_id: str, agent: str, number: int) -> Post:
-    """A run that does nothing."""
+    """An empty run."""
     return Post(
         project_id=PROJECT, agent_id=agent_id, kind="chat", payload={"agent": agent, "number": number},
         idempotency_key=f"{agent} {number}", cause_kind="message",
@@ -45,7 +45,7 @@ def message(agent_id: str, agent: str, number: int) -> Post:
 
 
 async def post(database: str, jobs: list[Job]) -> None:
-    """Posts all, so many at once."""
+    """Posts all jobs, a limited number at once."""
     await upgrade(database)
     async with Store(database) as store:
         ids = await store.write(agents, sorted({agent for agent, _ in jobs}))
@@ -58,7 +58,7 @@ async def post(database: str, jobs: list[Job]) -> None:
 
 @asynccontextmanager
 async def opening(database: str, log: Log) -> AsyncIterator[Working]:
-    """A worker process: claims as many as it has room for, and ends each by itself."""
+    """A worker process: claims as many as it has room for, and ends each separately."""
     async with Store(database) as store:
 
         async def working() -> None:
@@ -68,7 +68,7 @@ async def opening(database: str, log: Log) -> AsyncIterator[Working]:
 
 
 async def work(store: Store, log: Log, worker_id: str, width: int) -> None:
-    """Works until it is cancelled."""
+    """Executes runs until it is cancelled."""
     in_hand: set[asyncio.Task[Any]] = set()
 
     async def one(claim: Claim) -> None:

@@ -1,6 +1,6 @@
-"""Queues of others with jobs that do nothing: 10,000 of 100 agents, order and overlap within an agent checked.
+"""Empty jobs in other queues: 10,000 of 100 agents, order and overlap within an agent checked.
 
-Beside them the same through our mailboxes, which `bench.mailbox` measures.
+The same through our mailboxes is measured by `bench.mailbox`.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ POST_S = 150.0
 
 @dataclass(frozen=True)
 class Queue:
-    """A peer, and how it is run."""
+    """A peer, and how to start it."""
 
     key: str
     label: str
@@ -43,7 +43,7 @@ QUEUES = (
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Jobs a second of each peer, how many were out of order or overlapped, and ours as they are on file."""
+    """Jobs per second of each peer, how many were out of order or overlapped, and ours as stored."""
     seconds = 5.0 if quick else SECONDS
     figures: dict[str, Any] = {}
     with work_folder() as folder, databases(folder) as made:
@@ -105,7 +105,7 @@ def _work_off(workers: list[Process], jobs: int, seconds: float) -> None:
 
 
 def checked(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
-    """What a log of (agent, number, begun, ended) says.
+    """The analysis of a log of (agent, number, begun, ended).
 
     Raises PeerFailed if nothing was done or a job was done twice.
     """
@@ -128,7 +128,7 @@ def checked(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """The queues beside each other, and ours."""
+    """The queues in one table, and ours."""
     lines = [["", "jobs/s", "worked", "out of order", "overlapping"]]
     for queue in QUEUES:
         found = figures["queues"][queue.key]

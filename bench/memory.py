@@ -1,6 +1,6 @@
-"""Recalling what fits a message among 10,000 memories of one persona, and keeping one more, on both databases.
+"""Recalling matching memories among 10,000 of one persona, and storing another one, on both databases.
 
-The words of the memories are as unequally common as those of a language are; so are those of the questions.
+Word frequencies of memories and queries are as unequal as those of a language.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from interlock.store.tx import Tx
 
 NAME = "memory: recalling five of 10,000 memories"
 GOAL_MS = 5.0
-"""Of the median on SQLite, for a message of eight words."""
+"""For the median on SQLite, with a message of eight words."""
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PROJECT, PERSONA = "bench", "coder"
 VOCABULARY, WORDS = 8_000, 18
@@ -32,7 +32,7 @@ _SOUNDS = ("bcdfghklmnprst", "aeiou", "bcdfgklmnprt", "aeiou", "bdgklmnprtx")
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Milliseconds for a recall by words of the message, and for what nothing is remembered of."""
+    """Milliseconds per recall by the words of a message, and for words that match nothing."""
     count, rounds = (1_000, 50) if quick else (10_000, 300)
     with tempfile.TemporaryDirectory() as folder, databases(Path(folder)) as found:
         figures: dict[str, Any] = {"memories": count, "goal_ms": GOAL_MS}

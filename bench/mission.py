@@ -1,4 +1,4 @@
-"""A whole mission with the offline model, from the command to the compiled deliverable, as a whole process."""
+"""A complete mission with the offline model, from the command to the compiled deliverable, as a whole process."""
 
 import statistics
 import tempfile

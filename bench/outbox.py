@@ -1,7 +1,7 @@
 """The outbox under load: messages of many conversations to a service that limits rates and drops connections.
 
-Two processes deliver from one PostgreSQL; in the second round they are killed at random and begun anew. The service
-counts what it was given: each message once, and those of one conversation in order.
+Two processes deliver from one PostgreSQL database; in the second round they are killed at random and restarted. The
+service checks that each message arrives once, and those of one conversation in order.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ NAME = "outbox: 2,000 messages of 50 conversations, two deliverers on PostgreSQL
 SURFACE = "wire"
 MESSAGES, CONVERSATIONS = 2_000, 50
 KILLS = 12
-"""Of whichever process delivers, spread at random over the messages."""
+"""Of whichever process delivers, at random times."""
 LONGEST_S = 240.0
 TAKEOVER_S = 5.0
 
 
 @dataclass
 class Service:
-    """What a chat service is to the outbox: it takes messages, limits them, loses connections, and can be asked."""
+    """A chat service for the outbox: it accepts messages, limits rates, drops connections, and can be queried."""
 
     limited: float = 0.02
     """Share of posts that are told to come again later."""
@@ -133,7 +133,7 @@ class Wire:
 
 @dataclass
 class Desk:
-    """As much of an office as deliveries need."""
+    """The parts of an office that deliveries need."""
 
     settings: Any
     clock: SystemClock
@@ -171,13 +171,13 @@ def pile_up(tx: Tx, first: int, count: int, channels: int, now: datetime) -> Non
 
 
 def still_open(tx: Tx) -> int:
-    """How many messages are still to leave."""
+    """How many messages are undelivered."""
     found: int = tx.rows(_STILL_OPEN)[0].n
     return found
 
 
 def by_status(tx: Tx) -> dict[str, int]:
-    """How many messages there are of each status."""
+    """The number of messages by status."""
     return {row.status: row.n for row in tx.rows(_BY_STATUS)}
 
 
@@ -187,7 +187,7 @@ _BY_STATUS = sa.select(OUTBOX.c.status, _N).group_by(OUTBOX.c.status)
 
 
 class Fleet:
-    """Two processes that deliver; who is killed is begun anew."""
+    """Two processes that deliver; a killed one is restarted."""
 
     def __init__(self, argv: tuple[str, ...]) -> None:
         self._argv, self._members, self.killed = argv, list[asyncio.subprocess.Process](), 0
@@ -196,7 +196,7 @@ class Fleet:
         self._members = [await asyncio.create_subprocess_exec(*self._argv) for _ in range(2)]
 
     async def kill_leader(self, store: Store) -> bool:
-        """Kills the one that delivers; False if none of them does just now."""
+        """Kills the one that delivers; False if none is delivering."""
         row = await store.read(leaders.leader, duty(SURFACE))
         for at, member in enumerate(self._members):
             if row is not None and row.holder is not None and row.pid == member.pid:
@@ -213,7 +213,7 @@ class Fleet:
             await member.wait()
 
     def cpu_s(self) -> float:
-        """Seconds of processor time of both so far."""
+        """Processor seconds of both so far."""
         fields = [Path(f"/proc/{member.pid}/stat").read_text().rpartition(")")[2].split() for member in self._members]
         return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
 
@@ -228,7 +228,7 @@ async def round_of(
     kills: bool,
     kill_count: int = KILLS,
 ) -> dict[str, Any]:
-    """Delivers everything, and says how that went.
+    """Delivers everything, and returns the figures.
 
     Raises TimeoutError if something is stuck.
     """
@@ -269,7 +269,7 @@ async def round_of(
 
 
 async def measured(messages: int, channels: int) -> dict[str, Any]:
-    """The figures of both rounds, each on a database of its own."""
+    """The figures of both rounds, each on its own database."""
     with tempfile.TemporaryDirectory(prefix="interlock-outbox-") as home, databases(Path(home)) as found:
         figures: dict[str, Any] = {}
         rounds = (("calm", Service(limited=0, dropped=0), False), ("limits, drops and kills", Service(), True))

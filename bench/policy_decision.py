@@ -1,4 +1,4 @@
-"""How long a policy decision takes: 50 rules, of which three with conditions concern the call; beside other engines.
+"""The time of a policy decision: 50 rules, of which three with conditions apply to the call; and that of other engines.
 
 The others decide the same question in environments of their own (`bench.peers`), from rules that are parsed once.
 """
@@ -30,7 +30,7 @@ PEERS = ("casbin", "cedar", "rego")
 
 @dataclass(frozen=True)
 class Question:
-    """A call with other arguments under each number, so that nothing is remembered, and how long it may take."""
+    """Calls with different arguments for each number, so that nothing is cached, and their time limit."""
 
     name: str
     call: Callable[[int], Call]
@@ -88,7 +88,7 @@ def policy() -> Policy:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """The median and the best of several rounds for each question of ours, and for each peer."""
+    """The median and the best of several rounds for each of our questions, and for each peer."""
     rules, who = policy(), caller(AGENT)
     for args, agent, wanted in QUESTIONS:
         held = decide(Call(tool=TOOL, args=args, description="Keeps a branch"), caller(agent), rules).effect
@@ -126,7 +126,7 @@ def table(figures: dict[str, Any]) -> str:
 
 
 def caller(agent: dict[str, Any]) -> Caller:
-    """Who asks."""
+    """The caller."""
     return Caller(
         agent_name=agent["name"], persona=agent["persona"], trust=Trust(agent["trust"]), project=TASK["project"],
         task_type=TASK["type"], cost_usd=TASK["cost_usd"],

@@ -1,4 +1,4 @@
-"""Running the installed command line as whole processes, for the benchmarks that measure it."""
+"""Runs the installed command line as whole processes, for benchmarks that measure it."""
 
 import os
 import subprocess
@@ -9,13 +9,13 @@ COMMAND = Path(sys.executable).with_name("interlock")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """A process's environment without anybody's keys, over a home of its own."""
+    """A process's environment without any keys, with a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {**kept, "INTERLOCK_HOME": str(home), "INTERLOCK_MODEL": "rehearsal/offline", "NO_COLOR": "1"}
 
 
 LONGEST_S = 60.0
-"""No command here may take longer."""
+"""The timeout of a command."""
 
 
 def interlock(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +27,7 @@ def interlock(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def started(home: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """A command that goes on until it is told to end."""
+    """A command that runs until it is ended."""
     return subprocess.Popen(
         [COMMAND, *arguments], env=environment(home), cwd=home.parent, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True,

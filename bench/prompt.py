@@ -1,7 +1,7 @@
-"""How long a system prompt takes: every layer with eight tools, seven files of instructions and 20 messages.
+"""The time to build a system prompt: every layer with eight tools, seven instruction files and 20 messages.
 
-Each round has another time, other memories, tasks and messages, so that what is said anew is read again; what stays the
-same from run to run is remembered, as it is in a worker.
+Each round has another time, other memories, tasks and messages, so that these are rendered again; what stays the same
+between runs is cached, as in a worker.
 """
 
 import gc
@@ -33,7 +33,7 @@ WORDS = (
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """The median and the worst of many prompts, and of the first in a process."""
+    """The median and the worst of many prompts, and the first in a process."""
     rounds = 100 if quick else 1_000
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -60,7 +60,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def data_of(files: tuple[Any, ...]) -> PromptData:
-    """What a prompt with every layer draws on; a vault of six values masks what goes in."""
+    """The data of a prompt with every layer; a vault with six values masks it."""
     toolbox = Toolbox(builtin_tools())
     persona = load_personas(True, [], known_tools=frozenset(toolbox.names)).personas["coder"]
     clean = Cleaner(Vault(known={f"KEY_{n}": f"value-that-nobody-may-see-{n:04d}" for n in range(6)}))
@@ -78,7 +78,7 @@ def data_of(files: tuple[Any, ...]) -> PromptData:
 
 
 def anew(data: PromptData, number: int) -> PromptData:
-    """The same agent some minutes later, with other words around it."""
+    """The same agent some minutes later, with other data."""
     now = NOW + timedelta(minutes=number)
     return replace(
         data,

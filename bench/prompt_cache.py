@@ -1,6 +1,6 @@
-"""How much of each prompt of an agent is read from a provider's cache, and what that saves.
+"""The share of an agent's prompts that is read from a provider's cache, and what that saves.
 
-The agent is a real one, behind the real SDK; the server keeps prefixes as Anthropic's does.
+The agent is a real one, with the real SDK; the server caches prefixes as Anthropic's does.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from interlock.tools.registry import tool
 
 NAME = "prompt cache: the share of a prompt that the next call reads from the cache"
 TARGET = 0.9
-"""Of what the call before was told, by the second call of a run."""
+"""Of the previous call's prompt, for the second call of a run."""
 PERSONA = "operations"
 
 
@@ -75,7 +75,7 @@ def _paid(seen: list[dict[str, int]], *, cached: bool) -> int:
 
 
 async def _seen(turns: int) -> list[dict[str, int]]:
-    """The usage of each call of two runs, with how many messages its prompt had."""
+    """The usage of each call of two runs, with the number of messages in its prompt."""
     cache, seen, answers = PromptCache(), list[dict[str, int]](), _answers(turns)
 
     def script(body: dict[str, Any], _: int) -> Answer:

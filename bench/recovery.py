@@ -1,6 +1,6 @@
-"""What is left of a run after SIGKILL: each variant is killed in its second tool call, and another process goes on.
+"""What is left of a run after SIGKILL: each variant is killed in its second tool call, and another process continues.
 
-Nothing is timed. Two model calls and one tool call were over by then; what the second process does again was lost.
+Nothing is timed. Two model calls and one tool call were finished by then; what the second process repeats was lost.
 """
 
 import sys
@@ -19,7 +19,7 @@ RECOVERY_S = 60.0
 
 @dataclass(frozen=True)
 class Victim:
-    """A variant; where it can resume, the way is called `resume`, else its user can only ask again."""
+    """A variant; if it can resume, the way is called `resume`, otherwise its user can only ask again."""
 
     key: str
     label: str
@@ -45,7 +45,7 @@ VICTIMS = (
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Model and tool calls that were made again after the kill, by variant."""
+    """Model and tool calls that were repeated after the kill, by variant."""
     found: dict[str, Any] = {}
     with work_folder() as folder, databases(folder) as made:
         for victim in VICTIMS:
@@ -59,7 +59,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def killed(victim: Victim, made: Databases) -> dict[str, Any]:
-    """What one variant does again. Raises PeerFailed if it does not come to its end."""
+    """The calls that one variant repeats. Raises PeerFailed if it does not finish."""
     python = python_of(victim.peer) if victim.peer else sys.executable
     command = [python, "-m", victim.module, "--database", made.url(victim.engine), "--once", str(NUMBER)]
     first = Process([*command, "--die-at", str(DIES_AT)])
@@ -84,7 +84,7 @@ def killed(victim: Victim, made: Databases) -> dict[str, Any]:
 
 
 def _left(*, model_calls_again: int, tool_calls_again: int) -> str:
-    """The call in which the process died was not over: doing that one again loses nothing."""
+    """The call in which the process died was unfinished: repeating it loses nothing."""
     if model_calls_again <= 0 and tool_calls_again <= 1:
         return "all steps"
     if model_calls_again >= DIES_AT and tool_calls_again >= DIES_AT:
@@ -93,7 +93,7 @@ def _left(*, model_calls_again: int, tool_calls_again: int) -> str:
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """What is left, variant by variant."""
+    """What is left, by variant."""
     lines = [f"  {'':52}{'left':12}{'model calls again':>19}{'tool calls again':>18}"]
     for victim in VICTIMS:
         told = figures["left"][victim.key]

@@ -1,6 +1,6 @@
-"""The scripted job by Interlock, by its peers and by hand, in alternating rounds of one invocation.
+"""The scripted job in Interlock, in its peers and by hand, in alternating rounds of one invocation.
 
-Four model calls that answer at once and three calls of a trivial tool, in whole processes that all measure alike.
+Four model calls with immediate answers and three calls of a trivial tool, in whole processes that measure alike.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ WIDTHS = (1, 16, 64)
 
 @dataclass(frozen=True)
 class Variant:
-    """Something that does the job."""
+    """An implementation of the job."""
 
     key: str
     label: str
     module: str
     engine: str = "sqlite"
     peer: str | None = None
-    """Whose environment it runs in; None for ours."""
+    """The peer whose environment it runs in; None for ours."""
     way: str | None = None
     widths: tuple[int, ...] = (1, 64)
 
@@ -71,11 +71,11 @@ RATIOS: Mapping[str, tuple[str, str, int, float]] = {
     "one by one, SQLite, to the floor": ("interlock_sqlite", "floor_full", 1, 0),
     "64 at once, SQLite, to the floor with group commit": ("interlock_sqlite", "floor_group", 64, 0),
 }
-"""What is divided by what, at which width, and what it is to be at least (0: nothing is promised)."""
+"""Numerator, denominator, width, and the promised minimum (0: none)."""
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Runs a second of each variant in each round, and the ratios within rounds."""
+    """Runs per second of each variant in each round, and the ratios within rounds."""
     rounds, seconds = (2, 0.5) if quick else (9, 1.5)
     raw: dict[str, dict[int, list[float]]] = {v.key: {w: [] for w in v.widths} for v in VARIANTS}
     left_out: dict[str, str] = {}
@@ -103,7 +103,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def _started(made: Databases, left_out: dict[str, str], stack: contextlib.ExitStack) -> dict[str, Process]:
-    """Every variant's process; two at a time, since each imports for seconds."""
+    """The processes of all variants; started two at a time, because imports take seconds."""
     for peer in sorted({v.peer for v in VARIANTS if v.peer}):
         try:
             python_of(peer)
@@ -175,7 +175,7 @@ def _ratios(raw: Mapping[str, Mapping[int, Sequence[float]]]) -> dict[str, dict[
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """The variants beside each other, then the ratios."""
+    """The variants in one table, then the ratios."""
     lines = [["", "one by one", "16 at once", "64 at once"]]
     for variant in VARIANTS:
         found = figures["runs_per_s"].get(variant.key, {})

@@ -1,6 +1,6 @@
-"""How soon Slack gets its acknowledgement: signed requests over HTTP, each kept by the real reception, SQLite FULL.
+"""The time until Slack gets its acknowledgement: signed requests over HTTP, stored by the real reception, SQLite FULL.
 
-Slack waits for three seconds. The reception works the commands meanwhile, and the machine has its other work too.
+Slack waits for three seconds. Meanwhile the reception executes the commands, and other work goes on.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ TEXTS = ("status", "tasks", "approvals", "budget", "agents", "help")
 
 
 async def measured(folder: Path, seconds: float) -> dict[str, Any]:
-    """The figures of one round against a home that executes."""
+    """The figures of one round with a home that executes."""
     async with (
         SlackApi() as api,
         Interlock.open(cwd=folder, env={}, model="rehearsal/offline") as box,
@@ -72,7 +72,7 @@ async def _over_http(api: SlackApi, slack: Slack, seconds: float) -> dict[str, A
 
 
 async def _steadily(api: SlackApi, session: aiohttp.ClientSession, url: str, seconds: float) -> list[float]:
-    """Sends requests at an even pace, whatever becomes of those before, and says how long each took."""
+    """Sends requests at a constant rate, whatever happens to earlier ones, and returns the latency of each."""
     begun, sent = time.perf_counter(), list[asyncio.Task[float]]()
     for number in range(int(seconds * PER_SECOND)):
         await asyncio.sleep(begun + number / PER_SECOND - time.perf_counter())

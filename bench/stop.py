@@ -1,6 +1,6 @@
-"""From an emergency stop to the last call aborted: many model calls on their way, ended by one who only opens the desk.
+"""From an emergency stop to the last aborted call: many model calls in flight, stopped through another desk.
 
-What is measured is what a provider's server sees.
+Measured at the provider's server.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ GOAL_S = 2.0
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Seconds until the last of the calls in flight was gone from the server, on several stops."""
+    """Seconds until the last call in flight has disappeared from the server, for several stops."""
     rounds, width = (3, 8) if quick else (10, 32)
     with tempfile.TemporaryDirectory() as folder:
         took = asyncio.run(_stops(Path(folder), rounds, width))
@@ -35,7 +35,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 async def _stops(folder: Path, rounds: int, width: int) -> list[float]:
-    """The executing box and the one that stops it have stores of their own, as two processes have."""
+    """The executing box and the stopping one have stores of their own, as two processes have."""
     hang = Answer([text("on its way " * 50)], ending=Ending.HANG, events_before_ending=4)
     took = []
     async with MessagesApi(lambda *_: hang) as api:
@@ -60,7 +60,7 @@ async def _stops(folder: Path, rounds: int, width: int) -> list[float]:
 
 
 def _post(tx: Any, width: int, runtime: Any) -> None:
-    """One run each for so many agents."""
+    """One run for each of so many agents."""
     now, persona = runtime.clock.now(), runtime.personas.personas["research"]
     limits = persona.budget.model_copy(update={"daily_usd": 1e5, "run_usd": 1e4, "chat_run_usd": 1e4})
     roomy = persona.model_copy(update={"budget": limits})

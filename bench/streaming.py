@@ -1,7 +1,7 @@
-"""How soon the words of a model reach clients over server-sent events, and what a thousand readers change about that.
+"""The latency of a model's deltas to clients over server-sent events, also with a thousand readers.
 
-Real HTTP on loopback. The readers are in a process of their own; the moment of each event stands in its text, by the
-clock that all processes of the machine share.
+Real HTTP on loopback. The readers are in a process of their own; each event contains its time of sending, by the clock
+that all processes of the machine share.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ from interlock.web.http import BODY_S, MOST_BYTES, application, listen, serving
 NAME = "Streaming: first delta to an SSE client, 1,000 readers of which one is stalled, SQLite"
 READERS = 1_000
 FLOOD = 1_000
-"""Events of 16 kB for the stalled reader alone, so that its buffers are full before the others are measured."""
+"""Events of 16 kB for the stalled reader alone, to fill its buffers before the others are measured."""
 EVERY_S = 0.25
-"""Between two events that go to all readers."""
+"""Between two events to all readers."""
 REST_S = 0.02
-"""Between the first delta of a model and what follows."""
+"""Between a model's first delta and the rest."""
 CLIENT = """
 import asyncio, json, resource, statistics, sys, time
 port, token, readers, stalled = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -79,7 +79,7 @@ asyncio.run(main())
 
 
 class Stamped(ScriptedModel):
-    """A model whose first delta is the moment at which it is yielded; the rest comes a little later, as it does."""
+    """A model whose first delta is the time at which it is yielded; the rest follows a little later."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """The delta, and the reply."""
@@ -91,7 +91,7 @@ class Stamped(ScriptedModel):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A home that is served."""
+    """A home with a server."""
 
     box: Interlock
     port: int
@@ -100,7 +100,7 @@ class Home:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Home]:
-    """A home that executes, behind HTTP on a port of its own."""
+    """A home that executes, with HTTP on a port of its own."""
     async with open_runtime(folder, Stamped(), clock=SystemClock()) as runtime:
         box = Interlock(runtime, await local_person(runtime.settings, runtime.store, runtime.clock, "python"))
         premises = Premises(Live(runtime), box.answers, Gate(runtime))
@@ -119,7 +119,7 @@ async def served(folder: Path) -> AsyncIterator[Home]:
 
 
 async def first_deltas(home: Home, chats: int) -> list[float]:
-    """Seconds from the model's yielding its first delta until the client has read it."""
+    """Seconds from the model yielding its first delta until the client has read it."""
     lags = []
     for number in range(chats):
         reader, writer = await asyncio.open_connection("127.0.0.1", home.port)
@@ -138,7 +138,7 @@ async def first_deltas(home: Home, chats: int) -> list[float]:
 
 
 async def many(home: Home, readers: int, stalled: int, events: int) -> dict[str, Any]:
-    """The lags of all events at all readers but the stalled ones, as their process has measured them."""
+    """The latencies of all events at all readers but the stalled ones, measured by their process."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", CLIENT, str(home.port), home.token, str(readers), str(stalled), stdout=subprocess.PIPE
     )
@@ -161,7 +161,7 @@ async def many(home: Home, readers: int, stalled: int, events: int) -> dict[str,
 
 
 async def per_delta(home: Home, deltas: int) -> dict[str, float]:
-    """Microseconds that an agent spends on telling a delta."""
+    """Microseconds for an agent to publish a delta."""
     events, event = home.box.runtime.events, _piece("word ")
     begun = time.perf_counter()
     for _ in range(deltas):
@@ -198,7 +198,7 @@ async def measured(folder: Path, quick: bool) -> dict[str, Any]:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Figures; raises where an event did not reach a reader that reads."""
+    """The figures; raises if an event did not reach a reader that reads."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""From a tap on "approve" in Slack to the parked run going on: until a provider's server sees its next model call.
+"""From a tap on "approve" in Slack to the parked run's next model call, as seen by the provider's server.
 
 Everything between is real: HTTP, signature, inbox, answer, mailbox, the next model call.
 """
@@ -28,7 +28,7 @@ DONE = Answer([text("Thank you.")])
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Seconds from the tap to the next model call of the run, tapped one after the other."""
+    """Seconds from the tap to the next model call of the run, one tap after another."""
     with tempfile.TemporaryDirectory() as folder:
         took = asyncio.run(_taps(Path(folder), 5 if quick else 40))
     return {

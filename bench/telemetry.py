@@ -1,8 +1,7 @@
-"""What telemetry costs a durable run: without a DSN, and with Sentry on and a server on this machine that takes all.
+"""The cost of telemetry for a durable run: without a DSN, and with Sentry and a local server that accepts everything.
 
-Without one, each thing that is said is a call of a method that does nothing: those of a run are recorded once and
-then said again to nobody, many times, and the time of it is a share of the processor time of a run. With one, rounds
-with and without alternate.
+Without a DSN, each report is a call of an empty method: the reports of a run are recorded once and replayed many times
+without a receiver; their time is a share of the processor time of a run. With one, rounds with and without alternate.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ SHARE_RUNS = 2_000
 
 
 class Recorder(Silent):
-    """Keeps what it is told, to be said again."""
+    """Records reports for replay."""
 
     listens = True
 
@@ -63,13 +62,13 @@ class Recorder(Silent):
 
 
 class Nobody:
-    """A transaction of which nobody is told."""
+    """A transaction without a receiver of reports."""
 
     facts = None
 
 
 async def work(folder: Path, runs: int, telemetry: Telemetry | None = None, **settings: Any) -> float:
-    """Microseconds of processor time a run."""
+    """Microseconds of processor time per run."""
     async with Interlock.open(
         cwd=folder, env={}, home=folder / "home", model="anthropic/claude-haiku-5-5", tools=[lookup_order],
         project_day_usd=1e6, **settings,
@@ -87,7 +86,7 @@ async def work(folder: Path, runs: int, telemetry: Telemetry | None = None, **se
 
 
 def say_again(recorder: Recorder) -> float:
-    """Microseconds to say to nobody what a run says."""
+    """Microseconds to replay the reports of a run without a receiver."""
     nobody: Any = Nobody()
     best = float("inf")
     for _ in range(5):
@@ -103,7 +102,7 @@ def say_again(recorder: Recorder) -> float:
 
 @contextlib.contextmanager
 def receiver() -> Iterator[str]:
-    """The DSN of a server that takes everything and keeps nothing; its time counts as the run's."""
+    """The DSN of a server that accepts everything and stores nothing; its time counts towards the run."""
 
     class Handler(BaseHTTPRequestHandler):
         wbufsize = -1
@@ -130,7 +129,7 @@ def receiver() -> Iterator[str]:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Processor time a run with nobody listening, the share of it that telemetry is, and the same with Sentry on."""
+    """Processor time per run without a receiver, the share of telemetry in it, and the same with Sentry."""
     rounds, runs = (2, 100) if quick else (7, 400)
     recorder = Recorder()
     _once(1, telemetry=recorder)

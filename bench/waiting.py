@@ -1,6 +1,6 @@
-"""A thousand agents waiting for a slow model at once in one process: that all get on, memory, lateness of the loop.
+"""A thousand agents waiting for a slow model at once in one process: completion, memory, delays of the event loop.
 
-The model takes five to ten seconds for each answer, is a process of its own and speaks real HTTP.
+The model takes five to ten seconds per answer, is a process of its own and speaks real HTTP.
 """
 
 import resource
@@ -22,7 +22,7 @@ WHOLE_S = 150.0
 
 
 def slow(body: Mapping[str, Any], number: int) -> Answer:
-    """An answer that takes five to ten seconds from its first event to its last: a call of the tool, then a text."""
+    """An answer that takes five to ten seconds from its first event to its last: a tool call, then a text."""
     calls = not any(message["role"] == "assistant" for message in body["messages"])
     block: dict[str, Any] = {"type": "text", "text": "all shipped"}
     if calls:
@@ -33,7 +33,7 @@ def slow(body: Mapping[str, Any], number: int) -> Answer:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Figures on both databases, a process each."""
+    """Figures for both databases, in a process each."""
     agents = 100 if quick else AGENTS
     _allow_files(4 * AGENTS)
     figures: dict[str, Any] = {}
@@ -71,7 +71,7 @@ def _allow_files(count: int) -> None:
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """Both databases beside each other."""
+    """Both databases in one table."""
     keys = list(figures[ENGINES[0]])
     lines = [f"  {'':24}{ENGINES[0]:>24}{ENGINES[1]:>24}"]
     lines += [f"  {key:24}" + "".join(f"{figures[engine][key]!s:>24}" for engine in ENGINES) for key in keys]

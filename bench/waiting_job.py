@@ -1,4 +1,4 @@
-"""A thousand agents that wait for a slow model at once, in one process; says what they weigh and how late the loop is.
+"""A thousand agents that wait for a slow model at once, in one process; measures memory and delays of the event loop.
 
 The model is a local server in the process that started this one, reached over HTTP by the adapter for Anthropic.
 """
@@ -34,7 +34,7 @@ _STATES = (
 
 
 class Watch:
-    """How late the loop is and how much memory is resident, while it is entered."""
+    """Measures the delay of the event loop and resident memory, while entered."""
 
     def __init__(self) -> None:
         self.late_s: list[float] = []
@@ -62,13 +62,13 @@ class Watch:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def late_ms(self, share: float) -> float:
-        """The lateness in milliseconds that this share of the beats stays below."""
+        """The delay in milliseconds that this share of the beats stays below."""
         ordered = sorted(self.late_s)
         return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000, 1)
 
 
 def states(tx: Tx) -> dict[str, int]:
-    """How many runs are in each status.
+    """The number of runs by status.
 
     Raises NotTheJob if a run has failed.
     """

@@ -1,1 +1,1 @@
-"""Peers that the benchmarks are compared with: a folder each, with what it needs and one script; nothing of ours."""
+"""The systems that the benchmarks compare with: a directory each, with requirements and a script; no code of ours."""

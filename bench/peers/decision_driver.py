@@ -1,6 +1,6 @@
-"""What every peer's script does alike: the same questions to 50 rules, proved and then timed.
+"""The common part of the peers' decision scripts: the same questions to 50 rules, verified and then timed.
 
-Only the standard library, since each peer has an environment of its own; how a peer decides is in its folder.
+Standard library only, because each peer has an environment of its own; how a peer decides is in its directory.
 """
 
 import gc
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 RULES = 50
-"""47 of them for other tools, three with conditions for the tool that is asked about."""
+"""47 of them for other tools, three with conditions for the tool in question."""
 TOOL = "publish_branch"
 AGENT: dict[str, Any] = {"name": "a1", "persona": "coder", "trust": "specialist"}
 TASK: dict[str, Any] = {"type": "engineering", "project": "p1", "cost_usd": 0.5}
@@ -29,11 +29,11 @@ Held = Callable[[str, dict[str, Any], dict[str, Any], dict[str, Any]], bool]
 
 
 class NotTheQuestion(RuntimeError):
-    """A peer answered otherwise than it should, so that its figure says nothing."""
+    """A peer gave a wrong answer, so that its figure is invalid."""
 
 
 def timed(held: Held, rounds: int, each: int) -> dict[str, Any]:
-    """Microseconds a decision: the median and the best of several rounds.
+    """Microseconds per decision: the median and the best of several rounds.
 
     Raises NotTheQuestion.
     """

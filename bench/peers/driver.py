@@ -1,6 +1,6 @@
-"""What every peer's script does alike: so many of the scripted job at once for so long, counted and proved.
+"""The common part of the peers' job scripts: so many of the scripted job at once for so long, counted and verified.
 
-Only the standard library, since each peer has an environment of its own; how a peer runs the job is in its folder.
+Standard library only, because each peer has an environment of its own; how a peer runs the job is in its directory.
 """
 
 import argparse
@@ -23,12 +23,12 @@ ANSWER = "all shipped"
 
 
 class NotTheJob(RuntimeError):
-    """A variant did something else than the job, so that its figure says nothing."""
+    """A variant did something other than the job, so that its figure is invalid."""
 
 
 @dataclass
 class Counts:
-    """What the scripted model and the tool have counted."""
+    """The counters of the scripted model and the tool."""
 
     model: int = 0
     tool: int = 0
@@ -44,13 +44,13 @@ class Counts:
 
 
 Run = Callable[[int], Awaitable[str]]
-"""Does one run under a number that is given once, and returns its answer."""
+"""Executes one run under a unique number, and returns its answer."""
 Opening = Callable[[str, int, Counts], AbstractAsyncContextManager[Run]]
 """Opens a variant over a database, for so many runs at once."""
 
 
 async def measured(run: Run, counts: Counts, numbers: Callable[[], int], seconds: float, width: int) -> dict[str, Any]:
-    """Figures of `seconds` of work, `width` runs at once; each is counted that ended, and waited for.
+    """The figures of `seconds` of work, `width` runs at once; counts the runs that ended and were awaited.
 
     Raises NotTheJob.
     """
@@ -101,7 +101,7 @@ async def serve(opening: Opening, options: argparse.Namespace) -> None:
 
 
 def main(**ways: Opening) -> None:
-    """Does what the command line says; the first way is the usual one."""
+    """Executes the command line; the first way is the default."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--width", type=int, default=1, help="runs at once; with --serve the most there will be")

@@ -1,4 +1,4 @@
-"""Peers as processes: each in a virtual environment of its own, asked to measure as often as one likes."""
+"""Peers as processes: each in a virtual environment of its own, measuring on request."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ class PeerFailed(RuntimeError):
 
 
 def python_of(name: str) -> str:
-    """The interpreter of a peer's environment, which is made where it is not there or its requirements have changed.
+    """The interpreter of a peer's environment, which is created if it is missing or its requirements have changed.
 
     Raises PeerFailed.
     """
@@ -39,7 +39,7 @@ def python_of(name: str) -> str:
 
 
 def versions(name: str) -> list[str]:
-    """What a peer was measured with."""
+    """The package versions of a peer."""
     return (Path(__file__).parent / name / "requirements.txt").read_text("utf-8").split()
 
 
@@ -52,13 +52,13 @@ def _done(command: Sequence[str]) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """A process's environment without anybody's keys."""
+    """A process's environment without any keys."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "PYTHONUNBUFFERED": "1", "DBOS__APPVERSION": "bench"}
 
 
 class Process:
-    """A script that says `{"ready": true}` and then answers each line with a line of JSON."""
+    """A script that writes `{"ready": true}` and then answers each line with a line of JSON."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
