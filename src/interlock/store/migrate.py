@@ -183,7 +183,8 @@ def _engine(driver: SqliteDriver | PostgresDriver) -> Any:
             "postgresql+psycopg://", creator=lambda: driver.connect(autocommit=False), poolclass=sa.NullPool
         )
     _make(driver.path)
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(driver.path)), poolclass=sa.NullPool)
+    place, patience = sa.URL.create("sqlite", database=str(driver.path)), {"timeout": PATIENCE_S}
+    engine = sa.create_engine(place, connect_args=patience, poolclass=sa.NullPool)
     sa.event.listen(engine, "connect", _no_implicit_begin)
     sa.event.listen(engine, "begin", _begin_immediate)
     return engine

@@ -77,7 +77,8 @@ class SqliteDriver:
                 self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=512
             )
             try:
-                connection.execute("PRAGMA journal_mode=WAL")
+                if not self._begin(connection, BUSY_S, by="PRAGMA journal_mode=WAL"):
+                    raise StoreUnavailable(locked(str(self.path)))
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("PRAGMA foreign_keys=ON")
                 connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
@@ -199,12 +200,15 @@ class SqliteDriver:
             told = of_sqlite(error, str(self.path)) or error
             return [(None, told) for _ in batch], False
 
-    def _begin(self, writer: sqlite3.Connection, patience_s: float) -> bool:
-        """Begins a transaction; False if another process writes for longer than `patience_s`."""
+    def _begin(self, writer: sqlite3.Connection, patience_s: float, by: str = "BEGIN IMMEDIATE") -> bool:
+        """Begins a transaction; False if another process writes for longer than `patience_s`.
+
+        Or carries out another statement that SQLite refuses at once, whatever its timeout: a new database's first log.
+        """
         wait_s, give_up_at = FIRST_WAIT_S, monotonic() + patience_s
         while True:
             try:
-                writer.execute("BEGIN IMMEDIATE")
+                writer.execute(by)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                     raise

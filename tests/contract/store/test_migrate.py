@@ -1,7 +1,9 @@
 """Databases come to this version's schema, once; those that are newer, not ours or not there are told in one line."""
 
 import asyncio
+import contextlib
 import socket
+import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -288,3 +290,28 @@ async def test_migration_waits_for_another_that_takes_its_time(postgres_url: str
         assert not waiting.done()
         other.commit()
     assert await waiting is None
+
+
+async def test_migration_waits_for_another_that_copies_a_large_file(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's SQLite waits for 50 ms here if nobody says otherwise, since 5 s are too long for a test."""
+    connect = sqlite3.dbapi2.connect
+    monkeypatch.setattr(sqlite3.dbapi2, "connect", lambda *args, **kw: connect(*args, **{"timeout": 0.05} | kw))
+    with contextlib.closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.create_task(upgrade(sqlite_url))
+        await asyncio.sleep(0.5)
+        other.execute("ROLLBACK")
+    assert await waiting is None
+
+
+async def test_new_file_is_opened_while_another_process_writes_to_it(sqlite_url: str) -> None:
+    await upgrade(sqlite_url)
+    with contextlib.closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        opening = asyncio.create_task(Store(sqlite_url).open())
+        await asyncio.sleep(0.3)
+        other.execute("ROLLBACK")
+    store = await opening
+    await store.close()
