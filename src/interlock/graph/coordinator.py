@@ -36,7 +36,7 @@ from interlock.policy.budgets import task_limits
 from interlock.policy.loops import Limits
 from interlock.store import audit, estimates, leases, loops, mailbox, missions, tasks
 from interlock.store.engine import Store
-from interlock.store.errors import LeaseLost, StoreError
+from interlock.store.errors import LeaseLost, StoreError, StoreUnavailable
 from interlock.store.mailbox import Claim
 from interlock.store.tasks import TransitionRefused
 from interlock.store.tx import Tx
@@ -171,10 +171,10 @@ class Coordinator:
 
     async def _put_off(self, claim: Claim, error: Exception) -> None:
         told = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
-        is_outage = isinstance(error, StoreError)
+        is_outage, is_cut_off = isinstance(error, StoreError), isinstance(error, StoreUnavailable) and error.is_cut_off
         try:
             if is_outage or claim.run.attempt + 1 < TRIES:
-                await self.store.write(_again, claim, told, is_outage, self.clock.now())
+                await self.store.write(_again, claim, told, is_outage, is_cut_off, self.clock.now())
             else:
                 await self._give_up(claim, told)
         except LeaseLost:
@@ -203,10 +203,12 @@ class Coordinator:
         mailbox.finish(tx, claim, "failed", "error", now, result=None, error=error)
 
 
-def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, now: datetime) -> None:
-    """Schedules a retry of a run; an unusable database does not count as an attempt."""
+def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, is_cut_off: bool, now: datetime) -> None:
+    """Schedules a retry of a run. An unusable database does not count as an attempt; a lost connection is no alert."""
     backoff = min(LONGEST_BACKOFF_S, 2 ** min(claim.run.attempt + 1, 16))
     mailbox.requeue(tx, claim, now, due_at=now + timedelta(seconds=backoff), error=error, failed=not is_outage)
+    if is_cut_off:
+        return
     audit.alert(
         tx, now, project_id=claim.run.project_id, severity="critical", kind="coordinator_failed",
         text=f"the coordinator of mission `{claim.run.mission_id}` failed and tries again in {backoff} s: {error}",

@@ -38,6 +38,11 @@ class Leadership:
         return self._me.who
 
     @property
+    def term(self) -> int:
+        """The fencing token of whoever holds the duty, as far as is known; 0 if nobody was seen to."""
+        return self.fence or (self._heard[0] if self._heard is not None else 0)
+
+    @property
     def leads(self) -> bool:
         """Whether this process certainly holds the duty: renewed so recently that nobody can have taken it over."""
         return self.fence > 0 and self.clock.monotonic() - self._held_at < self.takeover_s

@@ -18,7 +18,7 @@ from interlock.scheduler.fencing import FencedStore
 from interlock.scheduler.jobs import Job, slot_at, standard_jobs
 from interlock.scheduler.leadership import RENEW_S, Leadership
 from interlock.store import audit, firings
-from interlock.store.errors import StoreError, StoreGone
+from interlock.store.errors import StoreError, StoreGone, StoreUnavailable
 from interlock.store.leaders import LeadershipLost
 from interlock.store.tx import Tx
 
@@ -50,18 +50,20 @@ class Scheduler:
     async def run(self, on_change: Callable[[bool], object] | None = None) -> None:
         """Competes for leadership until cancelled; then releases it at once.
 
-        `on_change` is called with whether this process leads, at the start and whenever that changes.
+        `on_change` is called with whether this process leads, at the start and whenever that changes or, while this
+        process stands by, another begins to lead.
 
         Raises StoreGone if the database disappears.
         """
-        led: bool | None = None
+        told: tuple[bool, int] | None = None
         try:
             while True:
                 self.runtime.store.check()
                 leads = await self.look()
-                if on_change is not None and leads is not led:
+                found = (leads, 0 if leads else self.leadership.term)
+                if on_change is not None and found != told:
                     on_change(leads)
-                led = leads
+                told = found
                 await asyncio.sleep(RENEW_S)
         finally:
             await asyncio.shield(self._leave())
@@ -113,7 +115,7 @@ class Scheduler:
         if slot is None or not await store.write(firings.begin, DUTY, fence, job.name, slot, clock.now()):
             return False
         self._waits_since[job.name] = clock.monotonic()
-        status, outcome = "done", None
+        status, outcome, is_told = "done", None, False
         try:
             found = await job.work(replace(self.runtime, store=FencedStore(store, DUTY, fence)))
             outcome = found if isinstance(found, str) else None
@@ -122,7 +124,8 @@ class Scheduler:
         except Exception as error:  # noqa: BLE001 (a job never ends the scheduler)
             _log.warning("job %s failed: %s", job.name, error)
             status, outcome = "failed", f"{type(error).__name__}: {error}"
-        await store.write(self._ended, fence, job, slot, status, outcome, clock.now())
+            is_told = not (isinstance(error, StoreUnavailable) and error.is_cut_off)
+        await store.write(self._ended, fence, job, slot, status, outcome, is_told, clock.now())
         return True
 
     async def _look_after(self, job: Job, fence: int) -> bool:
@@ -155,10 +158,11 @@ class Scheduler:
         return after
 
     def _ended(
-        self, tx: Tx, fence: int, job: Job, slot: datetime, status: str, outcome: str | None, now: datetime
-    ) -> None:
+        self, tx: Tx, fence: int, job: Job, slot: datetime, status: str, outcome: str | None, is_told: bool,
+        now: datetime,
+    ) -> None:  # fmt: skip
         firings.end(tx, DUTY, fence, job.name, slot, status, outcome, now)
-        if status == "failed":
+        if is_told:
             self._alert(tx, job, outcome, now)
 
     def _alert(self, tx: Tx, job: Job, why: str | None, now: datetime) -> None:

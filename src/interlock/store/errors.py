@@ -14,6 +14,8 @@ class StoreUnavailable(StoreError):
 
     is_final = False
     """Whether retrying is useless."""
+    is_cut_off = False
+    """Whether the server cannot be reached for a while, so that nothing is wrong with what was tried."""
 
 
 class StoreClosed(StoreUnavailable):

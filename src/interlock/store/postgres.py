@@ -377,7 +377,7 @@ class Unreachable(StoreUnavailable):
     """
 
     def __init__(self, told: str, *, is_final: bool = False) -> None:
-        self.is_final = is_final
+        self.is_final, self.is_cut_off = is_final, not is_final
         super().__init__(told)
 
 
@@ -388,6 +388,8 @@ def not_allowed(error: BaseException) -> Unreachable:
 
 class CommitUnknown(StoreUnavailable):
     """The connection broke during the commit: the change may or may not have been made."""
+
+    is_cut_off = True
 
 
 def first_line(error: BaseException | None) -> str:

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import InterlockError
+from interlock.graph import coordinator
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import LONGEST_BACKOFF_S, TRIES, Coordinator, Outcome
 from interlock.graph.loading import Loaded
 from interlock.store import audit, checkpoints, leases, mailbox, missions
 from interlock.store.checkpoints import Place, SavedWrite
 from interlock.store.mailbox import Claim
+from interlock.store.postgres import Unreachable
 from interlock.store.schema import Mission, table
 from interlock.store.tx import Tx
 from tests.contract.graph.driving import PERSONAS, Driver, driven, plan, step
@@ -111,6 +113,27 @@ async def test_failing_step_is_tried_again_later_with_an_alert_and_its_events_ke
         run = await mission.run(claim.run.id)
         assert (run.status, run.attempt) == ("created", 1)
         assert [a.kind for a in await mission.store.read(audit.alerts)] == ["coordinator_failed"]
+        mission.clock.advance(2)
+        await mission.settle()
+        assert set(await mission.statuses()) == {"root", "facts", "text"}
+
+
+async def test_lost_connection_is_no_fault_of_the_coordinator_and_nobody_is_alerted(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: Any, **__: Any) -> Loaded:
+        raise Unreachable("PostgreSQL went away")
+
+    async with driven(database_url) as mission:
+        await mission.begin()
+        await mission.store.write(_end, mission.held_for(":plan:"), PLAN, mission.clock.now())
+        (claim,) = await mission.claim()
+        with monkeypatch.context() as away:
+            away.setattr(coordinator, "load", lost)
+            await mission.coordinator.handle(claim)
+        run = await mission.run(claim.run.id)
+        assert (run.status, run.attempt) == ("created", 0)
+        assert await mission.store.read(audit.alerts) == []
         mission.clock.advance(2)
         await mission.settle()
         assert set(await mission.statuses()) == {"root", "facts", "text"}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,18 @@ import pytest
 
 from interlock.agents.context import Runtime
 from interlock.core.clock import Clock, SystemClock
+from interlock.scheduler import runner
 from interlock.scheduler.jobs import Job, prune, slot_at
-from interlock.scheduler.runner import Scheduler
+from interlock.scheduler.leadership import Leadership
+from interlock.scheduler.runner import DUTY, Scheduler
 from interlock.scheduler.timer import Timer
 from interlock.settings import load_settings
 from interlock.store import audit, firings, leaders
 from interlock.store.engine import Store
 from interlock.store.errors import StoreGone
 from interlock.store.firings import FIRINGS
+from interlock.store.leaders import Candidate
+from interlock.store.postgres import Unreachable
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over
@@ -161,6 +165,46 @@ async def test_job_that_fails_is_on_record_with_one_alert_and_is_fired_again(
     (alert,) = await store.read(audit.alerts)
     assert (alert.kind, alert.subject) == ("JOB_FAILED", "job")
     assert "the disk is on fire" in alert.text
+
+
+async def test_job_whose_connection_is_lost_is_on_record_without_an_alert(store: Store, leading: Scheduler) -> None:
+    async def cut_off(runtime: Runtime) -> None:
+        raise Unreachable("PostgreSQL went away")
+
+    assert await leading.fire(job(cut_off))
+    assert [(row.status, row.outcome) for row in await fired(store)] == [
+        ("failed", "Unreachable: PostgreSQL went away")
+    ]
+    assert await store.read(audit.alerts) == []
+
+
+def _hand_on(tx: Tx, mine: Leadership, now: datetime) -> None:
+    leaders.release(tx, DUTY, mine.id, mine.fence)
+    row = leaders.leader(tx, DUTY)
+    assert row is not None
+    assert leaders.take(tx, DUTY, (row.fence, row.beat), Candidate("another", "elsewhere", 1, "then"), now)
+
+
+async def test_who_stands_by_is_told_that_another_leads_now(
+    store: Store, runtime: Runtime, leading: Scheduler, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "RENEW_S", 0.01)
+    told: list[bool] = []
+
+    async def heard(times: int) -> None:
+        async with asyncio.timeout(60):
+            while len(told) < times:
+                await asyncio.sleep(0.01)
+
+    standing_by = asyncio.create_task(Scheduler(runtime, ()).run(on_change=told.append))
+    await heard(1)
+    await asyncio.sleep(0.1)
+    assert told == [False]
+    await store.write(_hand_on, leading.leadership, clock.now())
+    await heard(2)
+    assert told == [False, False]
+    standing_by.cancel()
+    await asyncio.gather(standing_by, return_exceptions=True)
 
 
 async def test_database_that_is_away_is_complained_of_once_and_once_more_the_next_time(
