@@ -1,4 +1,4 @@
-"""What every test relies on: databases of its own, no way to the outside, fast folders first; no product fixtures."""
+"""Fixtures and hooks for every test: databases of its own, no network, fast folders first; no product fixtures."""
 
 import gc
 import ipaddress
@@ -26,7 +26,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 
 
 class OutsideBlocked(RuntimeError):
-    """A test tried to reach something that is not on this machine."""
+    """A test tried to connect to another machine."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"a test tried to reach `{host}`: start a server on 127.0.0.1 instead")
@@ -53,14 +53,14 @@ def _block_outside(event: str, args: tuple[Any, ...]) -> None:
 
 
 def pytest_configure() -> None:
-    """Block the network for good, since audit hooks see every socket and stay; end on SIGTERM as on Ctrl-C."""
+    """Blocks the network permanently with an audit hook, which sees every socket; SIGTERM ends the run like Ctrl-C."""
     sys.addaudithook(_block_outside)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays to the end, so that nothing looks through it for garbage again and again."""
+    """Freezes what was imported and collected, so that garbage collection does not scan it again and again."""
     gc.disable()
     try:
         return (yield)
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that hangs fails; the run goes on."""
+    """Fails a test that hangs; the run continues."""
 
     def expire(signum: int, frame: object) -> None:
         raise TimeoutError(f"{item.nodeid} took longer than {TIMEOUT_S} s")
@@ -93,7 +93,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A skipped test is a failed one, and so is one that is expected to fail: neither shows that something works."""
+    """Skipped tests and expected failures count as failed: neither shows that something works."""
     report = yield
     if report.skipped:
         report.outcome, report.longrepr = "failed", f"skipped, which no test here may be: {report.longrepr}"
@@ -111,7 +111,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """The socket folder of a PostgreSQL that lives as long as the test session.
+    """The socket directory of a PostgreSQL server for the test session.
 
     Durability against power loss is off: the tests kill clients, not the machine.
     """
@@ -133,7 +133,7 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """The URL of an empty PostgreSQL database that only this test has."""
+    """The URL of an empty PostgreSQL database for this test."""
     name = f"test_{os.urandom(6).hex()}"
     with psycopg.connect(host=postgres_server, user="postgres", dbname="postgres", autocommit=True) as admin:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -143,7 +143,7 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
-    """The URL of an SQLite file that does not exist yet and only this test has."""
+    """The URL of an SQLite file for this test, which does not exist yet."""
     return f"sqlite:///{tmp_path / 'interlock.db'}"
 
 

@@ -1,7 +1,7 @@
-"""The process that the processes of tests are forked from, once it has imported what they need: `python -m`.
+"""The process from which test processes are forked, after it has imported what they need: `python -m`.
 
-It executes nothing of the product itself and starts no thread; `tests.processes` asks it. `scripts.run_tests` loads
-once for all, and forks what serves from itself.
+It executes no product code itself and starts no thread; `tests.processes` sends it orders. `scripts.run_tests` loads
+once for all, and forks the servers from itself.
 """
 
 import atexit
@@ -56,7 +56,7 @@ VENDORS = (
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a process is to be: as after `python *args` with these variables in this folder."""
+    """A process to fork: like `python *args` with these variables in this directory."""
 
     args: list[str]
     folder: str
@@ -66,7 +66,7 @@ class Order:
 
 
 class Server:
-    """Forks as it is asked and tells how each process ended; when nobody can ask any more it kills what is left."""
+    """Forks processes on request and reports how each ended; when no client is left, it kills the rest."""
 
     def __init__(self, asking: socket.socket) -> None:
         self.asking = asking
@@ -74,7 +74,7 @@ class Server:
         self.ends: dict[int, int] = {}
 
     def serve(self) -> Order | None:
-        """Serves to the end; in each forked process it returns what that is to be."""
+        """Serves until the end; in each forked process it returns its order."""
         for end in (self.waking, self.woken):
             end.setblocking(False)
         signal.set_wakeup_fd(self.waking.fileno(), warn_on_full_buffer=False)
@@ -100,7 +100,7 @@ class Server:
         return found
 
     def _forked(self, files: list[int]) -> bool:
-        """Makes a process with these files as its standard ones; the last hears its id, and from here how it ended."""
+        """Forks a process with these files as its standard streams; the last gets its process id and exit status."""
         *standard, told = files
         child = os.fork()
         if child:
@@ -144,7 +144,7 @@ class Server:
 
 
 def become(order: Order) -> None:
-    """Goes on as an interpreter with these arguments would that has just started."""
+    """Continues like a new interpreter with these arguments."""
     os.chdir(order.folder)
     if order.anew:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -181,9 +181,9 @@ def _open_standard_files(*, at_once: bool) -> None:
 
 
 def load() -> None:
-    """Imports the product and what it imports later, makes its statements, schemas and commands, and keeps all that.
+    """Imports the product and its lazy imports, builds its statements, schemas and commands, and keeps all of it.
 
-    From here on a warning is an error. Garbage is looked for at the end only: it would take a third of the time.
+    From here on a warning is an error. Garbage is collected at the end only, which saves a third of the time.
     """
     sys.warnoptions.append("error")
     warnings.simplefilter("error")
@@ -216,21 +216,21 @@ def _import() -> None:
 
 
 def _parts(value: object) -> Iterable[object]:
-    """What is kept under names, one by one."""
+    """The values of a container, one by one."""
     if isinstance(value, dict):
         return chain.from_iterable(map(_parts, value.values()))
     return chain.from_iterable(map(_parts, value)) if isinstance(value, tuple | list) else (value,)
 
 
 def suffer_warnings() -> None:
-    """Warnings are errors no longer."""
+    """Makes warnings errors no longer."""
     sys.warnoptions.clear()
     warnings.filters.remove(STRICT)  # type: ignore[attr-defined]
     warnings._filters_mutated()  # type: ignore[attr-defined]
 
 
 def serve(asking: socket.socket) -> None:
-    """Serves at a socket; a forked process runs what it is to be and ends as that ends."""
+    """Serves at a socket; a forked process executes its order and exits with its exit code."""
     order = Server(asking).serve()
     if order is None:
         return
@@ -244,7 +244,7 @@ def serve(asking: socket.socket) -> None:
 
 
 def leave(code: int) -> None:
-    """Ends this process as an interpreter does, but that it does not take apart what it was forked with."""
+    """Exits like an interpreter, but without destroying inherited objects."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     gc.collect()

@@ -1,7 +1,7 @@
-"""Real processes for tests, each with its own id, arguments, variables, folder, files, signals and exit code.
+"""Real processes for tests, each with its own id, arguments, variables, directory, files, signals and exit code.
 
-They are forked from one that has imported the product already, since that takes longer than most of what they do;
-no test of the start itself, which asks for an interpreter that begins `anew`.
+They are forked from a process that has already imported the product, because importing takes longer than most of what
+they do; tests of the start itself ask for a new interpreter with `anew`.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ Standard = BinaryIO | int
 
 
 class Process:
-    """A process that goes on beside the test; `start` makes it."""
+    """A process that runs beside the test; created by `start`."""
 
     def __init__(self, told: int, pipes: "list[IO[str] | None]") -> None:
         self.stdin, self.stdout, self.stderr = pipes
@@ -45,7 +45,7 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit code if it has ended, with a minus the signal that ended it."""
+        """Its exit code if it has ended; negative for the signal that ended it."""
         return self.poll()
 
     def poll(self) -> int | None:
@@ -67,13 +67,13 @@ class Process:
         return self._code
 
     async def ended(self) -> int:
-        """Its exit code, once it has ended; the loop goes on meanwhile."""
+        """Its exit code, once it has ended; does not block the event loop."""
         while (code := self.poll()) is None:
             await asyncio.sleep(LOOK_S)
         return code
 
     async def line(self) -> str:
-        """The next line of its output, nothing after its end; the loop goes on meanwhile."""
+        """The next line of its output, empty at its end; does not block the event loop."""
         assert self.stdout is not None
         return await asyncio.to_thread(self.stdout.readline)
 
@@ -84,11 +84,11 @@ class Process:
                 os.kill(self.pid, which)
 
     def kill(self) -> None:
-        """Kills it for good."""
+        """Kills it with SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, said: str = "", timeout_s: float | None = None) -> tuple[str, str]:
-        """Says something to it, and gives what it had still to say on its two outputs when it has ended.
+        """Writes to its standard input, waits for its end, and returns the rest of its two outputs.
 
         Raises TimeoutError.
         """
@@ -126,7 +126,7 @@ def start(
     stderr: Standard = subprocess.PIPE,
     anew: bool = False,
 ) -> Process:
-    """Starts `python *args`: `-m MODULE …` or `-c CODE …`, in a folder, with these variables and no others."""
+    """Starts `python *args`: `-m MODULE …` or `-c CODE …`, in a directory, with exactly these variables."""
     anew = anew or any(
         value not in UNDERSTOOD.get(name, ()) for name, value in environment.items() if name.startswith("PYTHON")
     )
@@ -163,7 +163,7 @@ def start(
 def running(
     args: Sequence[str], *, folder: Path, environment: Mapping[str, str], anew: bool = False
 ) -> Iterator[Process]:
-    """A process that goes on beside the test; killed at the end if it still does."""
+    """A process that runs beside the test; killed at the end if necessary."""
     process = start(args, folder=folder, environment=environment, anew=anew)
     try:
         yield process
@@ -180,7 +180,7 @@ def run(
     timeout_s: float = 100,
     anew: bool = False,
 ) -> tuple[int, str, str]:
-    """The same, to its end: its exit code and its two outputs.
+    """The same, until its end: its exit code and its two outputs.
 
     Raises TimeoutError.
     """
@@ -190,7 +190,7 @@ def run(
 
 
 def close(process: Process) -> None:
-    """Kills a process that goes on, and lets go of its files."""
+    """Kills a process if it is running, and closes its files."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout, process.stderr):
@@ -204,12 +204,12 @@ def _rest(pipe: IO[str] | None) -> str:
 
 
 def ask_at(server: socket.socket) -> None:
-    """Has processes asked for there, where something serves already."""
+    """Uses a server that is already running."""
     _servers.append(server)
 
 
 def _server() -> socket.socket:
-    """Where processes are asked for. The server ends, and ends what it has forked, when this process does."""
+    """The socket of the server. The server, and what it has forked, end with this process."""
     if not _servers:
         _servers.append(_begin())
     return _servers[0]

@@ -1,4 +1,4 @@
-"""How fast something must be, on a machine that may be busy with something else; no waiting for anything to happen."""
+"""Time limits for tests, on a machine that may be busy with something else; no waiting for events."""
 
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -7,9 +7,9 @@ TRIES = 5
 
 
 async def within(limit_s: float, attempt: Callable[[], Awaitable[object]]) -> None:
-    """Attempts what takes less than `limit_s` seconds, and once more as long as it took longer.
+    """Runs an attempt that takes less than `limit_s` seconds, and repeats it if it took longer.
 
-    Raises AssertionError if every try took longer: then it is not the machine.
+    Raises AssertionError if every attempt took longer: then it is not the machine.
     """
     took: list[float] = []
     while len(took) < TRIES:

@@ -1,4 +1,4 @@
-"""What tests of tools share: a context for a call, and a transaction for what the call wants written."""
+"""Helpers for tests of tools: the context of a call, and a transaction for its writes."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ BOX = Toolbox(builtin_tools())
 def context(
     home: Path, *, store: Store | None = None, workspace: Workspace | None = None, settings: Any = None, **changes: Any
 ) -> ToolContext:
-    """A call by agent `agt` of persona coder in run `run_1`; the store is not opened where none is given."""
+    """A call by agent `agt` of persona coder in run `run_1`; without `store`, the store is not opened."""
     store = store or Store(f"sqlite:///{home / 'unused.db'}")
     fields: dict[str, Any] = {
         "run_id": "run_1", "agent_id": "agt", "persona": "coder", "project_id": PROJECT, "task_id": None,
@@ -42,7 +42,7 @@ async def call(name: str, ctx: ToolContext, **args: Any) -> Outcome:
 
 
 async def keep(store: Store, writes: tuple[Write, ...]) -> None:
-    """Commits what an outcome wants written, as `execute` does."""
+    """Commits the writes of an outcome, as `execute` does."""
     await store.write(_all, writes)
 
 

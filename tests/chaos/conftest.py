@@ -1,4 +1,4 @@
-"""Databases by the dozen, each migrated and its test's own; no test lives here."""
+"""Migrated databases, any number per test; no test lives here."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ Databases = Callable[[], str]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def databases(request: pytest.FixtureRequest) -> Databases:
-    """As many databases as are asked for, once on each engine."""
+    """As many databases as requested, once on each engine."""
     found: Databases = request.getfixturevalue(f"{request.param}_databases")
     return found
 
@@ -48,14 +48,14 @@ def _url(postgres_server: str, name: str) -> str:
 
 
 def _execute(postgres_server: str, statement: str, *names: str) -> None:
-    """On a connection of its own, since tests restart the server."""
+    """Uses a connection of its own, because tests restart the server."""
     with psycopg.connect(host=postgres_server, user="postgres", dbname="postgres", autocommit=True) as admin:
         admin.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 @pytest.fixture(scope="session")
 def migrated_template(postgres_server: str) -> str:
-    """The name of a PostgreSQL database that was migrated once and that nobody connects to, to be copied."""
+    """The name of a migrated PostgreSQL database to be copied; nobody connects to it."""
     _execute(postgres_server, "CREATE DATABASE {}", name := "chaos_first")
     asyncio.run(migrate.upgrade(_url(postgres_server, name)))
     return name
@@ -63,7 +63,7 @@ def migrated_template(postgres_server: str) -> str:
 
 @pytest.fixture
 def postgresql_databases(postgres_server: str, migrated_template: str) -> Iterator[Databases]:
-    """Databases of the session's PostgreSQL."""
+    """Databases on the session's PostgreSQL server."""
     prefix, made = f"chaos_{os.urandom(4).hex()}", list[str]()
 
     def make() -> str:

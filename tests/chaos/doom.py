@@ -1,7 +1,7 @@
-"""A million random operations on a ledger and a hundred thousand random lives of a task, for `make chaos`.
+"""A million random operations on a ledger and a hundred thousand random walks of a task, for `make chaos`.
 
-The operations take five minutes of one core, and longer where the disk is slow: `--basetemp=/dev/shm/doom` spares it.
-`DOOM_OPERATIONS` and `DOOM_WALKS` change how many. `make test` has some thousands: `test_ledger_walk`,
+The operations take five minutes of one core, longer on a slow disk: `--basetemp=/dev/shm/doom` avoids it.
+`DOOM_OPERATIONS` and `DOOM_WALKS` change the numbers. `make test` runs some thousands: `test_ledger_walk`,
 `test_random_walks`.
 """
 

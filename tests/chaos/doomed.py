@@ -1,4 +1,4 @@
-"""A store that is killed with its process at chosen transactions; it knows nothing of what they write."""
+"""A store that is killed with its process at chosen transactions, whatever they write."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from interlock.store.engine import Store
 
 
 class Fate:
-    """Which transactions of this process end it, and the journal of what was asked for and what ended it.
+    """The transactions at which this process dies, and a journal of transactions and of what ended it.
 
-    A doom is `{"when": "before" | "after", "number": N}` or `{"when": …, "unit": NAME}`; the first that fits kills.
+    A doom is `{"when": "before" | "after", "number": N}` or `{"when": …, "unit": NAME}`; the first that matches kills.
     """
 
     def __init__(self, dooms: Sequence[dict[str, Any]], journal: Path) -> None:
@@ -22,13 +22,13 @@ class Fate:
         self._journal = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def begin(self, unit: str) -> int:
-        """Another transaction is asked for; its number, the first is 1."""
+        """Counts a transaction; its number, the first is 1."""
         self._number += 1
         self._write({"number": self._number, "unit": unit})
         return self._number
 
     def meet(self, when: str, number: int, unit: str) -> None:
-        """Ends this process for good if that is its doom."""
+        """Kills this process if a doom matches."""
         for doom in self.dooms:
             if doom["when"] == when and (doom.get("number") == number or doom.get("unit") == unit):
                 self._write({"doom": doom, "unit": unit})
@@ -39,14 +39,14 @@ class Fate:
 
 
 class DoomedStore(Store):
-    """A store whose process may die between the statements of a transaction and its commit, or right after that."""
+    """A store whose process may die between the statements of a transaction and its commit, or right after it."""
 
     def __init__(self, url: str, fate: Fate) -> None:
         super().__init__(url)
         self.fate = fate
 
     async def write(self, unit: Any, *args: Any, **kwargs: Any) -> Any:
-        """As ever, unless it is the end."""
+        """Like `Store.write`, unless it kills the process."""
         name = name_of(unit)
         number = self.fate.begin(name)
         result = await super().write(_Last(unit, lambda: self.fate.meet("before", number, name)), *args, **kwargs)
@@ -55,7 +55,7 @@ class DoomedStore(Store):
 
 
 class _Last:
-    """A unit after whose statements, and before whose commit, something happens."""
+    """A unit that calls a function after its statements and before its commit."""
 
     def __init__(self, unit: Callable[..., Any], then: Callable[[], None]) -> None:
         self.unit, self.then = unit, then
@@ -68,5 +68,5 @@ class _Last:
 
 
 def name_of(unit: Callable[..., Any]) -> str:
-    """What a unit is called, such as `mailbox.claim`."""
+    """The name of a unit, such as `mailbox.claim`."""
     return f"{unit.__module__.rpartition('.')[2]}.{unit.__qualname__}"

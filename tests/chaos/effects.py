@@ -1,4 +1,4 @@
-"""A service outside that has effects and counts them by call and by idempotency token; what calls it is `victim`."""
+"""An outside service that counts effects by call and by idempotency token; it is called by `victim`."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ from aiohttp import web
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that was to have an effect."""
+    """A request for an effect."""
 
     tool: str
     token: str
@@ -21,7 +21,7 @@ class Asked:
 
 
 class Effects:
-    """The server; an async context manager. What `at` holds for `before` and `after` is awaited then, and may raise."""
+    """The server; an async context manager. The hooks in `at` for `before` and `after` are awaited, and may raise."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -49,7 +49,7 @@ class Effects:
         return sum(one.tool == tool for one in self.done)
 
     def effects(self, tool: str) -> Counter[str]:
-        """How many effects a tool had by token: where it heeds tokens, a repeated one has none."""
+        """The number of effects of a tool by token; if it honours tokens, a repeated request has none."""
         return Counter(one.token for one in self.done if one.tool == tool)
 
     async def _do(self, request: web.Request) -> web.Response:

@@ -1,6 +1,6 @@
-"""The same mission killed at every single point in turn, a mission for each: `make chaos`, or part by part.
+"""The same mission killed at every single point in turn, one mission for each: `make chaos`, or in parts.
 
-The sample that `make test` takes is `test_kills`.
+`make test` runs the sample in `test_kills`.
 """
 
 import asyncio

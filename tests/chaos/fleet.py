@@ -1,6 +1,6 @@
 """Workers on one database, killed and replaced, and runs that write their order number: `python -m` is a worker.
 
-What must hold of what they have written the tests say.
+The tests check what was written.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ LONGEST_S = 900.0
 
 
 def settings_of(folder: Path, url: str) -> Settings:
-    """What the workers are set to."""
+    """The settings of the workers."""
     return load_settings(folder, {}, {
         "home": folder / "home", "database_url": url, "model": MODEL, "project_day_usd": 100_000,
         "retry": {"base_s": 0.01, "cap_s": 0.05}, "times": {"heartbeat_s": 0.3}, "crash_limit": 10_000,
@@ -52,7 +52,7 @@ def settings_of(folder: Path, url: str) -> Settings:
 
 
 def note(tx: Tx, agent_id: str, number: int) -> None:
-    """Writes an agent's number, in the transaction of the outcome of its call."""
+    """Writes an agent's number, in the transaction of its call's outcome."""
     tx.run(_NOTE, {"of": agent_id, "what": number})
 
 
@@ -65,7 +65,7 @@ def _tool() -> Tool:
 
 
 def _reply(request: ModelRequest) -> str | ToolUse:
-    """Notes the number that it was told, then ends."""
+    """Notes the number in its prompt, then ends."""
     said = request.messages[-1]
     found = re.search(r"note (\d+)$", said.text)
     return ToolUse("toolu_note", "note", {"number": int(found[1])}) if found else "noted"
@@ -81,7 +81,7 @@ async def work(folder: Path, url: str) -> None:
 
 
 async def furnish(folder: Path, url: str, *, agents: int, runs: int) -> None:
-    """Puts so many runs into the mailboxes of so many agents, in turn, each with its number within its mailbox."""
+    """Posts so many runs to the mailboxes of so many agents in turn, each with its number within its mailbox."""
     settings, now = settings_of(folder, url), datetime.now(UTC)
     personas = load_parts(settings).personas.personas
     persona = {
@@ -110,7 +110,7 @@ async def furnish(folder: Path, url: str, *, agents: int, runs: int) -> None:
 
 @dataclass
 class Fleet:
-    """Worker processes on one PostgreSQL; `kill_one` kills one of them and puts another in its place."""
+    """Worker processes on one PostgreSQL database; `kill_one` kills one of them and starts a replacement."""
 
     folder: Path
     url: str
@@ -127,7 +127,7 @@ class Fleet:
             ))  # fmt: skip
 
     def kill_one(self) -> None:
-        """Kills one by chance, and starts another."""
+        """Kills a random one, and starts another."""
         processes.close(self._workers.pop(self.chance.randrange(len(self._workers))))
         self.kills += 1
         self.start()
@@ -138,7 +138,7 @@ class Fleet:
             processes.close(worker)
 
     async def work(self, *, workers: int, runs: int, kills: int) -> None:
-        """Until all runs have ended; the kills are spread over the work, by what has been noted so far."""
+        """Works until all runs have ended; kills are distributed by the progress of the work."""
         for _ in range(workers):
             self.start()
         with psycopg.connect(self.url, autocommit=True) as eye:

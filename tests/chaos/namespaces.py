@@ -1,7 +1,7 @@
-"""The worker that is cut off in a real network, and the disk that is really full: `make chaos`, as root on Linux.
+"""A worker partitioned in a real network, and a disk that is really full: `make chaos`, as root on Linux.
 
-Elsewhere a proxy stands for the network (`test_cut_off`), and a limit of the size of files for the disk
-(`test_outages`), by which `make test` tries both.
+Elsewhere a proxy replaces the network (`test_cut_off`), and a file size limit the disk (`test_outages`), which is what
+`make test` runs.
 """
 
 import asyncio
@@ -25,32 +25,32 @@ PIECE = b"\0" * 4096
 
 
 def told(*command: str) -> None:
-    """Runs a command of the system.
+    """Runs a system command.
 
-    Raises AssertionError with what it said if it fails.
+    Raises AssertionError with its output if it fails.
     """
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr.strip()}"
 
 
 class Veth:
-    """A network of two ends, one of them in a namespace; cut by taking the far end down, so that nobody is told."""
+    """A network of two ends, one of them in a namespace; cut by taking the far end down, without notifying anybody."""
 
     def __init__(self, name: str, host: str, port: int) -> None:
         self._name, self.host, self.port = name, host, port
 
     def cut(self) -> None:
-        """Every packet is lost from now on."""
+        """Drops every packet from now on."""
         told("ip", "-n", self._name, "link", "set", "far", "down")
 
     def mend(self) -> None:
-        """Packets arrive again; what was lost is sent again by the kernels."""
+        """Delivers packets again; the kernels retransmit what was lost."""
         told("ip", "-n", self._name, "link", "set", "far", "up")
 
 
 @asynccontextmanager
 async def network(socket_folder: str) -> AsyncIterator[Veth]:
-    """A PostgreSQL's socket, reachable over TCP in a namespace of its own."""
+    """A PostgreSQL server's socket, reachable over TCP in a namespace of its own."""
     name, third = f"ilk{os.getpid()}", os.getpid() % 250
     near, far = f"10.213.{third}.1", f"10.213.{third}.2"
     told("ip", "netns", "add", name)
@@ -77,7 +77,7 @@ async def network(socket_folder: str) -> AsyncIterator[Veth]:
 
 @contextmanager
 def disk(at: Path) -> Iterator[Path]:
-    """A small file system of its own."""
+    """A small file system."""
     at.mkdir()
     told("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(at))
     try:
@@ -87,7 +87,7 @@ def disk(at: Path) -> Iterator[Path]:
 
 
 def fill(room: Path) -> Path:
-    """A file that takes all there is."""
+    """A file that occupies all free space."""
     filler = room / "filler"
     with filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
         while True:

@@ -1,4 +1,4 @@
-"""The model's side of the mission under fire: five tasks, answered from each request alone; no server here."""
+"""The scripted model for the chaos mission: five tasks, answered from each request alone; no server here."""
 
 import json
 import re
@@ -64,7 +64,7 @@ PLAN = {
 
 
 def purpose_of(body: Mapping[str, Any]) -> tuple[str, int]:
-    """What a request is for, and how many replies its run has had before."""
+    """The purpose of a request, and the number of earlier replies in its run."""
     messages = body["messages"]
     for position in range(len(messages) - 1, -1, -1):
         words = _words(messages[position])
@@ -74,7 +74,7 @@ def purpose_of(body: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def usage_of(purpose: str, turn: int) -> dict[str, int]:
-    """What the server reports and bills: another count for each request."""
+    """The usage that the server reports and bills: different for each request."""
     return {"input_tokens": 200 + 7 * turn + len(purpose), "output_tokens": 80 + 11 * turn}
 
 

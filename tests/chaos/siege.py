@@ -1,6 +1,6 @@
-"""One mission of five tasks in a process that is killed and started again until it has ended, and what must hold then.
+"""One mission of five tasks in a process that is killed and restarted until it has ended, and its invariants.
 
-At which points it is killed the tests decide.
+The tests choose the points at which it is killed.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ prompt: You order what is asked.
 
 @dataclass
 class Siege:
-    """A mission under fire. `dooms` are those of its commits, `requests` the points of its requests outside.
+    """A mission under fire. `dooms` are those of its commits, `requests` the points of its outside requests.
 
-    A point of a request is `("model" | "effect", N, "before" | "after")`: before it is acted on, or after it was,
-    whether or not the answer has arrived. With a purpose in place of N it is the first model call for that.
+    A point of a request is `("model" | "effect", N, "before" | "after")`: before it takes effect, or after it, whether
+    or not the answer has arrived. With a purpose instead of N, it is the first model call for that purpose.
     """
 
     folder: Path
@@ -74,7 +74,7 @@ class Siege:
     _api: MessagesApi | None = None
 
     async def endure(self) -> "Siege":
-        """Runs the mission to its end through all its deaths and checks what must hold; returns itself."""
+        """Runs the mission to its end through all kills and checks the invariants; returns itself."""
         async with self.outside():
             while not await self._life():
                 self.deaths += 1
@@ -83,7 +83,7 @@ class Siege:
 
     @contextlib.asynccontextmanager
     async def outside(self) -> "AsyncIterator[None]":
-        """The servers that the mission talks to, and the persona that it needs."""
+        """The servers that the mission uses, and the persona that it needs."""
         (self.folder / "personas").mkdir(parents=True)
         (self.folder / "personas" / f"{ORDERS}.yaml").write_text(PERSONA)
         for moment in ("before", "after"):
@@ -93,16 +93,16 @@ class Siege:
 
     @property
     def unit_count(self) -> int:
-        """Transactions of the first process, up to its end."""
+        """The number of transactions of the first process."""
         return len(self.lives[0])
 
     @property
     def request_counts(self) -> dict[str, int]:
-        """How many requests there were outside, by server."""
+        """The number of outside requests, by server."""
         return dict(self._seen)
 
     async def _life(self) -> bool:
-        """One process; whether it came to the end of the mission."""
+        """Runs one process; whether it reached the end of the mission."""
         number = len(self.lives)
         self._process = self.launch(str(number), self._dooms_of_life())
         code = await self.end_of(self._process, str(number))
@@ -124,7 +124,7 @@ class Siege:
         standstill_ms: int | None = None,
         **overrides: Any,
     ) -> processes.Process:
-        """A process that executes the mission; `overrides` are settings of its own."""
+        """A process that executes the mission; `overrides` are additional settings."""
         (self.folder / f"{name}.journal").touch()
         orders = {
             "overrides": {**self.overrides(), **overrides}, "journal": str(self.folder / f"{name}.journal"),
@@ -139,11 +139,11 @@ class Siege:
             )  # fmt: skip
 
     def said(self, name: str) -> str:
-        """What a process has said on its outputs."""
+        """The output of a process."""
         return (self.folder / f"{name}.err").read_text()
 
     async def end_of(self, process: processes.Process, name: str) -> int:
-        """How a process ended; one that does not is killed and fails the test with what it said."""
+        """The exit code of a process; one that does not end is killed and fails the test with its output."""
         try:
             return await asyncio.wait_for(process.ended(), LONGEST_S)
         except TimeoutError:
@@ -152,12 +152,12 @@ class Siege:
             processes.close(process)
 
     def _dooms_of_life(self) -> list[dict[str, Any]]:
-        """Of the dooms by number only the first: the numbers begin anew with each process."""
+        """Of the dooms by number only the first: numbering restarts with each process."""
         numbers = [doom for doom in self.dooms if "number" in doom]
         return [doom for doom in self.dooms if "unit" in doom] + numbers[:1]
 
     def overrides(self) -> dict[str, Any]:
-        """What its processes are set to."""
+        """The settings of its processes."""
         model_url = self._api.base_url if self._api is not None else "http://127.0.0.1:1"
         return {
             "home": str(self.folder / "home"), "database_url": self.url, "model": f"anthropic/{MODEL}",
@@ -166,7 +166,7 @@ class Siege:
         }  # fmt: skip
 
     async def _model(self, body: dict[str, Any], number: int) -> Scripted:
-        """The model server: kills before it has begun to answer, or once it has answered whole."""
+        """The model server: kills before it has begun to answer, or after the complete answer."""
         self._seen["model"] += 1
         point = self._seen["model"]
         purpose, turn = purpose_of(body)
@@ -195,7 +195,7 @@ class Siege:
         return meet
 
     def _kill_at(self, server: str, number: int | str, when: str) -> bool:
-        """Kills the process if this is a point where it is to be killed; whether it was."""
+        """Kills the process if this is the next point; whether it was."""
         if (server, number, when) not in self.requests:
             return False
         assert self._process is not None
@@ -228,7 +228,7 @@ class Siege:
     async def _check_bill(self, office: Office, *, is_exact: bool) -> None:
         """What the model server has billed is covered, purpose by purpose, by what the ledger has settled.
 
-        To the micro-dollar, unless a call was cut off, which is charged at its worst and marked as an estimate.
+        To the micro-dollar, unless a call was interrupted, which is charged at its worst and marked as an estimate.
         """
         settled: dict[str, int] = defaultdict(int)
         tasks = {task.id: task.key for task in await rows(office, Task)}
@@ -241,7 +241,7 @@ class Siege:
             assert sum(settled.values()) == sum(map(sum, self.billed.values()))
 
     async def _check_effects(self, office: Office) -> None:
-        """Each effect once, and no run or call twice."""
+        """Each effect happened once, and no run or call twice."""
         assert {name: self.effects.calls(name) for name in EFFECTS} == dict.fromkeys(EFFECTS, 1)
         assert {one.tool: one.args for one in self.effects.done} == EFFECTS
         calls = await rows(office, ToolCall)
@@ -253,7 +253,7 @@ class Siege:
 
 
 async def check_result(office: Office) -> None:
-    """The mission is done and has come to what it must come to."""
+    """The mission is done with the expected result."""
     (mission,) = await rows(office, Mission)
     found = await deliverable(office, mission.id)
     assert found.content.decode() == DELIVERABLE

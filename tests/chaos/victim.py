@@ -1,6 +1,6 @@
-"""The process that executes the mission under fire, with a clerk who answers what it asks: `python -m`.
+"""The process that executes the chaos mission, with a clerk who answers its questions: `python -m`.
 
-When and how it is killed is decided outside: by `doomed` at its commits, by the servers at its requests.
+It is killed from outside: by `doomed` at its commits, by the servers at its requests.
 """
 
 import asyncio
@@ -36,19 +36,19 @@ KEY = "the one order"
 
 
 class JumpingClock(SystemClock):
-    """A clock that an hour is added to at SIGUSR1, and taken from at SIGUSR2; the monotonic one does not notice."""
+    """A clock that jumps forward an hour at SIGUSR1, and back at SIGUSR2; monotonic time is unaffected."""
 
     def __init__(self) -> None:
         self._ahead = timedelta()
 
     def listen(self) -> None:
-        """Heeds the signals, in the loop that runs now."""
+        """Installs the signal handlers in the running event loop."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGUSR1, self.jump, 1)
         loop.add_signal_handler(signal.SIGUSR2, self.jump, -1)
 
     def now(self) -> datetime:
-        """The wall clock, as far as it has jumped."""
+        """The wall clock with its jumps."""
         return super().now() + self._ahead
 
     def jump(self, hours: int) -> None:
@@ -58,7 +58,7 @@ class JumpingClock(SystemClock):
 
 @dataclass(frozen=True)
 class Orders:
-    """What the process is told."""
+    """The orders of the process."""
 
     overrides: dict[str, Any]
     journal: str
@@ -105,7 +105,7 @@ def tools(port: int) -> list[Any]:
 
 
 def done_outside(port: int, name: str) -> int:
-    """How many effects of a tool the server has seen."""
+    """How many effects of a tool the server has counted."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("GET", f"/done/{name}")
@@ -115,7 +115,7 @@ def done_outside(port: int, name: str) -> int:
 
 
 async def clerk(box: Interlock, port: int) -> None:
-    """Approves what is asked, once its run is set aside; where nobody knows what became of a call, looks it up."""
+    """Approves questions once their run is parked; looks up the outcome of uncertain calls."""
     for card in await signing.approvals(box.runtime):
         run = await box.runtime.store.read(traces.run, card["run_id"]) if card["kind"] == "TOOL_CALL" else None
         if run is not None and run.status != "waiting":
@@ -127,9 +127,9 @@ async def clerk(box: Interlock, port: int) -> None:
 
 
 async def live(orders: Orders) -> None:
-    """Executes the mission to its end, as `interlock up` does, or to this process's.
+    """Executes the mission to its end, as `interlock up` does, or until this process is killed.
 
-    Where the number of a commit is its doom, it goes on until then: its beats are commits, too.
+    If the number of a commit is its doom, it continues until then: heartbeats are commits, too.
     """
     settings = load_settings(Path.cwd(), os.environ, orders.overrides)
     make_home(settings.home)

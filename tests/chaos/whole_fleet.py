@@ -1,6 +1,6 @@
 """The same fleet at its full size: `make chaos`.
 
-The sample that `make test` takes is `test_fleet`.
+`make test` runs the sample in `test_fleet`.
 """
 
 from pathlib import Path

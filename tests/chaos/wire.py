@@ -1,6 +1,6 @@
-"""A TCP proxy before a PostgreSQL that can cease to forward, both ways, and go on later with what it held back.
+"""A TCP proxy before a PostgreSQL server that can stop forwarding in both directions, and deliver the rest later.
 
-`python -m` is one that always forwards, for a network that can be cut by itself.
+`python -m` is one that always forwards, for a network that can itself be cut.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ PIECE = 65_536
 
 
 class Wire:
-    """The proxy; an async context manager. Nothing is lost while it is cut: it arrives when the wire is mended."""
+    """The proxy; an async context manager. Nothing is lost while it is cut: it is delivered once the wire is mended."""
 
     def __init__(self, socket_folder: str, *, host: str = "127.0.0.1", port: int = 5432) -> None:
         self._path = f"{socket_folder}/.s.PGSQL.{port}"
@@ -39,11 +39,11 @@ class Wire:
         self._whole.clear()
 
     def mend(self) -> None:
-        """Goes on, beginning with what was held back."""
+        """Forwards again, beginning with what was held back."""
         self._whole.set()
 
     def break_off(self) -> None:
-        """Ends all connections."""
+        """Closes all connections."""
         for writer in self._writers:
             writer.transport.abort()
 
@@ -78,7 +78,7 @@ class Wire:
 
 
 async def forward(socket_folder: str, host: str) -> None:
-    """Forwards until it is killed, after one line that says at which port."""
+    """Forwards until it is killed, after printing its port."""
     async with Wire(socket_folder, host=host) as wire:
         sys.stdout.write(f"{wire.port}\n")
         sys.stdout.flush()

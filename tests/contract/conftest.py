@@ -1,4 +1,4 @@
-"""An open store over a migrated database, once on each engine; no rows in it."""
+"""An open store over a migrated, empty database, once on each engine."""
 
 import asyncio
 import shutil
@@ -38,14 +38,14 @@ def migrated_database(postgres_server: str) -> str:
 
 
 class Sweeper:
-    """Empties a PostgreSQL database over a connection that stays: a new one would have to look up every table first."""
+    """Empties a PostgreSQL database over a persistent connection: a new one would have to look up every table first."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection = psycopg.connect(url, autocommit=True)
 
     def sweep(self) -> None:
-        """Leaves no row and nobody else connected."""
+        """Deletes all rows and disconnects everybody else."""
         try:
             self._empty()
         except psycopg.OperationalError:
@@ -74,14 +74,14 @@ def sweeper(migrated_database: str) -> Iterator[Sweeper]:
 
 @pytest.fixture
 def migrated_sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
-    """The URL of a migrated SQLite file that only this test has."""
+    """The URL of a migrated SQLite file for this test."""
     path = shutil.copy(migrated_file, tmp_path / "interlock.db")
     return f"sqlite:///{path}"
 
 
 @pytest.fixture
 def migrated_postgres_url(migrated_database: str, sweeper: Sweeper) -> str:
-    """The URL of a migrated PostgreSQL database without rows and without anybody else connected."""
+    """The URL of a migrated, empty PostgreSQL database without other connections."""
     sweeper.sweep()
     return migrated_database
 
@@ -95,7 +95,7 @@ def migrated_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def database_url(migrated_url: str) -> str:
-    """The same: what a contract test opens is migrated already, since that takes longer than most of them."""
+    """The same: contract tests open a migrated database, since migrating takes longer than most of them."""
     return migrated_url
 
 

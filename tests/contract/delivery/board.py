@@ -1,4 +1,4 @@
-"""A surface of the tests' own: it keeps what was posted, and misbehaves as it is told; no test lives here."""
+"""A fake surface that stores posted messages, and fails on request; no test lives here."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ LIMIT_S = 60.0
 
 
 class Board:
-    """A `Sender`. What is in `faults`, by key of a message, is raised once each, before it is posted or after."""
+    """A `Sender`. The exceptions in `faults`, by key of a message, are raised once each, before or after posting it."""
 
     surface = "board"
 
@@ -72,7 +72,7 @@ class Board:
 
     @property
     def keys(self) -> list[str]:
-        """Of what was posted, in order."""
+        """The keys of posted messages, in order."""
         return [message.key for message in self.posted]
 
     def _fail(self, faults: dict[str, list[Exception]], message: Message) -> None:
@@ -83,7 +83,7 @@ class Board:
 
 @dataclass
 class Desk:
-    """What deliveries need: settings, a clock that stands still, the store, and what things look like."""
+    """What deliveries need: settings, a fake clock, the store, and a renderer of cards."""
 
     settings: Settings
     clock: Clock
@@ -92,12 +92,12 @@ class Desk:
     policy: Policy = field(default_factory=Policy.builtin)
 
     async def draw(self, office: Office, subject: str) -> Card | None:
-        """What the test says; a card with the subject as its title where it says nothing."""
+        """The card set by the test; otherwise a card with the subject as its title."""
         return self.looks.get(subject, Card(title=subject))
 
     @property
     def time(self) -> FakeClock:
-        """The clock, to be moved."""
+        """The clock, to be advanced."""
         assert isinstance(self.clock, FakeClock)
         return self.clock
 
@@ -117,13 +117,13 @@ def _rows(tx: Tx) -> list[Any]:
 
 
 def desk_over(store: Store, home: Path, **settings: Any) -> Desk:
-    """A desk whose clock stands still."""
+    """A desk with a fake clock."""
     return Desk(load_settings(home, {}, {"home": home / ".interlock", **settings}), FakeClock(), store)
 
 
 @contextlib.asynccontextmanager
 async def delivering(desk: Desk, *senders: Sender) -> "AsyncIterator[asyncio.Task[None]]":
-    """A deliverer at work."""
+    """A running deliverer."""
     deliverer = Deliverer(
         desk, senders, lambda name: Leadership(desk.store, desk.clock, name, takeover_s=45), draw=desk.draw
     )  # fmt: skip
@@ -136,7 +136,7 @@ async def delivering(desk: Desk, *senders: Sender) -> "AsyncIterator[asyncio.Tas
 
 
 async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Returns once something holds.
+    """Returns once a condition holds.
 
     Raises TimeoutError after a while.
     """

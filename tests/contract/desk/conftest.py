@@ -1,4 +1,4 @@
-"""A home of its own for each test, on each database, with the offline model."""
+"""A home for each test, on each database, with the offline model."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A chat in front of the desk: what people say in it, and what they are told. No surface's format is known here."""
+"""A chat in front of the desk: what people write in it, and the replies. No surface's format is used here."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +18,7 @@ HELD = "Compare A and B and e-mail the result to board@example.com"
 
 
 async def until(happened: Callable[[], Awaitable[bool]]) -> None:
-    """Waits until something is so."""
+    """Waits until a condition holds."""
     while not await happened():
         await asyncio.sleep(0.002)
 
@@ -31,7 +31,7 @@ def request(
     name: str = "Somebody",
     said_at: float | None = None,
 ) -> Request:
-    """Somebody says `text`, or taps what it names."""
+    """A person writes `text`, or taps the button that it names."""
     surface, _, user = who.partition(":")
     command, _, words = text.partition(" ")
     return Request(
@@ -49,7 +49,7 @@ class Front:
     said: int = field(default=0)
 
     async def say(self, text: str, who: str = ANA, **more: Any) -> Card | None:
-        """What somebody is told when they say this."""
+        """The reply to a message."""
         self.said += 1
         asked = request(text, more.pop("key", f"k{self.said}"), who, **more)
         await self.reception.accept(asked)
@@ -57,7 +57,7 @@ class Front:
         return await self.told(asked.key)
 
     async def tap(self, verb: str, target: str, who: str = ANA, **fields: Any) -> Card | None:
-        """What somebody is told when they tap on a card."""
+        """The reply to a tap on a card."""
         return await self.say(verb, who, fields={"id": target, **fields})
 
     async def told(self, key: str) -> Card | None:
@@ -66,7 +66,7 @@ class Front:
         return Card.from_json(row.payload["card"]) if row is not None else None
 
     async def quiet(self, who: str) -> None:
-        """Waits until nothing of theirs is open."""
+        """Waits until all requests of a person are handled."""
 
         async def nothing() -> bool:
             return await self.box.runtime.store.read(inbox.head, who) is None
@@ -76,7 +76,7 @@ class Front:
 
 @asynccontextmanager
 async def worked(reception: Reception) -> AsyncIterator[Reception]:
-    """A reception at work."""
+    """A running reception."""
     working = asyncio.create_task(reception.run())
     try:
         yield reception
@@ -86,7 +86,7 @@ async def worked(reception: Reception) -> AsyncIterator[Reception]:
 
 
 async def link(box: Interlock, name: str, identity: str, role: str = "operator") -> str:
-    """Enters somebody whom a chat knows; returns their id."""
+    """Adds a person with a chat identity; returns their id."""
     entered = await people.add(box.runtime, box.person, name, role=role)
     await people.link(box.runtime, box.person, entered["id"], identity)
     return str(entered["id"])
@@ -94,7 +94,7 @@ async def link(box: Interlock, name: str, identity: str, role: str = "operator")
 
 @asynccontextmanager
 async def opened(box: Interlock) -> AsyncIterator[Front]:
-    """A chat with Ana and Ben, who operate, and Vic, who looks."""
+    """A chat with the operators Ana and Ben, and the viewer Vic."""
     for name, identity, role in (("Ana", ANA, "operator"), ("Ben", BEN, "operator"), ("Vic", VIC, "viewer")):
         await link(box, name, identity, role)
     async with worked(Reception(box.runtime)) as reception:
@@ -102,7 +102,7 @@ async def opened(box: Interlock) -> AsyncIterator[Front]:
 
 
 def text_of(card: Card | None) -> str:
-    """Everything that a card says."""
+    """The whole text of a card."""
     assert card is not None
     facts = [f"{fact.label}: {fact.value}" for fact in card.facts]
     passages = [f"{p.heading or ''}\n{p.text}" for p in card.passages]

@@ -1,4 +1,4 @@
-"""A mission driven by hand: the coordinator is real, runs of agents are ended by the test through the same doors."""
+"""A mission driven by hand: the coordinator is real; runs of agents are ended by the test through the store's units."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -39,13 +39,13 @@ def step(key: str, persona: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def plan(*tasks_: dict[str, Any]) -> str:
-    """A plan as a model answers it."""
+    """A plan as answered by a model."""
     return json.dumps({"summary": "a plan", "tasks": list(tasks_)})
 
 
 @dataclass
 class Driver:
-    """One mission. `held` are the claimed runs that nobody has ended yet, by idempotency key."""
+    """One mission. `held` are the claimed, unfinished runs, by idempotency key."""
 
     store: Store
     mission: str = ""
@@ -60,7 +60,7 @@ class Driver:
 
     @property
     def coordinator(self) -> Coordinator:
-        """A coordinator with nothing in memory, as after a restart."""
+        """A coordinator without state in memory, as after a restart."""
         return Coordinator(self.store, self.clock, PERSONAS, self.waits)
 
     async def begin(self, goal: str = "Compare the three vendors", key: str = "k") -> str:
@@ -74,7 +74,7 @@ class Driver:
         return self.mission
 
     async def claim(self) -> list[Claim]:
-        """Claims what is ready."""
+        """Claims ready runs."""
         return await self.store.write(mailbox.claim, "worker", 32, self.clock.now())
 
     async def settle(self) -> None:
@@ -100,17 +100,17 @@ class Driver:
         return self.held.pop(keys[0])
 
     async def think(self, purpose: str, text: str | None, error: str | None = None, *, stop: str = "error") -> None:
-        """Ends a thought of the coordinator."""
+        """Ends a model call of the coordinator."""
         await self._end(self.held_for(f":{purpose}:"), text, error, stop)
 
     async def fail(self, key: str, error: str = "the model went away", *, stop: str = "error") -> None:
-        """Lets a task's run fail."""
+        """Makes a task's run fail."""
         await self._end(self.held_for(await self.id_of(key)), None, error, stop)
 
     async def deliver(
         self, key: str, text: str = "the result", *, verdict: str | None = None, risk: str = "GREEN"
     ) -> None:  # fmt: skip
-        """Lets a task's agent hand in and end well."""
+        """Lets a task's agent submit a deliverable and end successfully."""
         claim = self.held_for(await self.id_of(key))
         deliverable = {
             "id": new_id("dlv"), "task_id": claim.run.task_id, "run_id": claim.run.id, "kind": "text",
@@ -191,7 +191,7 @@ class Driver:
         return await self.store.read(lambda tx: tx.rows(query))
 
     async def deliverable(self) -> Any:
-        """The mission's own."""
+        """The mission's own deliverable."""
         root = await self.task("root")
         return await self.store.read(tasks.deliverable, root.deliverable_id)
 

@@ -1,4 +1,4 @@
-"""What the tests of memory remember, and how they ask for it; no test and no check lives here."""
+"""Helpers to store and recall memories in tests; no test and no check lives here."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,23 +17,23 @@ CODER = Actor(ActorKind.AGENT, "agent1")
 
 
 def after(days: float) -> datetime:
-    """A moment so many days after the tests' beginning."""
+    """A time so many days after the start of the tests."""
     return NOW + timedelta(days=days)
 
 
 def note(text: str, **more: Any) -> Note:
-    """Something that the coder of the project remembers."""
+    """A memory of the project's coder."""
     given: dict[str, Any] = {"project_id": PROJECT, "persona": "coder", "type": "fact", "text": text, **more}
     return Note(**given)
 
 
 async def keep(store: Store, text: str, *, days: float = 0, **more: Any) -> Kept:
-    """Keeps it."""
+    """Stores a memory."""
     return await store.write(archive.keep, note(text, **more), CODER, "because", after(days))
 
 
 async def recalled(store: Store, text: str, *, days: float = 0, persona: str = "coder", **more: Any) -> list[Recalled]:
-    """What is recalled for a text."""
+    """The memories recalled for a text."""
     project = more.pop("project", PROJECT)
     return await store.read(lambda tx: recall.recall(tx, project, persona, text, after(days), **more))
 

@@ -1,4 +1,4 @@
-"""A squad that talks: people and agents in channels, over a stage; what its model says is the test's. No test here."""
+"""A squad that chats: people and agents in channels, on a stage; the test provides the model's answers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -43,16 +43,16 @@ class House:
     async def channel(
         self, name: str = "launch", *personas: str, kind: str = "channel", people: Sequence[str] = ()
     ) -> str:
-        """A new channel of Ada's; its id."""
+        """A new channel created by Ada; its id."""
         made = await rooms.create(self.stage.runtime, self.ada, name, kind=kind, members=[*people, *personas])
         return str(made["id"])
 
     async def say(self, channel: str, text: str, who: Person | None = None, **more: Any) -> dict[str, Any]:
-        """Somebody, usually Ada, says something."""
+        """Somebody, usually Ada, posts a message."""
         return await rooms.say(self.stage.runtime, who or self.ada, channel, text, **more)
 
     async def said(self, channel: str, **more: Any) -> list[tuple[str, str]]:
-        """Who has said what in a channel."""
+        """Authors and texts of a channel's messages."""
         found = await rooms.history(self.stage.runtime, self.ada, channel, **more)
         return [(each["name"], each["text"]) for each in found]
 
@@ -62,18 +62,18 @@ class House:
 
 
 def persona_of(request: ModelRequest) -> str:
-    """Whose turn a request is of."""
+    """The persona whose turn a request belongs to."""
     text = "\n".join(part.text for part in request.system)
     return text.partition("(`")[2].partition("`)")[0]
 
 
 def woke(request: ModelRequest) -> str:
-    """What the run was woken by, as its model reads it."""
+    """The message that started the run, as its model reads it."""
     return request.messages[0].text
 
 
 def in_turn(says: Says) -> Callable[[ModelRequest], Any]:
-    """A model for all agents: each does in the first call of its turn what `says` has it do, and ends with the next."""
+    """A model for all agents: each does what `says` returns in the first call of its turn, and ends with the next."""
 
     def answer(request: ModelRequest) -> Any:
         if request.messages[-1].role == "user" and len(request.messages) > 1:
@@ -84,18 +84,18 @@ def in_turn(says: Says) -> Callable[[ModelRequest], Any]:
 
 
 def speaks(text: str, **where: Any) -> ToolUse:
-    """An agent says something."""
+    """An agent posts a message."""
     return calls("send_message", text=text, **where)
 
 
 def silent() -> ToolUse:
-    """An agent has nothing to say."""
+    """An agent does nothing."""
     return calls("do_nothing", reason="others have said it")
 
 
 @cache
 def _company() -> PersonaSet:
-    """The personas, none of whom has to ask for money; read once."""
+    """The personas, none of which runs out of money; loaded once."""
     found = load_personas(True, [], known_tools=frozenset(_builtin().names))
     more = {"chat_run_usd": 5.0, "daily_usd": 500.0}
     rich = {
@@ -111,7 +111,7 @@ def _builtin() -> Toolbox:
 
 
 def _toolbox(tools: Iterable[Tool]) -> Toolbox:
-    """The built-in tools, made once, as no project has met them yet; with `tools` beside them."""
+    """The built-in tools, created once, before any project has used them; with additional `tools`."""
     if more := list(tools):
         return Toolbox([*builtin_tools(), *more])
     found = copy(_builtin())
@@ -127,7 +127,7 @@ def _prices() -> PriceTable:
 async def housed(
     store: Store, home: Path, says: Says, *, tools: Iterable[Tool] = (), **settings: Any
 ) -> House:  # fmt: skip
-    """A house with Ada and Bob, who operate; the project has money."""
+    """A house with the operators Ada and Bob; the project has money."""
     given = {"home": home, "database_url": store.url, "project_day_usd": 1_000.0, **settings}
     clock, model, found = FakeClock(), ScriptedModel(otherwise=in_turn(says)), load_settings(home, {}, given)
     runtime = Runtime(

@@ -9,7 +9,7 @@ from tests.contract.runner.stage import CountingStore
 
 @pytest.fixture
 async def store(migrated_url: str) -> AsyncIterator[CountingStore]:
-    """An open store over a migrated database without rows."""
+    """An open store over a migrated, empty database."""
     opened = CountingStore(migrated_url)
     async with opened:
         yield opened

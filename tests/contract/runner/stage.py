@@ -1,4 +1,4 @@
-"""A stage for runs: agents with mailboxes, a person, a clock; rows are made through the doors. No test lives here."""
+"""A stage for runs: agents with mailboxes, a person, a clock; rows are created through units. No test lives here."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -40,7 +40,7 @@ LEDGER, EVENTS = table(LedgerEntry), table(MissionEvent)
 
 
 class CountingStore(Store):
-    """Counts the transactions that are asked for, and those of them that do not wait for the disk."""
+    """Counts transactions, and those among them that do not wait for the disk."""
 
     writes = relaxed = 0
 
@@ -53,7 +53,7 @@ class CountingStore(Store):
 
 @dataclass
 class Stage:
-    """What a test acts on. `runtime` is replaced by `restart`, as by a new process."""
+    """The objects that a test uses. `runtime` is replaced by `restart`, as by a new process."""
 
     runtime: Runtime
     model: ScriptedModel
@@ -66,24 +66,24 @@ class Stage:
         return self.runtime.store
 
     def restart(self, *, policy: Policy | None = None) -> None:
-        """Goes on with nothing in memory, as another process would."""
+        """Continues without state in memory, as another process would."""
         runtime = self.runtime
         fresh = Workspaces(runtime.settings.home, runtime.store)
         self.runtime = replace(runtime, workspaces=fresh, in_force=InForce(policy or runtime.policy))
 
     async def chat(self, text: str = "hello", persona: str = "operations") -> str:
-        """A message of Ada's for a persona; returns the run."""
+        """A message by Ada to a persona; returns the run."""
         return await conversation.say(self.runtime, self.ada, persona, text)
 
     async def think(self, prompt: str = "think", *, name: str = "one", **persona: Any) -> str:
-        """A run of kind think, without a task, for an agent of its own; `persona` changes what the agent is."""
+        """A run of kind think, without a task, for a new agent; `persona` changes its persona."""
         return await self.store.write(
             _post, self._persona(persona), Descriptor("think", PROJECT, "operations", {"name": name}), "think",
             {"purpose": "plan", "prompt": prompt}, self.clock.now(),
         )  # fmt: skip
 
     async def task(self, *, budget_microusd: int = 3_000_000, **persona: Any) -> str:
-        """A task with its run, assigned to an agent of its own; returns the run."""
+        """A task with its run, assigned to a new agent; returns the run."""
         return await self.store.write(_task, self._persona(persona), self.ada.id, budget_microusd, self.clock.now())
 
     def _persona(self, changes: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Stage:
         return {**usual, "tools": [*usual["tools"], *named], **changes}
 
     async def claim(self, worker_id: str = WORKER) -> list[Claim]:
-        """What is ready; steps of coordinators are ended unseen."""
+        """The ready runs; steps of coordinators are ended without execution."""
         found = await self.store.write(mailbox.claim, worker_id, 32, self.clock.now())
         for each in [claim for claim in found if claim.run.kind == "mission"]:
             await self.store.write(
@@ -107,7 +107,7 @@ class Stage:
         return found[run_id]
 
     async def work(self) -> list[str]:
-        """Claims and works whatever is ready, until nothing is; returns the runs in the order of their turns."""
+        """Claims and executes ready runs until there are none; returns them in order."""
         worked = []
         while claims := await self.claim():
             for claim in claims:
@@ -117,7 +117,7 @@ class Stage:
         return worked
 
     async def cut(self, claim: Claim, reason: Interruption = Interruption.SHUTDOWN, *, at_request: int = 1) -> None:
-        """Works a claim, which is cut off from outside in the model call of that number, where it must hang."""
+        """Executes a claim that is interrupted from outside in the model call of that number, where it must hang."""
         interrupt = Interrupt()
         work = asyncio.create_task(runner.handle(self.runtime, claim, interrupt))
         await until(lambda: len(self.model.requests) >= at_request)
@@ -127,7 +127,7 @@ class Stage:
         self.restart()
 
     async def news(self, run_id: str) -> list[Any]:
-        """What the coordinator of its mission was told, in order."""
+        """The events for the coordinator of its mission, in order."""
         query = EVENTS.select().where(EVENTS.c.mission_id == (await self.run(run_id)).mission_id).order_by(EVENTS.c.id)
         return await self.store.read(lambda tx: tx.rows(query))
 
@@ -149,7 +149,7 @@ class Stage:
         return await self.store.read(traces.messages, run_id)
 
     async def statuses(self, run_id: str) -> list[str]:
-        """How its tool calls stand."""
+        """The statuses of its tool calls."""
         return [call.status for call in await self.calls(run_id)]
 
     async def task_of(self, run_id: str) -> Any:
@@ -170,7 +170,7 @@ class Stage:
         return await self.store.read(ledger.account, account_id)
 
     async def questions(self, run_id: str) -> list[Any]:
-        """All approvals of a run in the order of asking."""
+        """All approvals of a run, in order of creation."""
         return await self.store.read(approvals.of_run, run_id)
 
     async def pending(self) -> list[Any]:
@@ -182,11 +182,11 @@ class Stage:
         return await self.store.read(audit.alerts)
 
     async def approve(self, ident: str, note: str | None = None, args: dict[str, Any] | None = None) -> None:
-        """Ada signs off."""
+        """Ada approves."""
         await signing.approve(self.runtime, self.ada, ident, note=note, args=args)
 
     async def deny(self, ident: str, reason: str = "not now") -> None:
-        """Ada refuses."""
+        """Ada denies."""
         await signing.deny(self.runtime, self.ada, ident, reason=reason)
 
     async def the_question(self) -> Any:
@@ -196,7 +196,7 @@ class Stage:
 
 
 async def until(happened: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Waits until something is so."""
+    """Waits until a condition holds."""
     while True:
         found = happened()
         if found if isinstance(found, bool) else await found:
@@ -212,7 +212,7 @@ async def staged(
     policy: Policy | None = None,
     **overrides: Any,
 ) -> Stage:
-    """A stage over a migrated database without rows."""
+    """A stage over a migrated, empty database."""
     retry = {"base_s": 0.001, "cap_s": 0.002}
     given = {"home": home, "database_url": store.url, "retry": retry, **overrides}
     settings, clock = load_settings(home, {}, given), FakeClock()
@@ -223,7 +223,7 @@ async def staged(
 
 
 def hand_in(text: str = "the result") -> ToolUse:
-    """A call that hands a deliverable in."""
+    """A call that submits a deliverable."""
     return calls("submit_deliverable", title="Result", summary="what it says", content=text)
 
 

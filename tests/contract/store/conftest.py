@@ -1,4 +1,4 @@
-"""The databases of the store's own tests: empty ones too, for those that migrate."""
+"""The databases of the store's own tests, including empty ones for migrations."""
 
 import pytest
 

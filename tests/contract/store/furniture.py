@@ -1,4 +1,4 @@
-"""The rows that the store's tests start from, made through the doors; no test and no check lives here."""
+"""Rows for the store's tests, created through units; no test and no check lives here."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,12 +24,12 @@ PEOPLE = ("ada", "bob", "eve")
 
 
 def after(seconds: float) -> datetime:
-    """A moment so many seconds after the tests' beginning."""
+    """A time so many seconds after the start of the tests."""
     return T0 + timedelta(seconds=seconds)
 
 
 def agent(tx: Tx, name: str, kind: str = "think", persona: str = "coder") -> str:
-    """An agent with an empty mailbox; `kind` task makes its lane exclusive."""
+    """An agent with an empty mailbox; with `kind` task its lane is exclusive."""
     squad.ensure_project(tx, PROJECT, "UTC", T0)
     made = squad.ensure_agent(tx, Descriptor(kind, PROJECT, persona, {"name": name}), {}, "specialist", T0)
     return str(made.id)
@@ -50,7 +50,7 @@ def message(agent_id: str, key: str, **more: Any) -> Post:
 
 
 def claimed(tx: Tx, /, agent_id: str, key: str, worker_id: str = "w", **more: Any) -> Claim:
-    """A run that a worker holds; no other mailbox may have work just then, or it is chance which one is claimed."""
+    """A run held by a worker; no other mailbox may have work at the time, or the claimed one is random."""
     mailbox.post(tx, message(agent_id, key, **more), T0)
     (claim,) = mailbox.claim(tx, worker_id, 1, T0)
     assert claim.run.id == key
@@ -58,13 +58,13 @@ def claimed(tx: Tx, /, agent_id: str, key: str, worker_id: str = "w", **more: An
 
 
 def done(tx: Tx, claim: Claim, now: datetime = T0) -> None:
-    """Ends a claimed run well."""
+    """Ends a claimed run successfully."""
     mailbox.finish(tx, claim, "completed", "end_turn", now, result="ok", error=None)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A mission with one task and those who work on it."""
+    """A mission with one task and its agents."""
 
     mission_id: str
     task_id: str
@@ -88,7 +88,7 @@ def job(tx: Tx) -> Job:
 
 
 def in_progress(tx: Tx) -> Job:
-    """A mission whose task is being worked on."""
+    """A mission with a task in progress."""
     made = job(tx)
     assign = Move(
         task_id=made.task_id, to=TaskState.ASSIGNED, actor=ADA, reason="for the coder", key="assign",
@@ -101,7 +101,7 @@ def in_progress(tx: Tx) -> Job:
 
 
 def left_alone(tx: Tx) -> Job:
-    """A task that is worked on, whose coordinator has nothing to do."""
+    """A task in progress, whose coordinator has nothing to do."""
     made = in_progress(tx)
     for claim in mailbox.claim(tx, "w", 9, T0):
         done(tx, claim)
@@ -120,14 +120,14 @@ def hand_in(tx: Tx, made: Job) -> str:
 
 
 def ask_for_review(tx: Tx, made: Job, approval_id: str, deliverable: str) -> None:
-    """Asks people whether what was handed in is good."""
+    """Asks people to sign off a deliverable."""
     request = {"deliverable": deliverable}
     ask(tx, approval_id, kind="TASK_REVIEW", task_id=made.task_id, mission_id=made.mission_id, request=request)
     wait_for(tx, made, approval_id)
 
 
 def ask(tx: Tx, /, approval_id: str, **more: Any) -> None:
-    """A question for people, of whom three are known."""
+    """A question to people; three people exist."""
     for name in PEOPLE:
         if tx.one(sa.select(table(Person).c.id).where(table(Person).c.id == name)) is None:
             people.add(tx, name, name.title(), "operator", T0)
@@ -148,7 +148,7 @@ def wait_for(tx: Tx, made: Job, approval_id: str) -> None:
 
 
 def answer(approval_id: str, person: str = "ada", verdict: str = "approve", **more: Any) -> approvals.Answer:
-    """What an operator answers."""
+    """An operator's answer."""
     given: dict[str, Any] = {"role": "operator", "surface": "test", **more}
     return approvals.Answer(approval_id=approval_id, person_id=person, name=person.title(), verdict=verdict, **given)
 
@@ -160,5 +160,5 @@ def account(tx: Tx, account_id: str, limit_microusd: int) -> str:
 
 
 def spender(run_id: str, *accounts: str) -> Spender:
-    """Who spends for a run."""
+    """The spender for a run."""
     return Spender(run_id, "agent", None, None, PROJECT, tuple(sorted(accounts)))

@@ -1,6 +1,6 @@
-"""A model of the ledger that fits on two pages: what each operation answers, and what the accounts say after it.
+"""A small model of the ledger: the result of each operation, and the accounts after it.
 
-No store is asked here, and no test lives here.
+No store is used here, and no test lives here.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from interlock.store.ledger import Spender
 
 @dataclass
 class Books:
-    """What an account must say: in the model, it is five numbers."""
+    """The balance of an account; in the model, five numbers."""
 
     limit: int
     settled: int = 0
@@ -22,12 +22,12 @@ class Books:
 
     @property
     def taken(self) -> int:
-        """What is spent or set aside."""
+        """The amount spent or reserved."""
         return self.settled + self.reserved
 
     @property
     def is_paused(self) -> bool:
-        """Whether it has passed the line at which a person is asked."""
+        """Whether it has passed the limit at which a person is asked."""
         return self.line is not None and self.settled > self.line
 
     def takes(self, worst: int) -> bool:
@@ -36,7 +36,7 @@ class Books:
 
     @property
     def room(self) -> int:
-        """What may still be set aside."""
+        """What may still be reserved."""
         return 0 if self.frozen or self.is_paused else max(0, self.limit - self.taken)
 
 
@@ -50,13 +50,13 @@ class Held:
 
     @property
     def id(self) -> str:
-        """As `reserve` answers it."""
+        """The id returned by `reserve`."""
         return f"{self.spender.run_id}:{self.step}:1"
 
 
 @dataclass
 class Model:
-    """The accounts by name, what is open, and how many lines of each kind the ledger has."""
+    """The accounts by name, open reservations, and the number of lines of each kind."""
 
     books: dict[str, Books]
     open: list[Held] = field(default_factory=list)
@@ -65,11 +65,11 @@ class Model:
     """How often an account froze."""
 
     def fits(self, names: Sequence[str], worst: int) -> bool:
-        """Whether a reservation fits under every limit."""
+        """Whether a reservation fits within every limit."""
         return all(self.books[name].takes(worst) for name in names)
 
     def room(self, names: Sequence[str]) -> int:
-        """The least that is left under several accounts."""
+        """The smallest remainder of several accounts."""
         return min(self.books[name].room for name in names)
 
     def short_of(self, names: Sequence[str], worst: int) -> list[tuple[str, bool]]:
@@ -82,7 +82,7 @@ class Model:
         ]
 
     def reserve(self, held: Held) -> str:
-        """Sets aside; returns the reservation's id."""
+        """Reserves an amount; returns the reservation's id."""
         for name in held.spender.accounts:
             self.books[name].reserved += held.worst
         self.open.append(held)
@@ -90,7 +90,7 @@ class Model:
         return held.id
 
     def settle(self, held: Held, actual: int) -> None:
-        """Books the real cost of what `open` holds."""
+        """Settles a reservation at its real cost."""
         self.open.remove(held)
         self.lines["settle"] += 1
         for name in held.spender.accounts:
@@ -114,14 +114,14 @@ class Model:
         return None
 
     def charge_open(self, run_id: str) -> int:
-        """Books in full what a run left open; returns the sum."""
+        """Charges in full what a run left open; returns the sum."""
         left = [held for held in self.open if held.spender.run_id == run_id]
         for held in left:
             self.settle(held, held.worst)
         return sum(held.worst for held in left)
 
     def raise_limit(self, name: str, amount: int) -> Books:
-        """Raises a limit; returns what the account says then."""
+        """Raises a limit; returns the account afterwards."""
         book = self.books[name]
         book.line = book.settled + amount if book.is_paused else book.line
         book.limit += amount
@@ -129,20 +129,20 @@ class Model:
         return self._changed("raise", book)
 
     def set_limit(self, name: str, limit: int) -> Books:
-        """Sets a limit that is not too low; returns what the account says then."""
+        """Sets a limit that is not too low; returns the account afterwards."""
         book = self.books[name]
         book.line = None if book.is_paused else book.line
         book.limit, book.frozen = limit, False
         return self._changed("raise", book)
 
     def go_on(self, name: str, amount: int) -> Books:
-        """Lets an account go on by so much; returns what it says then."""
+        """Extends an account by an amount; returns it afterwards."""
         book = self.books[name]
         book.line = book.settled + amount
         return self._changed("go_on", book)
 
     def watch(self, name: str, amount: int) -> int:
-        """Draws a line so far above what is settled; returns where."""
+        """Sets a threshold above what is settled; returns it."""
         book = self.books[name]
         book.line = book.settled + amount
         return book.line

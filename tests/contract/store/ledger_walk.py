@@ -1,4 +1,4 @@
-"""A random life of a ledger, many operations of it at once, held against a model of it; no test lives here."""
+"""A random walk of a ledger, many operations at once, compared with a model of it; no test lives here."""
 
 import asyncio
 import random
@@ -43,12 +43,12 @@ _LINES = sa.select(_led.kind, sa.func.count().label("n")).group_by(_led.kind)
 
 
 class Undone(Exception):
-    """What a unit raises that has set money aside."""
+    """Raised by a unit after it has reserved money."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A unit with its arguments, and what must come of it: an answer, or an error of these kinds."""
+    """A unit with its arguments, and the expected result: a value, or an error of these kinds."""
 
     kind: str
     unit: Callable[..., Any]
@@ -60,9 +60,9 @@ class Operation:
 
 @dataclass
 class Walk:
-    """So many operations from one seed. `seen` counts what happened.
+    """A number of operations from one seed. `seen` counts what happened.
 
-    Those of one round are handed in at the same time, and each is answered as if it came after those before it.
+    Those of one round are submitted at the same time, and each is answered as if it came after those before it.
     """
 
     store: Store
@@ -81,7 +81,7 @@ class Walk:
         self.is_polite = True
 
     async def run(self, operations: int) -> None:
-        """Walks. Fails with what is wrong where the ledger and the model part."""
+        """Runs the walk. Fails with the difference if the ledger and the model disagree."""
         await self.store.write(self._begin)
         done = rounds = left = 0
         crowd = 1
@@ -112,7 +112,7 @@ class Walk:
         return None
 
     async def _one(self, each: Operation) -> None:
-        """Asks the store for one operation, and compares its answer."""
+        """Executes one operation on the store, and compares its result."""
         self.seen[each.kind] += 1
         try:
             said = await self.store.write(each.unit, *each.args, **each.given)
@@ -171,7 +171,7 @@ class Walk:
         return Operation(kind, ledger.settle, (held.spender,), given)
 
     def _turn(self, held: Held) -> Operation:
-        """A call is settled and the next one set aside, in one transaction: both, or neither."""
+        """Settles a call and reserves the next in one transaction: both, or neither."""
         spender = held.spender
         worst = min(held.worst, self.model.room(spender.accounts)) if self.is_polite else self.dice.choice(WORST)
         actual, paid = self._cost(held, in_full=False)
@@ -188,7 +188,7 @@ class Walk:
         return Operation("undone", _fail_after, (spender, self._next(spender, worst)[1]), {}, None, (Undone,))
 
     def _again(self, held: Held) -> Operation:
-        """What was set aside is set aside again, or what was settled settled again: once is all there is."""
+        """Repeats a reservation or a settlement, which must have no effect."""
         if self.last is not None and self.dice.random() < 0.5:
             _, given = self._cost(self.last, in_full=True)
             return Operation("settled again", ledger.settle, (self.last.spender,), given, None, TWICE)
@@ -219,13 +219,13 @@ class Walk:
         return Spender(f"w{self.seed}-{self.runs}", "a", None, None, PROJECT, accounts)
 
     def _next(self, spender: Spender, worst: int) -> tuple[Held, dict[str, Any]]:
-        """The next reservation of a run, and what `reserve` is given for it."""
+        """The next reservation of a run, and the arguments of `reserve` for it."""
         self.steps[spender.run_id] += 1
         held = Held(spender, self.steps[spender.run_id], worst)
         return held, self._call(held) | {"worst_microusd": worst}
 
     def _cost(self, held: Held, *, in_full: bool) -> tuple[int, dict[str, Any]]:
-        """What a call cost, and what `settle` is given for it; one of 500 is billed more than it can cost."""
+        """The cost of a call, and the arguments of `settle` for it; one of 500 is billed above its worst case."""
         over = self.dice.random() < 0.002
         actual = held.worst + self.dice.randrange(1, 5_000) if over else self.dice.randint(0, held.worst)
         actual = held.worst if in_full else actual
@@ -240,7 +240,7 @@ class Walk:
         ledger.open_accounts(tx, opened, T0)
 
     async def _look(self) -> None:
-        """Asks one of the questions that a run asks, and compares."""
+        """Executes one of the queries that a run makes, and compares."""
         spender, worst = self.dice.choice(self.spenders), self.dice.choice(WORST)
         if self.dice.random() < 0.5:
             room = await self.store.read(ledger.room, spender.accounts)
@@ -256,7 +256,7 @@ class Walk:
         self._within_limits(tx)
 
     def _within_limits(self, tx: Tx) -> None:
-        """Holds at any moment, whatever is being done at the same time."""
+        """Holds at any moment, whatever else is in progress."""
         for row in tx.rows(_ACCOUNTS):
             book = _books(row)
             assert book.frozen or book.taken <= book.limit, (row.id, book)
@@ -268,7 +268,7 @@ def _books(row: Any) -> Books:
 
 
 def _lines(tx: Tx) -> dict[str, int]:
-    """How many lines of each kind the ledger has."""
+    """The number of lines of each kind in the ledger."""
     return {row.kind: row.n for row in tx.rows(_LINES)}
 
 

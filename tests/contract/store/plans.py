@@ -1,6 +1,6 @@
-"""How SQLite goes about a statement, and whether it would look through a table that only ever grows; no test is here.
+"""How SQLite would execute a statement, and whether it would scan a growing table; no test is here.
 
-What it plans does not depend on what is in the tables, as nothing of ours has them analyzed.
+Plans do not depend on the contents of tables, because these are never analysed.
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ SMALL_INDEXES = frozenset(
 
 
 class Noting(Statements):
-    """Compiles statements, and keeps in mind which were asked for."""
+    """Compiles statements, and records which were requested."""
 
     def __init__(self, dialect: Any) -> None:
         super().__init__(dialect)
@@ -65,9 +65,9 @@ def plan(connection: sqlite3.Connection, sql: str) -> list[str]:
 
 
 def walks(connection: sqlite3.Connection, sql: str, *, newest: bool = False) -> list[str]:
-    """The steps of a plan that look through a growing table, or build an index over one.
+    """The steps of a plan that scan a growing table, or build an index over one.
 
-    With `newest` one may go back in time until it has found so many as are wanted.
+    With `newest`, a backward scan up to a limit is allowed.
     """
     names, steps = dict(_aliases(sql)), plan(connection, sql)
     by_state = [step for step in steps if step.endswith(f" {BY_STATE} (status=?)") and "ended_at IS NULL" not in sql]
@@ -90,7 +90,7 @@ def _is_walk(step: str, aliases: dict[str, str], *, newest: bool) -> bool:
 
 
 def statements(value: object, name: str, depth: int = 0) -> Iterator[tuple[str, sa.Executable]]:
-    """The selects, updates and deletes that a value of a module holds, each with a name."""
+    """The selects, updates and deletes in a module's value, each with a name."""
     parts: Iterable[tuple[str, object]] = ()
     if isinstance(value, sa.Select | sa.Update | sa.Delete | sa.CompoundSelect):
         yield name, value

@@ -1,4 +1,4 @@
-"""A store that keeps in mind which statements were asked of it, by readers and by writers; no test is here."""
+"""A store that records the statements of readers and writers; no test is here."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -39,7 +39,7 @@ class _Tx:
 
 
 class Watched:
-    """Stands for a store where a test hands one in."""
+    """A recording wrapper of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -65,6 +65,6 @@ class Watched:
 
 
 def watched(store: Store) -> tuple[Any, Watched]:
-    """The same for whoever wants a store, and for the test."""
+    """A store for the code under test, and its recorder."""
     found = Watched(store)
     return cast("Any", found), found

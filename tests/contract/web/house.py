@@ -1,4 +1,4 @@
-"""A home that is served over a real socket, with a model of the test's own; what is asked of it is for the tests."""
+"""A home served over a real socket, with a scripted model; the tests send the requests."""
 
 import asyncio
 import json
@@ -78,7 +78,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
 
 @dataclass
 class Sse:
-    """One event as a client gets it."""
+    """One event as received by a client."""
 
     name: str
     data: Any
@@ -86,7 +86,7 @@ class Sse:
 
 
 class Stream:
-    """An SSE client on a socket of its own, which reads as it is told to."""
+    """An SSE client on a socket of its own, which reads on request."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer, self.head = reader, writer, b""
