@@ -10,7 +10,7 @@ from interlock.graph.effects import Effect
 from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
 from interlock.graph.state import END, State, Step, goal_with_notes
-from interlock.graph.view import MissionView, RunView, TaskView, derived_id
+from interlock.graph.view import ADDED, MissionView, RunView, TaskView, derived_id
 from interlock.policy.gate import Fault, Handed, faults
 
 MOST_TRIES = 2
@@ -41,7 +41,8 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
     done = [task for task in view.tasks if task.status == "DONE" and task.result is not None]
     if not done:
         return _nothing_done(view)
-    about = f"compile:{view.root.review_cycles}"
+    added = sum(task.key.startswith(ADDED) for task in view.tasks)
+    about = f"compile:{view.root.review_cycles}" + (f"+{added}" if added else "")
     tries = view.thoughts(about)
     found: list[Fault] = []
     if tries and tries[-1].live:

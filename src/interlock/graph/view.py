@@ -17,6 +17,8 @@ ENDED = frozenset({"DONE", "CANCELED"})
 WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
 OPEN = frozenset({"ASSIGNED", "IN_PROGRESS"})
 LIVE = frozenset(OPEN_RUNS)
+ADDED = "added:"
+"""How the key of a task begins that a person added; no key of a plan does."""
 RISKS = ("GREEN", "YELLOW", "RED")
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, Strict
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import controls, details, emergency, goals, listings, moving, rooms, sessions, signing
+from interlock.desk import additions, controls, details, emergency, goals, listings, moving, rooms, sessions, signing
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
@@ -46,6 +46,21 @@ class DenyBody(Body):
     reason: str
 
 
+class TaskBody(Body):
+    """A task to be added to a mission."""
+
+    mission: str
+    title: str
+    description: str = ""
+    deliverable: str = ""
+    persona: str | None = None
+    type: str | None = None
+    priority: str = "medium"
+    budget_usd: Annotated[float, Strict()] | None = None
+    depends_on: tuple[str, ...] = ()
+    idempotency_key: Key = None
+
+
 class CommentBody(Body):
     """What is said in a task's thread."""
 
@@ -73,6 +88,7 @@ def add_to(router: APIRouter) -> None:
         ("GET", "/api/missions", missions, 200),
         ("GET", "/api/missions/{ident}", task, 200),
         ("GET", "/api/tasks", tasks, 200),
+        ("POST", "/api/tasks", add, 201),
         ("GET", "/api/tasks/{ident}", task, 200),
         ("GET", "/api/tasks/{ident}/messages", thread, 200),
         ("POST", "/api/tasks/{ident}/messages", comment, 201),
@@ -125,6 +141,15 @@ async def tasks(
         here.live.runtime, status=status, mission=mission, persona=persona, project=who.project, most=most + 1
     )
     return page(response, found, most)
+
+
+async def add(body: TaskBody, here: Here, who: Who) -> View:
+    """Adds a task to a mission under way; its coordinator assigns it."""
+    await task(body.mission, here, who)
+    given = body.model_dump(exclude={"idempotency_key"})
+    return await additions.add(
+        here.live.runtime, who.person, additions.Addition(**given, key=body.idempotency_key)
+    )  # fmt: skip
 
 
 async def task(ident: Ident, here: Here, who: Who) -> View:
