@@ -3,6 +3,8 @@
 Authorisation is up to each operation.
 """
 
+import asyncio
+import contextlib
 import hmac
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -14,11 +16,14 @@ from interlock.core.errors import InterlockError
 from interlock.desk.office import ROLES, Office, Person
 from interlock.desk.tokens import PREFIX, digest_of
 from interlock.store import tokens as store
+from interlock.store.errors import StoreUnavailable
 
 FRESH_S = 2.0
 """How long a valid token is cached; a revoked one is refused after that."""
 USED = timedelta(hours=1)
 """The accuracy of the time at which a token was last used."""
+AGAIN_S = 0.5
+"""Between attempts to look up the token of an open answer while the database cannot be reached."""
 FAILURES, FAILURES_S = 20, 60.0
 """The number of failed attempts allowed per address within that time."""
 MOST_ADDRESSES = 10_000
@@ -77,6 +82,13 @@ class Gate:
             return await self.caller(token, "")
         except (NotKnown, TooMany):
             return None
+
+    async def lasts(self, token: str) -> bool:
+        """Whether a token that was valid still is; waits for a database that cannot be reached."""
+        while True:
+            with contextlib.suppress(StoreUnavailable):
+                return await self.still(token) is not None
+            await asyncio.sleep(AGAIN_S)
 
     async def _look_up(self, token: str, digest: str, address: str) -> tuple[Any, float]:
         if digest not in self._known:

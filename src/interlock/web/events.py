@@ -1,5 +1,6 @@
 """`GET /api/events` and streamed conversations, as text/event-stream; what is in an event is not read here."""
 
+import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
 from fastapi import APIRouter, Request
@@ -32,6 +33,15 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await sse.stream(self.frames, self.more, receive, send, gone=self.gone)
+
+
+async def while_good(here: Premises, token: str, frames: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Frames for as long as the token that they were asked for with is good; while nobody can tell, they wait."""
+    async with contextlib.aclosing(frames):
+        async for each in frames:
+            if not await here.gate.lasts(token):
+                return
+            yield each
 
 
 def add_to(router: APIRouter) -> None:

@@ -2,16 +2,16 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.desk import conversation, room_views, rooms, sse
 from interlock.desk.answering import stream_reply
-from interlock.desk.gate import Caller
+from interlock.desk.gate import Caller, NotKnown
 from interlock.desk.views import View
-from interlock.web.events import EventStream
-from interlock.web.premises import Here, Premises, Who, project_of, require_within
+from interlock.web.events import EventStream, while_good
+from interlock.web.premises import Here, Premises, Who, project_of, require_within, token_of
 
 Ident = Annotated[str, Path(max_length=200)]
 Key = Annotated[str | None, Field(default=None, min_length=1, max_length=200)]
@@ -84,11 +84,17 @@ def add_to(router: APIRouter) -> None:
         router.add_api_route(path, endpoint, methods=[method], status_code=status, response_model=None)
 
 
-async def chat(persona: Ident, body: ChatBody, here: Here, who: Who) -> Response | dict[str, Any]:
+async def chat(
+    request: Request, persona: Ident, body: ChatBody, here: Here, who: Who
+) -> Response | dict[str, Any]:  # fmt: skip
     """Says something to an agent, and returns its reply, or what it waits for; as events where `stream`.
 
-    Each person has one conversation with each persona. A client that leaves does not end the run.
+    Each person has one conversation with each persona. A client that leaves does not end the run, nor does the end of
+    its token, after which it is told no more.
+
+    Raises NotKnown if the token has ended meanwhile.
     """
+    token = token_of(request) or ""
     runtime, project = here.live.runtime, await project_of(here, who, body.project)
     where = project or runtime.settings.project
     key = f"http:{who.person.id}:{where}:{persona}:{body.idempotency_key}" if body.idempotency_key else None
@@ -100,10 +106,13 @@ async def chat(persona: Ident, body: ChatBody, here: Here, who: Who) -> Response
         )  # fmt: skip
 
     if not body.stream:
-        return sse.answer(await here.answers.of(await post(None)))
+        reply = await here.answers.of(await post(None))
+        if not await here.gate.lasts(token):
+            raise NotKnown("the token is no longer good: `interlock token create` makes another")
+        return sse.answer(reply)
     said = stream_reply(runtime, here.answers, post)
     run_id = str(await anext(said))
-    return EventStream(sse.conversation_frames(said), {"x-run-id": run_id})
+    return EventStream(while_good(here, token, sse.conversation_frames(said)), {"x-run-id": run_id})
 
 
 async def say(body: MessageBody, here: Here, who: Who) -> View:

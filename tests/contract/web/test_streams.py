@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 
 from interlock.core.events import ASSISTANT, Event
-from interlock.desk import emergency, rooms, sse, tokens
+from interlock.desk import emergency, listings, rooms, sse, tokens
 from interlock.desk import people as desk_people
 from interlock.desk.readers import MOST_WAITING, Interest
-from interlock.llm.messages import Delta, ModelError, ModelFault
+from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest
 from interlock.store import feed, people
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Stream as Said
@@ -211,6 +211,50 @@ async def test_stream_ends_where_its_token_is_revoked(tmp_path: Path, migrated_s
         await tell(home, "secret")
         assert await stream.next() is None
         stream.close()
+
+
+async def test_conversation_is_told_no_further_once_its_token_is_revoked(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    go = asyncio.Event()
+    said = Said(Delta("text", "One "), go, Delta("text", "secret"), "One secret.")
+    async with house(tmp_path, said, database_url=migrated_sqlite_url) as home:
+        made = await tokens.create(home.box.runtime, home.box.person, "short")
+        body = {"message": "Count", "stream": True}
+        stream = await Stream.open(home.port, "/api/agents/research/chat", made["token"], body=body)
+        await stream.until("assistant")
+        await tokens.revoke(home.box.runtime, home.box.person, made["id"])
+        home.premises.gate.forget()
+        go.set()
+        late = await stream.next()
+        stream.close()
+        [run] = await listings.runs(home.box.runtime)
+        reply = await home.box.answers.of(run["id"])
+    assert late is None
+    assert reply.response == "One secret.", "the run itself goes on"
+
+
+async def test_reply_is_not_given_to_a_token_that_was_revoked_meanwhile(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    go, asked = asyncio.Event(), asyncio.Event()
+
+    def answer(_: ModelRequest) -> Said:
+        asked.set()
+        return Said(go, "secret")
+
+    async with house(tmp_path, answer, database_url=migrated_sqlite_url) as home:
+        made = await tokens.create(home.box.runtime, home.box.person, "short")
+        headers = {"Authorization": f"Bearer {made['token']}"}
+        path, body = "/api/agents/research/chat", {"message": "Count"}
+        coming = asyncio.create_task(home.client.post(path, json=body, headers=headers))
+        await asked.wait()
+        await tokens.revoke(home.box.runtime, home.box.person, made["id"])
+        home.premises.gate.forget()
+        go.set()
+        refused = await coming
+    assert refused.status_code == 401
+    assert "secret" not in refused.text
 
 
 async def test_stream_tells_no_more_than_its_person_may_see_by_now(tmp_path: Path, migrated_sqlite_url: str) -> None:
