@@ -166,8 +166,9 @@ def _answered(card: View, as_json: bool) -> None:
         return screen.data(card)
     if card["asks_anew"]:
         screen.line(f"with these arguments it is {card['risk']}: {details.headline(card)}")
+        whose = "somebody else approves" if card["not_requester"] else "approve"
         return screen.note(
-            f"look at it with `interlock approvals {card['id']}`, and approve it as it is now with"
+            f"look at it with `interlock approvals {card['id']}`, and {whose} it as it is now with"
             f" `interlock approve {card['id']}:{card['mark']}`"
         )
     missing = f", {card['still_needed']} more must approve" if card["still_needed"] else ""

@@ -164,8 +164,9 @@ def answered_card(card: View) -> Card:
     needed = card["still_needed"]
     more = f"{needed} more {'person' if needed == 1 else 'people'} must approve" if needed else ""
     if card.get("asks_anew"):
+        whose = "and somebody else has to approve" if card["not_requester"] else "and approve"
         more = (
-            f"With these arguments it is {card['risk']}: look at it as it is now, and approve that:"
+            f"With these arguments it is {card['risk']}: look at it as it is now, {whose} that:"
             f" approve {card['id']}:{card['mark']}"
         )
     elif granted := card.get("grant"):

@@ -49,7 +49,7 @@ _EDIT = (
     .values(
         edited=sa.true(), edited_args=b("given", type_=_a.edited_args.type), subject=b("bound"), risk=b("risk_"),
         rules=b("rules_", type_=_a.rules.type), reasons=b("reasons_", type_=_a.reasons.type), people=b("people_"),
-        not_requester=b("others", type_=sa.Boolean()), alike=sa.null(),
+        not_requester=b("others", type_=sa.Boolean()), alike=sa.null(), on_behalf_of=b("who"),
     )
 )  # fmt: skip
 _USE = (
@@ -222,8 +222,8 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     given = replace(given, name=person.name)
     edit = given.edit if given.verdict == "approve" else None
     if edit is not None:
-        row = _edited(tx, row, edit)
-        if edit.asks_anew or (row.not_requester and given.person_id == row.on_behalf_of):
+        row = _edited(tx, row, edit, given.person_id)
+        if edit.asks_anew or row.not_requester:
             return _asked_anew(tx, row, given, now)
     tx.add(
         ApprovalAnswer, id=new_id("ans"), approval_id=row.id, person_id=given.person_id, surface=given.surface,
@@ -267,12 +267,12 @@ def _may(tx: Tx, row: Any, given: Answer) -> set[str]:
     return {a.person_id for a in answers if a.verdict == "approve" and a.role in ROLES_THAT_ANSWER}
 
 
-def _edited(tx: Tx, row: Any, edit: Edit) -> Any:
-    """Puts a person's arguments into the question; from here on it binds to them."""
+def _edited(tx: Tx, row: Any, edit: Edit, who: str) -> Any:
+    """Puts a person's arguments into the question; from here on it binds to them, and is in that person's name."""
     values = {
         "approval": row.id, "given": edit.args, "bound": edit.subject, "risk_": edit.risk, "rules_": list(edit.rules),
         "reasons_": list(edit.reasons), "people_": max(row.people, edit.people),
-        "others": row.not_requester or edit.not_requester,
+        "others": row.not_requester or edit.not_requester, "who": who,
     }  # fmt: skip
     tx.must(_EDIT, values, 1, Conflict(f"approval `{row.id}` was answered by somebody else just now"))
     return tx.one(_APPROVAL, {"approval": row.id})

@@ -144,6 +144,39 @@ async def test_nor_whose_schedule_wakes_the_agent(store: CountingStore, tmp_path
     await only_another_may(stage)
 
 
+async def test_nor_who_writes_the_call_anew_and_approves_that(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, pays)
+    await stage.chat("pay it")
+    await stage.work()
+    asked = await stage.the_question()
+    other = await bob(stage)
+    done = await signing.approve(stage.runtime, other, asked.id, args={"amount": 7_000})
+    assert (done["asks_anew"], done["status"], done["on_behalf_of"]) == (True, "pending", "Bob")
+    with pytest.raises(Refused, match="the policy asks for a second person"):
+        await signing.approve(stage.runtime, other, f"{asked.id}:{done['mark']}")
+    await stage.work()
+    assert PAID == []
+    await stage.approve(f"{asked.id}:{done['mark']}")
+    await stage.work()
+    assert PAID == [7_000]
+
+
+async def test_nor_whose_words_the_call_has_when_a_rule_comes_after_the_yes(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await stage_of(store, tmp_path, pays, policy_from(OPEN, "p.yaml"))
+    await stage.chat("pay it")
+    await stage.work()
+    asked = await stage.the_question()
+    other = await bob(stage)
+    await signing.approve(stage.runtime, other, asked.id, args={"amount": 7_000})
+    stage.restart(policy=ANOTHER)
+    await stage.work()
+    assert PAID == []
+    with pytest.raises(Refused, match="asked in the name of Bob"):
+        await signing.approve(stage.runtime, other, (await stage.the_question()).id)
+
+
 async def test_a_rule_that_comes_after_ones_own_yes_is_not_met_by_it(store: CountingStore, tmp_path: Path) -> None:
     stage = await stage_of(store, tmp_path, pays, policy_from(OPEN, "p.yaml"))
     await stage.chat("pay it")

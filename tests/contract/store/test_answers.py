@@ -141,6 +141,19 @@ async def test_edit_brings_what_the_edited_call_asks_of_people(store: Store) -> 
     assert (await give(store, "p", "ada", edit=two)).still_needed == 1
 
 
+async def test_whoever_edits_a_call_is_not_the_other_person_who_must_approve_it(store: Store) -> None:
+    await store.write(ask, "q", on_behalf_of="ada", not_requester=True)
+    given = await give(
+        store, "q", "bob", edit=Edit(args={"to": "bob"}, subject="other", risk="RED", not_requester=True)
+    )
+    assert (given.asks_anew, given.approval.status, given.approval.on_behalf_of) == (True, "pending", "bob")
+    mark = mark_of(given.approval)
+    for again in ({"mark": mark}, {"edit": Edit(args={"to": "me"}, subject="third", risk="RED")}):
+        with pytest.raises(Refused, match="asked in the name of Bob"):
+            await give(store, "q", "bob", **again)
+    assert (await give(store, "q", "ada", mark=mark)).approval.status == "approved"
+
+
 async def test_answer_after_the_expiry_is_refused_whatever_the_sweep_has_done(store: Store) -> None:
     await store.write(ask, "q", expires_at=after(5))
     late = answer("q")
