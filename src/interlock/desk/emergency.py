@@ -119,7 +119,8 @@ async def release(office: Office, person: Person, agent: str, *, said_at: dateti
 async def pause_agent(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
     """Pauses one persona's member: its runs stop after their current step, its mailboxes are shut, nothing is blocked.
 
-    {agent, member_id, state, changed, runs}; `changed` is false where it is paused or in quarantine already.
+    {agent, member_id, state, changed, runs}; `changed` is false where a person has paused it or it is in quarantine
+    already. One that waits for money is paused for good, too, and does not go on with the new day.
 
     Raises UsageError for a name that is nobody's, Refused for a viewer.
     """
@@ -283,7 +284,8 @@ def _pause_agent(tx: Tx, person: Person, project_id: str, agent: str, why: str |
     member = _known(tx, project_id, agent)
     squad.lock_member(tx, member.id)
     reason = f"{person.name} paused it" + (f": {why}" if why else "")
-    changed = squad.set_state(tx, member.id, "PAUSED", reason, seen="ACTIVE")
+    waits_for_money = squad.budget_pause(squad.member(tx, member.id)) is not None
+    changed = squad.set_state(tx, member.id, "PAUSED", reason, seen="PAUSED" if waits_for_money else "ACTIVE")
     runs = leases.at_work(tx, member_id=member.id) if changed else []
     for run in runs:
         leases.ask_back(tx, run.id, at_once=False)

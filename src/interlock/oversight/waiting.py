@@ -99,6 +99,7 @@ def escalate(tx: Tx, task_id: str, expires_at: datetime, now: datetime) -> None:
 
 def resume_member(tx: Tx, member_id: str, now: datetime) -> None:
     """Resumes a member that was paused at its daily budget, once a new day has begun or its limit was raised."""
+    squad.lock_member(tx, member_id)
     member = squad.member(tx, member_id)
     if member is None or not _solvent(tx, [member], now):
         return

@@ -197,6 +197,21 @@ async def test_pause_for_money_neither_replaces_nor_lifts_a_quarantine(store: Co
     assert await stage.claim() == []
 
 
+async def test_what_a_person_pauses_while_it_waits_for_money_stays_paused(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel())
+    await stage.think()
+    member = await stage.member()
+    await store.write(squad.pause_for_budget, member.id, f"agent_day:{member.id}:2020-01-01", 1)
+    view = await emergency.pause_agent(stage.runtime, stage.ada, "operations", reason="odd calls")
+    assert (view["state"], view["changed"]) == ("PAUSED", True)
+    await waiting.sweep(stage.runtime)
+    await store.write(waiting.resume_member, member.id, stage.clock.now())
+    assert (await stage.member()).state == "PAUSED"
+    assert await stage.claim() == []
+    await emergency.resume_agent(stage.runtime, stage.ada, "operations")
+    assert (await stage.member()).state == "ACTIVE"
+
+
 async def test_agent_spawned_at_the_same_moment_is_shut_too(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
     await stage.think()
