@@ -288,7 +288,8 @@ class _Reply:
 def _answer(tx: Tx, office: Office, ident: str, reply: _Reply, now: datetime) -> View:
     approval_id = find(tx, "approval", ident)
     row: Any = approval_store.approval(tx, approval_id)
-    is_open, person, judge, args = row.status == "pending", reply.person, reply.judge, reply.args
+    person, judge, args = reply.person, reply.judge, reply.args
+    is_open = row.status in ("pending", approval_store.CONSULTING)  # the models may have voted by the time it is locked
     given = Answer(
         approval_id=approval_id,
         person_id=person.id,

@@ -1,9 +1,11 @@
 """Models that are asked before people are: two of three decide, each vote is a run with its cost, nothing is lost."""
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from interlock.agents import runner, voting
@@ -100,6 +102,31 @@ async def test_two_yes_put_the_question_to_people_with_the_votes_on_the_card(
     await stage.approve(row.id)
     await stage.work()
     assert PAID == [7]
+
+
+async def test_edit_at_the_moment_of_the_last_vote_is_not_taken_for_a_yes_to_what_was_asked(
+    migrated_postgres_url: str, tmp_path: Path
+) -> None:
+    async with CountingStore(migrated_postgres_url) as store:
+        stage, run, _ = await asked(store, tmp_path, {"a": [YES], "b": [YES], "c": [YES]})
+        row = await question(stage, run)
+        voting_ends = await psycopg.AsyncConnection.connect(migrated_postgres_url)
+        async with voting_ends:
+            await voting_ends.execute("UPDATE approvals SET status = 'pending' WHERE id = %s", [row.id])
+            answer = signing.approve(stage.runtime, stage.ada, row.id, args={"amount": 3})
+            coming = asyncio.create_task(answer)
+            await _until_one_waits(migrated_postgres_url)
+        await coming
+        row = await question(stage, run)
+        assert (row.status, row.edited_args) == ("approved", {"amount": 3})
+
+
+async def _until_one_waits(url: str) -> None:
+    """Until a connection waits for another's lock."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as looking, asyncio.timeout(60):
+        while await (await looking.execute(waiting)).fetchone() is None:
+            await asyncio.sleep(0.01)
 
 
 async def test_two_no_deny_it_without_a_person_and_the_agent_is_told_why(store: CountingStore, tmp_path: Path) -> None:
