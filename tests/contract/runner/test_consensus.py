@@ -107,7 +107,8 @@ async def test_two_yes_put_the_question_to_people_with_the_votes_on_the_card(
 async def test_edit_at_the_moment_of_the_last_vote_is_not_taken_for_a_yes_to_what_was_asked(
     migrated_postgres_url: str, tmp_path: Path
 ) -> None:
-    async with CountingStore(migrated_postgres_url) as store:
+    store = CountingStore(migrated_postgres_url)
+    async with store:
         stage, run, _ = await asked(store, tmp_path, {"a": [YES], "b": [YES], "c": [YES]})
         row = await question(stage, run)
         voting_ends = await psycopg.AsyncConnection.connect(migrated_postgres_url)
