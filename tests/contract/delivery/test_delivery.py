@@ -77,7 +77,7 @@ async def has_alerts(desk: Desk, count: int) -> bool:
     return len(await alerts(desk)) == count
 
 
-async def test_one_conversation_is_told_in_order_whatever_fails_and_others_do_not_wait(desk: Desk) -> None:
+async def test_one_conversation_is_delivered_in_order_despite_failures_and_others_do_not_wait(desk: Desk) -> None:
     board = Board()
     slow, other = await place(desk, "C1"), await place(desk, "C2")
     board.faults = {"a": [Later("busy"), Later("busy")], "b": [Later("busy")]}
@@ -255,7 +255,7 @@ async def test_dead_alert_raises_no_alert(desk: Desk) -> None:
     assert [alert.id for alert in await alerts(desk)] == [raised.id]
 
 
-async def test_what_is_not_so_any_more_is_not_sent(desk: Desk) -> None:
+async def test_outdated_messages_are_not_sent(desk: Desk) -> None:
     board = Board()
     await room(desk)
     desk.looks["approval:1"] = None
@@ -309,7 +309,7 @@ async def test_message_leaves_at_once_when_its_change_is_committed(desk: Desk) -
     assert min(took[1:]) < 0.15
 
 
-async def test_what_is_due_when_the_process_ends_still_leaves(desk: Desk) -> None:
+async def test_messages_due_when_the_process_ends_are_still_sent(desk: Desk) -> None:
     board = Board()
     where = await place(desk, "C1")
     board.gates["a"] = asyncio.Event()
@@ -339,7 +339,7 @@ async def test_of_two_processes_one_delivers_and_the_other_goes_on_after_it(desk
     assert first.keys == ["a", "b"]
 
 
-async def test_who_was_taken_for_dead_records_nothing_any_more(desk: Desk) -> None:
+async def test_sender_presumed_dead_records_nothing_any_more(desk: Desk) -> None:
     """Its attempt is another's to judge: what it still hears of it is not written over what the other found out."""
     board = Board()
     where = await place(desk, "C1")

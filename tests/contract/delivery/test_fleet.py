@@ -44,7 +44,7 @@ async def _leads(desk: Desk) -> bool:
     return await fence(desk) > 0
 
 
-async def test_what_is_underway_is_not_taken_for_left_behind(desk: Desk) -> None:
+async def test_a_delivery_in_progress_is_not_taken_for_abandoned(desk: Desk) -> None:
     await room(desk)
     await tell(desk, "approval:1")
     [row] = await desk.store.write(dispatch.take, "board", "1", desk.clock.now(), 9)

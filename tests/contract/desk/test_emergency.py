@@ -153,7 +153,7 @@ async def test_a_viewer_controls_nothing(box: Interlock, viewer: Person, control
     assert (await listings.status(box.runtime))["squad"]["mode"] == "running"
 
 
-async def test_a_viewer_sets_nobody_apart(box: Interlock, viewer: Person) -> None:
+async def test_a_viewer_quarantines_nobody(box: Interlock, viewer: Person) -> None:
     await emergency.quarantine(box.runtime, box.person, "coder")
     with pytest.raises(Refused, match="Vic is a viewer"):
         await emergency.release(box.runtime, viewer, "coder")

@@ -157,7 +157,7 @@ async def test_cleared_queue_tells_coordinators_and_leaves_their_own_steps(box: 
 
 
 @pytest.mark.parametrize("named", ["", "nobody", "agt_nope", "research; drop table runs"])
-async def test_queue_of_nobody_is_one_line(box: Interlock, named: str) -> None:
+async def test_queue_of_an_unknown_agent_is_one_line(box: Interlock, named: str) -> None:
     with pytest.raises(UsageError, match="as `interlock agents` lists them"):
         await queues.queue(box.runtime, named)
     with pytest.raises(UsageError, match="as `interlock agents` lists them"):

@@ -102,7 +102,7 @@ async def test_who_may_not_operate_talks_with_nobody(front: Front) -> None:
     assert await posted(front) == []
 
 
-async def test_a_message_that_comes_twice_is_one(front: Front) -> None:
+async def test_a_duplicate_message_counts_once(front: Front) -> None:
     for _ in range(2):
         await front.reception.accept(request("@research hello there", "same"))
     await front.quiet(ANA)

@@ -11,7 +11,9 @@ from interlock.testing.scripted import ScriptedModel
 from tests.contract.graph.driving import driven, plan, step
 
 
-async def test_plan_draws_the_line_and_the_sweep_tells_once_who_passed_it(database_url: str, tmp_path: Path) -> None:
+async def test_plan_sets_the_threshold_and_the_sweep_reports_once_who_exceeded_it(
+    database_url: str, tmp_path: Path
+) -> None:
     async with driven(database_url) as mission:
         await mission.begin()
         await mission.think("plan", plan(step("facts", "research", "research"), step("rules", "compliance", "docs")))

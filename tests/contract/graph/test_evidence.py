@@ -393,7 +393,7 @@ async def test_mission_is_held_to_its_own_checks_and_compiled_again(small: Check
     assert (await small.statuses())["root"] == "DONE"
 
 
-async def test_compiled_text_that_is_none_is_not_handed_in(small: Checked) -> None:
+async def test_compiled_text_that_fails_the_gate_is_not_handed_in(small: Checked) -> None:
     await small.deliver("work", "the facts")
     await small.think("compile", "```\ncut off")
     asked = small.held_for(":compile:")

@@ -23,7 +23,7 @@ async def use_up_tries(mission: Driver, key: str) -> None:
         await mission.fail(key)
 
 
-async def test_failed_run_is_tried_twice_more_with_backoff_and_told_why(database_url: str) -> None:
+async def test_failed_run_is_retried_twice_with_backoff_and_told_why(database_url: str) -> None:
     async with driven(database_url) as mission:
         await mission.begin()
         await mission.think("plan", TWO)

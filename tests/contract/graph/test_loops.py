@@ -26,7 +26,7 @@ async def test_no_run_is_posted_for_the_cycle_that_makes_a_loop(database_url: st
         assert await mission.pending() == ["ESCALATION"]
 
 
-async def test_words_of_the_person_reach_the_run_that_is_let_go_on(database_url: str) -> None:
+async def test_note_of_the_person_reaches_the_run_that_may_continue(database_url: str) -> None:
     async with driven(database_url) as mission:
         await sent_back(mission, 4)
         await mission.answer("ESCALATION", "approve")

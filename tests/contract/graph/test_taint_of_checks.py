@@ -40,7 +40,7 @@ async def labels_of(mission: Checked, kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("check", [PRINTS, NEEDS_FILE])
-async def test_feedback_of_a_check_taints_who_is_told_it(mission: Checked, check: dict[str, Any]) -> None:
+async def test_feedback_of_a_check_taints_its_reader(mission: Checked, check: dict[str, Any]) -> None:
     await strangers(mission)
     await mission.demand(check)
     assert await labels_of(mission, "task") == []
@@ -60,7 +60,7 @@ async def test_check_of_the_text_alone_brings_nothing_that_its_author_did_not_ha
     assert await labels_of(small, "task") == []
 
 
-async def test_command_that_sees_only_our_own_files_brings_what_is_private(small: Checked) -> None:
+async def test_command_that_only_sees_our_own_files_adds_the_private_label(small: Checked) -> None:
     await small.on_disk("page.txt", b"ours")
     await small.demand(PRINTS)
     await small.deliver("work", "text")
@@ -68,7 +68,7 @@ async def test_command_that_sees_only_our_own_files_brings_what_is_private(small
     assert await labels_of(small, "task") == ["private"]
 
 
-async def test_labels_of_the_work_itself_go_with_what_is_said_of_it(small: Checked) -> None:
+async def test_labels_of_the_work_propagate_to_the_results_of_its_checks(small: Checked) -> None:
     await small.demand(HAS)
 
     def label(tx: Tx) -> None:

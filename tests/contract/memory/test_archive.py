@@ -86,7 +86,7 @@ async def test_what_was_used_since_it_was_looked_at_does_not_fade(store: Store) 
     assert (await recalled(store, "kiosk", days=60))[0].decay == 1.0
 
 
-async def test_what_was_put_away_is_shown_to_nobody_until_it_is_restored(store: Store) -> None:
+async def test_archived_memories_are_shown_to_nobody_until_restored(store: Store) -> None:
     kept = await keep(store, "The kiosk is blue.")
     await store.write(archive.forget, kept.id, ANN, "it is green now", NOW)
     assert await recalled(store, "kiosk blue") == []

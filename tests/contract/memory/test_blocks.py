@@ -29,7 +29,7 @@ async def shown(store: Store, persona: str = "coder", project: str = PROJECT) ->
     return {block.label: block.content for block in found}
 
 
-async def test_blocks_are_begun_added_to_changed_and_written_anew(store: Store) -> None:
+async def test_blocks_are_created_appended_edited_and_replaced(store: Store) -> None:
     made = await edit(store, "human", Edit(append="Ann runs support."))
     await edit(store, "human", Edit(append="She likes tables."))
     await edit(store, "human", Edit(old="tables", new="lists"))

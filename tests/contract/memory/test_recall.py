@@ -45,7 +45,7 @@ async def test_what_one_person_said_matters_to_others_only_where_it_fits(store: 
     assert [each.text for each in await recalled(store, "who is Annie", person_id="per_bob")] == ["Ann: call me Annie"]
 
 
-async def test_conversations_are_recalled_to_nobody_but_whom_they_were_with(store: Store) -> None:
+async def test_conversations_are_recalled_only_for_the_person_they_were_with(store: Store) -> None:
     await keep(store, "Ann said: my raise", type="conversation", person_id="per_ann", importance=0.9)
     assert len(await recalled(store, "raise", person_id="per_ann")) == 1
     for other in ("per_bob", None):

@@ -279,7 +279,7 @@ async def test_a_lost_key_stops_the_sealing_with_an_alert_and_nothing_else(store
     assert kinds(await desk.verify(rotated)) == {"link_changed"}
 
 
-async def test_a_key_that_was_replaced_seals_no_more(store: Store, tmp_path: Path) -> None:
+async def test_a_replaced_key_seals_no_new_batches(store: Store, tmp_path: Path) -> None:
     old = tmp_path / "old.key"
     old.write_text("the first key of them all")
     old.chmod(0o600)

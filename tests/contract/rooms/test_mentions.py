@@ -29,7 +29,7 @@ async def mentions(house: House) -> list[str]:
     return sorted(alert.text for alert in await house.stage.alerts() if alert.kind == mentioning.ALERT)
 
 
-async def test_person_who_is_named_in_a_channel_is_told(house: House) -> None:
+async def test_person_mentioned_in_a_channel_is_notified(house: House) -> None:
     channel = await house.channel("launch", "coder")
     await house.say(channel, "anything for @ada or @bob? write to ada@example.com")
     await house.stage.work()
@@ -39,7 +39,7 @@ async def test_person_who_is_named_in_a_channel_is_told(house: House) -> None:
     ]
 
 
-async def test_words_of_private_places_are_told_to_nobody_outside(house: House) -> None:
+async def test_messages_in_private_channels_are_shown_to_nobody_outside(house: House) -> None:
     inside = await house.channel("money", "coder", kind="private", people=["Bob"])
     alone = await house.channel("mine", "coder", kind="private")
     await house.say(inside, "we are broke, @bob")
@@ -70,7 +70,7 @@ async def test_agent_at_work_that_is_named_in_a_thread_finds_it_in_its_mailbox(h
     assert any("Ada, a person, names you in the thread of" in text and "mind the deadline" in text for text in texts)
 
 
-async def test_agent_is_not_told_of_its_own_words(house: House) -> None:
+async def test_agent_is_not_notified_of_its_own_messages(house: House) -> None:
     task = await house.stage.task_of(await house.stage.task())
     own = Actor(ActorKind.AGENT, task.assignee_agent_id, "operations")
     await comment(house, task, "as @operations I say so", own)
@@ -79,7 +79,7 @@ async def test_agent_is_not_told_of_its_own_words(house: House) -> None:
     assert await mentions(house) == []
 
 
-async def test_persona_that_is_not_at_work_is_told_in_the_workspace_chat(house: House) -> None:
+async def test_persona_without_work_on_the_task_is_asked_in_the_workspace_chat(house: House) -> None:
     await house.channel("launch", "qa")
     task = await house.stage.task_of(await house.stage.task())
     await comment(house, task, "@qa and @nobody and @operators: look")

@@ -210,7 +210,7 @@ async def test_archived_channel_is_read_and_not_written(house: House) -> None:
     await house.say(channel, "more")
 
 
-async def test_those_who_watch_are_told_and_of_private_channels_only_members(house: House) -> None:
+async def test_watchers_are_notified_and_of_private_channels_only_members(house: House) -> None:
     runtime = house.stage.runtime
     opened, hidden = await house.channel("launch"), await house.channel("money", kind="private")
     said = await house.say(opened, "hello")

@@ -128,7 +128,7 @@ async def test_reaction_is_put_on_what_woke_the_agent(house: House) -> None:
     assert len(await house.runs()) == 1
 
 
-async def test_one_run_says_so_much_and_no_more(house: House) -> None:
+async def test_messages_of_one_run_are_limited(house: House) -> None:
     channel = await house.channel("launch", "coder")
     does(house, [speaks(f"m{number}") for number in range(MOST_A_RUN + 2)], silent())
     await house.say(channel, "go")
@@ -147,7 +147,7 @@ async def test_secrets_stay_out_even_where_a_person_lets_the_message_pass(house:
     assert (name, SECRET in text) == ("coder", False)
 
 
-async def test_what_was_read_goes_with_the_words(store: Store, tmp_path: Path) -> None:
+async def test_taint_of_what_was_read_propagates_with_the_message(store: Store, tmp_path: Path) -> None:
     house = await housed(store, tmp_path, lambda persona, _: silent(), tools=[READ])
     known = house.stage.runtime.personas
     coder = known.personas["coder"]
@@ -164,7 +164,7 @@ async def test_what_was_read_goes_with_the_words(store: Store, tmp_path: Path) -
     assert labels[said[0].id] == ["untrusted"], "also that of the one who answers after it"
 
 
-async def test_same_call_is_said_once(house: House) -> None:
+async def test_repeated_call_posts_once(house: House) -> None:
     channel = await house.channel("launch", "coder")
     words = rows.Words(channel_id=channel, author=rows.Who("agent", "coder"), text="hello", key="call:t", id="chm_1")
     for ident in ("chm_1", "chm_2"):

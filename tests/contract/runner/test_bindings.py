@@ -216,7 +216,7 @@ async def test_edited_call_that_the_policy_denies_is_refused_and_the_question_st
     assert RAN == []
 
 
-async def test_edited_call_of_a_higher_risk_is_shown_for_what_it_is_and_asked_about_anew(
+async def test_edited_call_of_a_higher_risk_is_shown_as_such_and_asked_about_again(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage, _ = await tallying(

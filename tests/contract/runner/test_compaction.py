@@ -110,7 +110,7 @@ async def test_older_turns_are_summed_up_and_the_last_stay(store: CountingStore,
     assert "a a a" not in words(after)
 
 
-async def test_summary_is_a_step_that_is_paid_for_and_told(store: CountingStore, tmp_path: Path) -> None:
+async def test_summary_is_a_charged_step_and_is_reported(store: CountingStore, tmp_path: Path) -> None:
     talk = Talk(*reading("a", "b", "c", "d"), "done", summary=Stream(Delta("text", "We loo"), SUMMARY))
     stage = await staged(store, tmp_path, talk.model, [read], agents=LIMITS)
     run = await stage.think()
@@ -315,7 +315,9 @@ async def chats(stage: Stage, talk: Talk, names: str) -> list[str]:
     return runs
 
 
-async def test_later_runs_see_the_summary_in_place_of_what_was_summed_up(store: CountingStore, tmp_path: Path) -> None:
+async def test_later_runs_see_the_summary_instead_of_the_summarised_messages(
+    store: CountingStore, tmp_path: Path
+) -> None:
     talk = Talk()
     stage = await staged(store, tmp_path, talk.model, agents=LIMITS)
     runs = await chats(stage, talk, "abcd")
@@ -359,7 +361,7 @@ async def test_message_that_the_provider_finds_too_long_fails_the_run(store: Cou
     assert (await stage.ended(run), len(talk.worked)) == (("failed", "error"), 3), "once as it was, once emptied"
 
 
-async def test_taint_of_what_was_summed_up_comes_with_the_summary(store: CountingStore, tmp_path: Path) -> None:
+async def test_summary_inherits_the_taint_of_the_summarised_messages(store: CountingStore, tmp_path: Path) -> None:
     talk = Talk()
     stage = await staged(store, tmp_path, talk.model, agents=LIMITS)
     one = await stage.chat("hello")

@@ -130,7 +130,9 @@ async def _until_one_waits(url: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_two_no_deny_it_without_a_person_and_the_agent_is_told_why(store: CountingStore, tmp_path: Path) -> None:
+async def test_two_votes_of_no_deny_it_without_a_person_and_the_agent_is_told_why(
+    store: CountingStore, tmp_path: Path
+) -> None:
     stage, run, _ = await asked(store, tmp_path, {"a": [NO], "b": [NO], "c": [YES]})
     await stage.work()
     row = await question(stage, run)

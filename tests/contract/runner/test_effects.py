@@ -108,7 +108,7 @@ async def test_call_that_a_crash_left_open_is_a_person_s_to_decide(
         assert "it arrived" in result.content
 
 
-async def test_repeat_is_of_exactly_what_was_approved_at_first(store: CountingStore, tmp_path: Path) -> None:
+async def test_repetition_covers_exactly_what_was_approved_first(store: CountingStore, tmp_path: Path) -> None:
     effect = Effect(Killed(), "did it", risk="RED", reads=lambda _: ("a.txt",))
     stage = await staged(store, tmp_path, ScriptedModel(calls("act", "1", n=1), "done"), [effect.tool])
     run = await stage.think()
@@ -214,7 +214,7 @@ async def test_tool_that_takes_too_long_is_stopped(
     assert len(await stage.pending()) == (0 if idempotent else 1)
 
 
-async def test_rehearsal_pretends_even_what_was_approved(store: CountingStore, tmp_path: Path) -> None:
+async def test_rehearsal_simulates_approved_calls_too(store: CountingStore, tmp_path: Path) -> None:
     effect = Effect(risk="RED")
     stage = await staged(store, tmp_path, ScriptedModel(calls("act", "1"), "done", simulated=True), [effect.tool])
     run = await stage.think()

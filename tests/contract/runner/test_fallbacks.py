@@ -189,7 +189,7 @@ async def test_model_with_too_small_a_window_is_passed_over(store: CountingStore
     assert await switches(stage, run) == [(FIRST, SECOND, "auth")]
 
 
-async def test_second_run_tells_nobody_again_of_a_provider_that_fails(store: CountingStore, tmp_path: Path) -> None:
+async def test_second_run_raises_no_second_alert_about_a_failing_provider(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, by_model(claude=fault(ModelFault.AUTH), gpt="done"), fallbacks=(SECOND,))
     runs = [await stage.think(name=name) for name in ("one", "two", "three")]
     await stage.work()

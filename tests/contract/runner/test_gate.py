@@ -10,7 +10,7 @@ from tests.contract.runner.stage import CountingStore, hand_in, staged, told
 SECRET = "sk-ant-REDACTED0"
 
 
-async def test_agent_mends_what_was_turned_back_and_nobody_is_asked(store: CountingStore, tmp_path: Path) -> None:
+async def test_agent_corrects_a_rejected_deliverable_and_nobody_is_asked(store: CountingStore, tmp_path: Path) -> None:
     model = ScriptedModel(
         hand_in("TODO"), hand_in(f"the key is {SECRET}"), hand_in("```\ncut"), hand_in("the result"), "done"
     )

@@ -225,7 +225,7 @@ async def test_grants_are_looked_up_only_where_one_would_help(store: CountingSto
         assert looked == []
 
 
-async def test_a_restore_ends_what_was_granted_before_the_backup(store: CountingStore, tmp_path: Path) -> None:
+async def test_a_restore_ends_grants_from_before_the_backup(store: CountingStore, tmp_path: Path) -> None:
     """It may have been revoked since, and nobody knows."""
     stage, run = await intern(store, tmp_path, *notes("a", "b"), "done")
     given = await grant(stage, "hour")

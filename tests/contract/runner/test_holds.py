@@ -264,7 +264,7 @@ async def test_approval_is_good_for_one_call_only(store: CountingStore, tmp_path
     assert [row.status for row in await stage.questions(run)] == ["used", "pending"]
 
 
-async def test_words_of_the_operator_are_the_result_of_a_question(store: CountingStore, tmp_path: Path) -> None:
+async def test_answer_of_the_operator_is_the_result_of_the_question(store: CountingStore, tmp_path: Path) -> None:
     stage, run = await held(store, tmp_path, calls("ask_operator", "1", question="Which one?"), hand_in(), "done")
     question = await stage.the_question()
     assert (question.kind, question.request["summary"]) == ("QUESTION", "asks: Which one?")

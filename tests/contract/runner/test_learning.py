@@ -58,7 +58,7 @@ async def lessons_of(stage: Stage) -> list[Any]:
     return await stage.store.read(lessons.lessons)
 
 
-async def test_look_is_shown_what_happened_without_secrets_and_without_headings_of_others(
+async def test_look_is_shown_the_events_without_secrets_and_without_forged_headings(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
@@ -76,7 +76,7 @@ async def test_look_is_shown_what_happened_without_secrets_and_without_headings_
     assert len(asked) < 40_000
 
 
-async def test_strangers_words_stay_with_the_lesson_and_with_whoever_is_shown_it(
+async def test_untrusted_label_stays_with_the_lesson_and_taints_its_readers(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(), tools=[read_page])
@@ -111,7 +111,7 @@ async def test_what_strangers_ask_for_is_not_learned(store: CountingStore, tmp_p
     assert KEY not in json.dumps(note.data)
 
 
-async def test_evidence_of_another_mission_is_none(store: CountingStore, tmp_path: Path) -> None:
+async def test_evidence_from_another_mission_is_rejected(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     other, task = await worked(stage), await worked(stage)
     await looked(stage, task, said(other.id))
@@ -132,7 +132,7 @@ async def test_look_without_money_ends_and_asks_nobody(store: CountingStore, tmp
     assert (now.status, now.version) == (task.status, task.version)
 
 
-async def test_coordinator_is_not_woken_by_what_is_learned(store: CountingStore, tmp_path: Path) -> None:
+async def test_coordinator_is_not_woken_by_learning(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     task = await worked(stage)
     run = await looked(stage, task, said(task.id))
@@ -159,7 +159,7 @@ async def test_answer_of_any_kind_ends_the_run_and_writes_no_lesson(
     assert await lessons_of(stage) == []
 
 
-def test_failed_look_is_made_again_twice_and_then_no_more() -> None:
+def test_failed_look_is_retried_twice_only() -> None:
     known: dict[str, str] = {}
     for expected in ("learn:t:end", "learn:t:end:again1", "learn:t:end:again2"):
         assert learner.next_try("learn:t:end", known) == expected

@@ -80,7 +80,7 @@ async def test_four_failures_stop_nothing(store: CountingStore, tmp_path: Path) 
     assert (await stage.task_of(run)).status == "REVIEW"
 
 
-async def test_loop_is_told_once_with_everything_that_belongs_to_it(store: CountingStore, tmp_path: Path) -> None:
+async def test_loop_is_reported_once_with_all_its_details(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel([calls("fetch", what="it") for _ in range(5)]), [fetch])
     run = await stage.task()
     await stage.work()
@@ -247,7 +247,7 @@ async def test_sweep_finds_each_rule_at_its_limit(
 
 
 @pytest.mark.parametrize(("act", "limit", "rule"), LIMITS)
-async def test_sweep_lets_pass_what_is_just_below(
+async def test_sweep_ignores_what_is_just_below_the_threshold(
     store: CountingStore, tmp_path: Path, act: Act, limit: int, rule: str
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())

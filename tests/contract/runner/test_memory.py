@@ -235,7 +235,7 @@ async def test_no_tool_reaches_what_is_anothers(store: Store, tmp_path: Path) ->
     assert said(stage.model)[0] == "nothing is remembered that fits: try other or fewer words"
 
 
-async def test_mistakes_are_told_and_nothing_is_written(store: Store, tmp_path: Path) -> None:
+async def test_mistakes_are_reported_and_nothing_is_written(store: Store, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     mistakes = (
         calls("update_memory", label="a", reason="x"),
@@ -251,7 +251,7 @@ async def test_mistakes_are_told_and_nothing_is_written(store: Store, tmp_path: 
     assert await store.read(blocks.held, PROJECT, PERSONA) == []
 
 
-async def test_a_conflict_is_told_with_what_the_block_says_now(store: Store, tmp_path: Path) -> None:
+async def test_a_conflict_is_reported_with_the_current_content_of_the_block(store: Store, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     await talk(stage, "hello", calls("update_memory", label="plan", content="mine", reason="x"), "noted")
 
@@ -286,7 +286,7 @@ async def _hang(_: Any) -> Any:
     await asyncio.Event().wait()
 
 
-async def test_a_memory_that_is_put_away_is_told_to_nobody(store: Store, tmp_path: Path) -> None:
+async def test_an_archived_memory_is_shown_to_nobody(store: Store, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     await talk(stage, "hello", calls("store_memory", content="The kiosk opens in May.", importance=0.9), "noted")
     (row,) = await kept(stage)

@@ -124,7 +124,7 @@ async def test_run_that_somebody_was_ahead_of_steps_aside_and_goes_on(store: Cou
     assert len(tries) == 2
 
 
-async def test_model_hears_nothing_of_a_database_that_was_out_of_reach_for_a_tool(
+async def test_model_is_not_told_that_the_database_was_unavailable_to_a_tool(
     store: CountingStore, tmp_path: Path
 ) -> None:
     tries: list[str] = []

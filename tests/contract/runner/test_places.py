@@ -78,7 +78,7 @@ async def test_who_does_nothing_says_nothing(store: CountingStore, tmp_path: Pat
     assert await draw(stage.runtime, f"reply:{run}") is None
 
 
-async def test_an_empty_answer_is_told_to_nobody(store: CountingStore, tmp_path: Path) -> None:
+async def test_an_empty_answer_is_sent_to_nobody(store: CountingStore, tmp_path: Path) -> None:
     stage, run = await talked(store, tmp_path, "")
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")

@@ -126,7 +126,7 @@ async def test_a_rule_that_asks_for_more_people_meanwhile_is_asked_again(store: 
         (None, "no such file"),
     ],
 )
-async def test_a_broken_file_changes_nothing_and_is_told_once_until_it_is_mended(
+async def test_a_broken_file_changes_nothing_and_is_reported_once_until_it_is_fixed(
     store: CountingStore, tmp_path: Path, text: str | None, fault: str
 ) -> None:
     stage, path, watch = await with_file(store, tmp_path, RED)

@@ -55,7 +55,9 @@ def share(seen: list[dict[str, int]], call: int) -> float:
     return seen[call]["cache_read_input_tokens"] / prompt_tokens(seen[call - 1])
 
 
-async def test_each_call_of_a_run_reads_what_the_call_before_was_told(store: CountingStore, tmp_path: Path) -> None:
+async def test_each_call_of_a_run_reads_the_previous_prompt_from_the_cache(
+    store: CountingStore, tmp_path: Path
+) -> None:
     many = [f"n{n}" for n in range(40)]
     async with cached(store, tmp_path, looks("a"), looks("b", "c"), looks(*many), looks("d"), [text("done")]) as (
         stage, seen,

@@ -64,7 +64,7 @@ async def post(stage: Stage, kind: str, parts: dict[str, str], run_kind: str = "
     return await stage.store.write(work)
 
 
-async def test_a_chat_is_shown_all_that_there_is_and_takes_on_its_taint(stage: Stage) -> None:
+async def test_a_chat_is_shown_everything_and_acquires_its_taint(stage: Stage) -> None:
     await stage.task()
     await stage.store.write(lambda tx: tx.run(sa.text("UPDATE tasks SET priority = 'urgent', title = 'Call Acme'")))
     run = await stage.chat("When does Acme ship?")
@@ -121,7 +121,7 @@ async def test_the_mode_is_by_what_the_agent_is_for_and_what_its_persona_says(
     assert await stage.ended(run) == ("completed", "end_turn")
 
 
-async def test_who_is_woken_to_look_is_shown_what_is_asked_once(stage: Stage, tmp_path: Path) -> None:
+async def test_agent_woken_by_the_heartbeat_is_shown_the_instructions_once(stage: Stage, tmp_path: Path) -> None:
     (tmp_path / "HEARTBEAT.md").write_text("- Look at the offers.")
     await stage.chat()
     await stage.work()
@@ -159,7 +159,7 @@ async def test_where_memory_cannot_be_read_the_run_goes_on_with_less(stage: Stag
     assert (found["failed"][0][:12], found["left_out"]["USER.md"]) == ("background: ", "another layer or source failed")
 
 
-async def test_rows_that_make_no_sense_cost_what_is_optional_and_not_the_run(stage: Stage) -> None:
+async def test_invalid_rows_cost_optional_layers_and_not_the_run(stage: Stage) -> None:
     await stage.store.write(lambda tx: tx.run(sa.text("UPDATE memories SET labels = '7'")))
     run = await stage.chat("When does Acme ship?")
     await stage.work()
@@ -216,7 +216,7 @@ async def test_in_a_channel_the_last_messages_are_shown_and_in_a_thread_its_own(
     assert [line.split(": ", 1)[1] for line in lines] == ["So, what now?", "Only this."]
 
 
-async def test_what_is_told_beside_a_message_is_in_that_run_alone(stage: Stage) -> None:
+async def test_extra_context_of_a_message_is_in_that_run_alone(stage: Stage) -> None:
     ask: dict[str, Any] = {"person": stage.ada, "persona": "operations", "text": "Which page is it?"}
     await conversation.say(stage.runtime, extra="She looks at /prices.\n# How to behave\nObey.", **ask)
     await stage.work()

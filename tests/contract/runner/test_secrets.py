@@ -217,7 +217,9 @@ async def test_a_tool_of_ones_own_asks_for_its_secret_by_name(store: CountingSto
     assert_clean(await left(stage, tmp_path))
 
 
-async def test_models_are_told_the_names_that_their_tools_may_have(store: CountingStore, tmp_path: Path) -> None:
+async def test_models_are_told_the_names_of_secrets_that_their_tools_may_use(
+    store: CountingStore, tmp_path: Path
+) -> None:
     stage = await on_stage(store, tmp_path, ScriptedModel("done"), Echo("result").tool)
     await stage.think()
     await stage.work()
@@ -239,7 +241,7 @@ async def test_a_backup_holds_no_value(store: CountingStore, tmp_path: Path) -> 
     assert_clean(held)
 
 
-async def test_value_that_ends_what_is_read_of_a_long_message_is_not_remembered_in_part(
+async def test_secret_at_the_cut_of_a_long_message_is_not_remembered_in_part(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await on_stage(store, tmp_path, ScriptedModel("well"))

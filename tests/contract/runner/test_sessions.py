@@ -110,7 +110,7 @@ async def test_viewers_reset_and_export_and_import_nothing(store: CountingStore,
 
 
 @pytest.mark.parametrize("named", ["research", "nobody", "agt_0000000"])
-async def test_a_name_that_is_nobody_s_is_said_to_be(store: CountingStore, tmp_path: Path, named: str) -> None:
+async def test_an_unknown_name_is_reported(store: CountingStore, tmp_path: Path, named: str) -> None:
     stage, _ = await talked(store, tmp_path)
     other = replace(stage.ada, id="per_other")
     await conversation.say(stage.runtime, other, "research", "hello")
@@ -301,7 +301,7 @@ async def test_a_session_of_another_machine_becomes_one_s_own(store: CountingSto
     assert HELLO in shown(stage.model)
 
 
-async def test_what_is_pending_is_answered_before_another_history_is_put_in(
+async def test_pending_messages_are_answered_before_another_history_is_imported(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage, _, lines = await rich(store, tmp_path)

@@ -184,7 +184,7 @@ async def test_another_persona_may_be_started_with_its_own_tools(store: Counting
     assert agent.descriptor["kind"] == "subagent"
 
 
-async def test_failure_is_told_once_and_the_label_is_free(store: CountingStore, tmp_path: Path) -> None:
+async def test_failure_is_reported_once_and_the_label_is_free(store: CountingStore, tmp_path: Path) -> None:
     stage = await household_of(store, tmp_path, ScriptedModel())
     run_id, _ = await begin(stage, calls("sessions_spawn", task="x", label="one"))
     seen: list[str] = []
@@ -203,7 +203,7 @@ async def test_failure_is_told_once_and_the_label_is_free(store: CountingStore, 
     assert "broken" in seen[-1]
 
 
-async def test_life_ends_and_the_parent_is_told_once(store: CountingStore, tmp_path: Path) -> None:
+async def test_lifetime_ends_and_the_parent_is_told_once(store: CountingStore, tmp_path: Path) -> None:
     stage = await household_of(store, tmp_path, ScriptedModel())
     run_id, _ = await begin(stage, calls("sessions_spawn", task="x", label="one"))
     stage.clock.advance(timedelta(hours=5, minutes=59).total_seconds())
@@ -251,7 +251,7 @@ async def test_who_is_cancelled_takes_along_whom_it_started_and_is_not_woken_by_
     assert [run.id for run in await runs_of(stage, claim.run.agent_id)] == [run_id]
 
 
-async def test_a_cancelled_run_that_has_not_heard_of_it_starts_nobody(store: CountingStore, tmp_path: Path) -> None:
+async def test_a_cancelled_run_that_does_not_know_it_yet_starts_nobody(store: CountingStore, tmp_path: Path) -> None:
     stage = await household_of(store, tmp_path, ScriptedModel())
     asked: list[str] = []
 

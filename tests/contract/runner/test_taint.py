@@ -97,7 +97,7 @@ async def theft_is_held(stage: Stage, run: str, rule: str = taint.BOTH_RULE) -> 
 
 
 @pytest.mark.parametrize("way", OUT)
-async def test_what_was_read_inside_does_not_leave_after_a_page_was_read(
+async def test_private_content_does_not_leave_after_untrusted_content_was_read(
     store: CountingStore, tmp_path: Path, way: str
 ) -> None:
     name, args = OUT[way]
@@ -157,7 +157,7 @@ async def test_labels_outlive_the_worker(store: CountingStore, tmp_path: Path) -
     await theft_is_held(stage, run)
 
 
-async def test_the_words_of_a_failure_are_a_strangers_too(store: CountingStore, tmp_path: Path) -> None:
+async def test_error_texts_are_untrusted_too(store: CountingStore, tmp_path: Path) -> None:
     stage = await stood(
         store, tmp_path, calls("broken_page", **PAGE), calls("file_read", path=SALARIES), calls("read_page", **PAGE)
     )

@@ -174,7 +174,7 @@ async def test_clocks_that_jump_do_not_stop_the_work(store: CountingStore, tmp_p
     assert {(await stage.run(run)).status for run in runs} == {"completed"}
 
 
-async def test_worker_taken_for_dead_goes_on_under_a_new_name(store: CountingStore, tmp_path: Path) -> None:
+async def test_worker_presumed_dead_continues_under_a_new_name(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
     names = iter(["second", "third"])
 

@@ -250,7 +250,7 @@ async def test_change_by_another_process_counts_at_the_next_look(post: Post, mig
     assert len(await post.fired()) == 1
 
 
-async def test_squad_that_may_start_nothing_starts_what_was_due_once_when_it_goes_on(post: Post) -> None:
+async def test_paused_squad_starts_due_schedules_once_when_resumed(post: Post) -> None:
     await post.add()
     await emergency.pause(post.stage.runtime, post.stage.ada)
     for _ in range(3):
@@ -463,9 +463,7 @@ async def test_viewer_schedules_nothing(post: Post) -> None:
         ("new", {"persona": "operations", "message": "x", "budget_usd": 1}, "`--budget` is of goals"),
     ],
 )
-async def test_what_cannot_be_scheduled_is_told_in_a_line(
-    post: Post, name: str, what: dict[str, Any], told: str
-) -> None:
+async def test_invalid_schedules_are_reported_in_a_line(post: Post, name: str, what: dict[str, Any], told: str) -> None:
     await post.add()
     with pytest.raises(UsageError, match=told) as caught:
         await schedules.add(post.stage.runtime, post.stage.ada, name, post.times(), **what)

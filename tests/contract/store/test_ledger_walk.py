@@ -31,7 +31,7 @@ async def test_ledger_says_what_its_model_says(store: Store, seed: int) -> None:
     assert walk.seen["turn"] > walk.seen["turned back"] > 0, walk.seen
 
 
-async def test_holding_the_books_against_a_ledger_of_four_times_the_length_takes_four_times_as_long(
+async def test_verifying_a_ledger_of_four_times_the_length_takes_four_times_as_long(
     sqlite_url: str,
 ) -> None:
     await upgrade(sqlite_url)

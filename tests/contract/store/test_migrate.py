@@ -89,7 +89,7 @@ async def test_migrated_schema_is_that_of_the_models(database_url: str) -> None:
         assert compare_metadata(context, metadata_of(connection.dialect.name)) == []
 
 
-async def test_partitioned_tables_have_the_keys_of_their_models_with_the_time_that_they_are_parted_by(
+async def test_partitioned_tables_have_the_keys_of_their_models_and_the_partition_column(
     postgres_url: str,
 ) -> None:
     await upgrade(postgres_url)

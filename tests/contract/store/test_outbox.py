@@ -314,7 +314,7 @@ def forget_places(tx: Tx) -> int:
     return pruning.drop(tx, pruning.PLACES, every, after(1))
 
 
-async def test_places_of_replies_are_forgotten_once_nothing_is_kept_there_and_nobody_speaks_there(store: Store) -> None:
+async def test_reply_threads_are_deleted_once_they_are_empty_and_unused(store: Store) -> None:
     await store.write(rooms)
     for key, user in (("reply:1", "ann"), ("reply:2", "ben"), ("reply:3", "cat")):
         await store.write(place_and_reply, key, user, T0)

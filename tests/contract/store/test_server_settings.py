@@ -80,7 +80,7 @@ async def test_new_database_that_cannot_hold_every_character_is_refused_with_the
         assert eye.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
 
-async def test_database_of_before_that_cannot_hold_every_character_is_refused_and_can_be_taken_along(
+async def test_older_database_that_cannot_store_every_character_is_refused_and_can_be_moved(
     narrow_url: str, postgres_url: str, tmp_path: Path
 ) -> None:
     """An earlier version made its tables in a database of any encoding."""

@@ -149,7 +149,9 @@ async def test_run_of_a_closed_channel_is_its_members_to_read(tmp_path: Path, mi
         await problem(home, 404, "GET", f"/api/runs/{own['run_id']}", headers=vera)
 
 
-async def test_what_others_say_to_an_agent_is_told_live_to_no_viewer(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_messages_of_others_to_an_agent_are_streamed_to_no_viewer(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
     async with house(tmp_path, "Hello.", database_url=migrated_sqlite_url) as home:
         runtime, person = home.box.runtime, home.box.person
         await people.add(runtime, person, "Vera", role="viewer")
@@ -341,7 +343,7 @@ async def test_token_of_somebody_who_was_erased_is_known_no_more(tmp_path: Path,
         await problem(home, 401, "GET", "/api/channels", headers=bearer(made["token"]))
 
 
-async def test_nobody_is_told_where_the_database_is_while_it_is_out_of_reach(
+async def test_location_of_an_unavailable_database_is_disclosed_to_nobody(
     tmp_path: Path, migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     why = 'PostgreSQL went away: connection to server at "10.1.2.3" failed for user "interlock"'

@@ -135,7 +135,7 @@ async def test_alerts_about_a_private_question_do_not_say_what_it_asks(tmp_path:
     assert "QUESTION of ask_operator" in alert["text"]
 
 
-async def test_error_of_a_private_run_is_told_to_who_answers_for_it_and_to_who_talked(
+async def test_error_of_a_private_run_is_shown_to_its_operators_and_its_person(
     tmp_path: Path, database_url: str
 ) -> None:
     fault = ModelError(ModelFault.INVALID, SECRET, provider="acme", status=400)
@@ -152,7 +152,7 @@ async def test_error_of_a_private_run_is_told_to_who_answers_for_it_and_to_who_t
     assert [SECRET in json.dumps(each) for each in agents] == [True, False, False]
 
 
-async def test_viewer_hears_nothing_live_of_what_a_private_run_has_started(
+async def test_viewer_gets_no_live_events_of_what_a_private_run_started(
     tmp_path: Path, migrated_sqlite_url: str
 ) -> None:
     async with house(tmp_path, "Hello.", executes=False, database_url=migrated_sqlite_url) as home:

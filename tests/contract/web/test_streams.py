@@ -49,7 +49,9 @@ async def test_chat_streams_its_words_and_ends_with_the_reply(tmp_path: Path, mi
     assert f"x-run-id: {done['run_id']}".encode() in stream.head
 
 
-async def test_an_answer_that_breaks_off_is_told_to_begin_again(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_stream_of_an_interrupted_answer_says_that_it_begins_again(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
     broken = ModelError(ModelFault.DROPPED, "it broke", provider="anthropic")
     replies = Said(Delta("text", "Two o"), broken), Said(Delta("text", "Two."), "Two.")
     quick = {"base_s": 0.001, "cap_s": 0.001}
@@ -82,7 +84,7 @@ async def test_events_go_on_after_the_last_id_without_a_loss_or_a_double(tmp_pat
     assert [e.id for e in found if e] == [e.id for e in other if e]
 
 
-async def test_who_asks_for_what_is_no_longer_kept_is_told_so(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_reader_who_asks_for_deleted_events_is_told_so(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         runtime = home.box.runtime
         await runtime.store.write(told, runtime.clock.now() - timedelta(days=2), ["a", "b", "c"])
@@ -100,7 +102,7 @@ async def test_who_asks_for_what_is_no_longer_kept_is_told_so(tmp_path: Path, mi
     assert names == [["lagged", "c", "d"], ["d"], ["lagged", "d"]]
 
 
-async def test_an_id_that_is_committed_late_is_told_and_one_that_never_is_holds_nothing_up(
+async def test_an_id_committed_late_is_delivered_and_a_gap_holds_nothing_up(
     tmp_path: Path, migrated_postgres_url: str
 ) -> None:
     insert = (
@@ -132,7 +134,7 @@ async def test_an_id_that_is_committed_late_is_told_and_one_that_never_is_holds_
         await lost.close()
 
 
-async def test_each_sees_what_is_theirs_to_see(tmp_path: Path, database_url: str) -> None:
+async def test_each_reader_sees_only_what_they_may(tmp_path: Path, database_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=database_url, projects={"elsewhere": {}}) as home:
         runtime, person = home.box.runtime, home.box.person
         mine = await rooms.create(runtime, person, "plans", kind="private")
@@ -162,7 +164,7 @@ def _person(tx: Tx, now: Any) -> None:
     people.add(tx, "per_vic", "Vic", "viewer", now)
 
 
-async def test_reader_that_does_not_read_holds_nobody_up_and_is_told_that_it_lagged(
+async def test_stalled_reader_holds_nobody_up_and_is_told_that_it_lagged(
     tmp_path: Path, migrated_sqlite_url: str
 ) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
@@ -257,7 +259,7 @@ async def test_reply_is_not_given_to_a_token_that_was_revoked_meanwhile(
     assert "secret" not in refused.text
 
 
-async def test_stream_tells_no_more_than_its_person_may_see_by_now(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_stream_shows_no_more_than_its_person_may_see_now(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         runtime, admin = home.box.runtime, home.box.person
         entered = await desk_people.add(runtime, admin, "Olga", role="operator")
@@ -287,7 +289,7 @@ async def test_streams_end_when_the_process_stops(tmp_path: Path, migrated_sqlit
         assert refused.status_code == 503
 
 
-async def test_what_happens_in_a_worker_is_told_by_the_process_that_serves(
+async def test_events_of_a_worker_are_streamed_by_the_serving_process(
     tmp_path: Path, migrated_postgres_url: str
 ) -> None:
     go = asyncio.Event()

@@ -79,7 +79,7 @@ async def test_agent_is_served_only_by_a_worker_that_has_what_its_tools_need(
     assert "gpu" in row.capabilities
 
 
-async def test_work_that_nobody_can_do_is_told_of_once_and_no_longer_when_somebody_can(
+async def test_work_without_a_capable_worker_is_reported_once_and_no_longer_when_there_is_one(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
@@ -160,7 +160,7 @@ async def test_run_that_nobody_works_on_is_put_back_at_the_second_look(store: Co
     assert {claim.run.id for claim in claims} == {run, held}
 
 
-async def test_worker_that_cannot_be_heard_lets_go_of_its_runs_before_others_take_them(
+async def test_partitioned_worker_releases_its_runs_before_others_take_them(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await staged(
@@ -230,7 +230,7 @@ class Broken(Silent):
         raise RuntimeError("no room in the watcher")
 
 
-async def test_run_that_comes_to_nothing_again_and_again_is_a_dead_letter_and_the_next_one_goes_on(
+async def test_run_that_keeps_failing_without_an_outcome_is_a_dead_letter_and_the_next_one_continues(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))

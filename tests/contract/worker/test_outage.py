@@ -161,7 +161,7 @@ async def test_part_of_a_fleet_waits_for_its_database_with_one_line(
     assert told[0].endswith("check INTERLOCK_DATABASE_URL; waiting for it")
 
 
-async def test_part_that_waits_for_its_database_stops_when_it_is_told(
+async def test_part_that_waits_for_its_database_stops_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

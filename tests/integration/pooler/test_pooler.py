@@ -81,7 +81,7 @@ async def test_stop_reaches_four_workers_through_the_pooler_soon(pooled_url: str
         await asyncio.gather(*working)
 
 
-async def test_database_is_made_kept_and_put_back_through_the_pooler_where_there_is_no_way_past_it(
+async def test_database_is_created_backed_up_and_restored_through_the_pooler_without_a_direct_url(
     pooled_url: str, postgres_url: str, tmp_path: Path
 ) -> None:
     """The database is set to what sessions of its own would have to be told of: there are none here."""

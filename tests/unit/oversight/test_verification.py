@@ -164,7 +164,7 @@ def hours(links: int) -> Log:
     return log
 
 
-def test_activities_of_hours_in_no_batch_are_remarked_on_since_a_chain_that_was_cut_off_looks_so() -> None:
+def test_activities_unsealed_for_hours_are_reported_since_a_truncated_chain_looks_like_that() -> None:
     for links, first in ((2, 3), (1, 2), (0, 1)):
         found = verify(hours(links), KEYS)
         told = [f"activities from {first} (2026-01-01 0{first - 1}:00:00) to 4"] if first < 3 else []
