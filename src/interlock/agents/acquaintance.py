@@ -12,7 +12,7 @@ from interlock.core.values import canonical_json
 from interlock.store import approvals, known_tools
 from interlock.store.known_tools import Definition
 from interlock.store.tx import Tx
-from interlock.tools.definitions import known_as
+from interlock.tools.definitions import stored_form
 
 ASKED_BY = "system:tools"
 
@@ -27,7 +27,7 @@ async def barred(runtime: Runtime, project_id: str) -> Mapping[str, str]:
     if not (own := toolbox.foreign) or toolbox.met.get(project_id) is False:
         return {}
     if project_id not in toolbox.met:
-        defined = [known_as(tool) for tool in own]
+        defined = [stored_form(tool) for tool in own]
         known = await runtime.store.read(known_tools.of_project, project_id)
         if known_tools.unknown(known, defined):
             await runtime.store.write(meet, project_id, defined, runtime.clock.now())

@@ -27,7 +27,7 @@ from interlock.policy.taint import PRIVATE, UNTRUSTED, way_out
 from interlock.store import approvals, traces
 from interlock.store.consulting import CONSENSUS
 from interlock.store.errors import LeaseLost
-from interlock.tools.definitions import brought, call_of, definition_of
+from interlock.tools.definitions import call_of, definition_of, labels_of_results
 from interlock.tools.execute import CallStatus, Done, HeldAnew, Proposal, execute
 from interlock.tools.registry import Tool, ToolContext
 
@@ -48,7 +48,7 @@ async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
         proposals.append(await session.gate.propose(use, position, where, labels))
         tool = proposals[-1].tool
         if tool is not None and proposals[-1].status in (CallStatus.READY, CallStatus.HELD):
-            labels |= brought(tool)
+            labels |= labels_of_results(tool)
     return proposals
 
 
@@ -261,7 +261,7 @@ def _may_run_at_once(session: Session, work: Sequence[CallState]) -> bool:
     labels, goes_out = session.labels, False
     for call in work:
         if (tool := session.gate.toolbox.get(call.tool)) is not None:
-            labels |= brought(tool)
+            labels |= labels_of_results(tool)
             goes_out = goes_out or way_out(call_of(tool, call.args)) is not None
     return not (goes_out and {UNTRUSTED, PRIVATE} <= labels)
 

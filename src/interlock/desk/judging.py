@@ -13,7 +13,7 @@ from interlock.policy.rules import Policy
 from interlock.store import squad, tasks, traces
 from interlock.store.approvals import Edit
 from interlock.store.tx import Tx
-from interlock.tools.definitions import call_again
+from interlock.tools.definitions import rebuilt_call
 from interlock.tools.schema import ArgumentCheck
 
 
@@ -39,7 +39,7 @@ class Judge:
             raise Refused(f"approval `{row.id}` was asked by an earlier version: deny it, or approve it as it stands")
         if errors := ArgumentCheck(asked["tool"], definition["input_schema"]).errors(given):
             raise UsageError(f"the arguments do not fit `{asked['tool']}`: {'; '.join(errors)}")
-        call = call_again(asked["tool"], asked["tool_digest"], definition, given)
+        call = rebuilt_call(asked["tool"], asked["tool_digest"], definition, given)
         decision = decide(call, caller_of(tx, row), self.policy, people_for_red=self.people_for_red)
         if decision.effect is Effect.DENY:
             why = "; ".join(decision.reasons[1:]) or "; ".join(decision.reasons)

@@ -57,7 +57,9 @@ def _search(
             rows = recall.search(tx, project, scope, query, now, most=most, kinds=kinds)
             found += [_recalled(row, scope) for row in rows]
     else:
-        found += [_recalled(row, scope) for scope, row in recall.weightiest(tx, project, seen, now, most, kinds=kinds)]
+        found += [
+            _recalled(row, scope) for scope, row in recall.most_important(tx, project, seen, now, most, kinds=kinds)
+        ]
     return sorted(found, key=lambda each: (each["score"], each["id"]), reverse=True)[:most]
 
 

@@ -156,14 +156,14 @@ def to_json(value: Any, where: str) -> Any:
     raise NotJson(where, type(value).__name__)
 
 
-def of_json(value: Any) -> Any:
+def from_json(value: Any) -> Any:
     """The inverse of `to_json`."""
     if isinstance(value, list):
-        return [of_json(each) for each in value]
+        return [from_json(each) for each in value]
     if isinstance(value, dict):
         if MARK in value:
-            return Interrupt(value=of_json(value[MARK]["value"]), id=value[MARK]["id"])
-        return {key: of_json(each) for key, each in value.items()}
+            return Interrupt(value=from_json(value[MARK]["value"]), id=value[MARK]["id"])
+        return {key: from_json(each) for key, each in value.items()}
     return value
 
 
@@ -202,8 +202,8 @@ def _tuple(tx: Tx, row: Any) -> CheckpointTuple:
     place = Place(row.thread_id, row.namespace, row.id)
     return CheckpointTuple(
         config=_config(place),
-        checkpoint=cast(Checkpoint, of_json(row.data)),
-        metadata=cast(CheckpointMetadata, of_json(row.details)),
+        checkpoint=cast(Checkpoint, from_json(row.data)),
+        metadata=cast(CheckpointMetadata, from_json(row.details)),
         parent_config=_config(Place(row.thread_id, row.namespace, row.parent_id)) if row.parent_id else None,
-        pending_writes=[(w.task_id, w.channel, of_json(w.value)) for w in checkpoints.pending(tx, place)],
+        pending_writes=[(w.task_id, w.channel, from_json(w.value)) for w in checkpoints.pending(tx, place)],
     )

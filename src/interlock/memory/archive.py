@@ -76,7 +76,7 @@ def secret_in(text: str) -> str | None:
     return first_secret(text) or ("password" if _SAID.search(text) else None)
 
 
-def heard(note: Note, person_id: str | None) -> Note:
+def attributed(note: Note, person_id: str | None) -> Note:
     """The same note, attributed to a person."""
     return replace(note, person_id=person_id)
 

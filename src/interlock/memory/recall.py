@@ -105,11 +105,11 @@ def search(
     if words:
         rows = memories.fitting(tx, project_id, persona, words, person_id, rehearsal=rehearsal)
     else:
-        rows = memories.weightiest(tx, project_id, persona, MOST, person_id, rehearsal=rehearsal)
+        rows = memories.most_important(tx, project_id, persona, MOST, person_id, rehearsal=rehearsal)
     return _ranked([row for row in rows if not kinds or row.type in kinds], now, most)
 
 
-def weightiest(
+def most_important(
     tx: Tx, project_id: str, scopes: Sequence[str], now: datetime, most: int, *, kinds: Sequence[str] = ()
 ) -> list[tuple[str, Recalled]]:
     """The most important memories of several scopes, each with its scope; one statement, whatever their number."""

@@ -196,7 +196,7 @@ def fitting(
     return tx.rows(FITTING[size], params)
 
 
-def weightiest(
+def most_important(
     tx: Tx, project_id: str, persona: str, most: int, person_id: str | None = None, *, rehearsal: bool = False
 ) -> list[Any]:
     """The most important memories."""

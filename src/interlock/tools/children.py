@@ -106,8 +106,8 @@ class _Child:
         self._on_record()
         try:
             process = await self._started(program)
-            heard = (_Heard(self.order.most_bytes), _Heard(self.order.most_bytes))
-            by_itself = await self._waited(process, heard)
+            outputs = (_Output(self.order.most_bytes), _Output(self.order.most_bytes))
+            by_itself = await self._waited(process, outputs)
         finally:
             with contextlib.suppress(OSError):
                 self.record.remove(self.folder)
@@ -116,7 +116,7 @@ class _Child:
             told = f"`{self.record.program}` did not end within {self.order.timeout_s:g} s and was ended"
             raise OutcomeUnknown(told)
         return Ended(
-            process.returncode or 0, heard[0].text, heard[1].text, is_cut=any(each.is_cut for each in heard)
+            process.returncode or 0, outputs[0].text, outputs[1].text, is_cut=any(each.is_cut for each in outputs)
         )  # fmt: skip
 
     def _on_record(self) -> None:
@@ -158,14 +158,14 @@ class _Child:
             env={**passed_on, **self.order.env, MARK: self.record.token}, stdin=pipe, stdout=pipe, stderr=pipe,
         )  # fmt: skip
 
-    async def _waited(self, process: asyncio.subprocess.Process, heard: "tuple[_Heard, _Heard]") -> bool:
+    async def _waited(self, process: asyncio.subprocess.Process, outputs: "tuple[_Output, _Output]") -> bool:
         """Waits for its end, or ends it; whether it ended by itself. Afterwards, no descendant is left."""
         assert process.stdout is not None
         assert process.stderr is not None
         talk = [
             asyncio.create_task(each)
-            for each in (_feed(process, self.order.given), heard[0].listen(process.stdout),
-                         heard[1].listen(process.stderr))
+            for each in (_feed(process, self.order.given), outputs[0].listen(process.stdout),
+                         outputs[1].listen(process.stderr))
         ]  # fmt: skip
         over, cut = asyncio.create_task(_exit(process)), asyncio.create_task(self.cut.wait())
         await asyncio.wait({over, cut}, timeout=self.order.timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -191,7 +191,7 @@ async def _exit(process: asyncio.subprocess.Process) -> None:
         wait_s = min(2 * wait_s, LONGEST_LOOK_S)
 
 
-class _Heard:
+class _Output:
     """The output of a child, up to a limit; the rest is read and dropped, so that the child does not block."""
 
     def __init__(self, most_bytes: int) -> None:

@@ -31,7 +31,7 @@ def call_of(tool: Tool, args: Any, may_use: frozenset[str] = NOTHING) -> Call:
 
 
 @lru_cache(maxsize=1024)
-def brought(tool: Tool) -> frozenset[str]:
+def labels_of_results(tool: Tool) -> frozenset[str]:
     """The labels that a run acquires with the results of a tool, as far as the tool declares them."""
     return taint.brings(call_of(tool, {}))
 
@@ -47,7 +47,7 @@ def definition_of(tool: Tool) -> dict[str, Any]:
     }
 
 
-def call_again(name: str, digest: str, definition: Mapping[str, Any], args: Any) -> Call:
+def rebuilt_call(name: str, digest: str, definition: Mapping[str, Any], args: Any) -> Call:
     """The call of a tool described by `definition_of`, with these arguments."""
     return Call(
         tool=name,
@@ -61,7 +61,7 @@ def call_again(name: str, digest: str, definition: Mapping[str, Any], args: Any)
     )
 
 
-def known_as(tool: Tool) -> Definition:
+def stored_form(tool: Tool) -> Definition:
     """A tool in the form that a project stores."""
     shown = {"description": tool.description, "input_schema": dict(tool.input_schema)}
     return Definition(name=tool.name, digest=tool.digest, shown=shown)

@@ -25,7 +25,7 @@ from interlock.store.errors import StoreUnavailable
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.tools.contract import OUTWARD
-from interlock.tools.definitions import brought
+from interlock.tools.definitions import labels_of_results
 from interlock.tools.errors import PersonMustSay
 from interlock.tools.gate import ENDED as ENDED
 from interlock.tools.gate import CallStatus as CallStatus
@@ -203,7 +203,7 @@ async def _perform(
     else:
         ended = _from_outcome(tool, call, outcome, prefix + scrub(outcome.content), begun)
     read = frozenset() if tool.builtin else context.workspace.taken
-    labels = ended.labels | brought(tool) | read
+    labels = ended.labels | labels_of_results(tool) | read
     return ended if labels == ended.labels else replace(ended, labels=labels)
 
 

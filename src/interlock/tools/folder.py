@@ -48,7 +48,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self._guard = threading.Lock()
         self._fd: int | None = None
-        with told(str(root)):
+        with translated_errors(str(root)):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(root, _DIR)
 
@@ -65,7 +65,7 @@ class Folder:
         Raises Missing, and ToolError for links, directories, devices, and more than `most` bytes.
         """
         names = parse(path)
-        with self._guard, told(path), self._parent(names) as parent:
+        with self._guard, translated_errors(path), self._parent(names) as parent:
             return _bytes(parent, names[-1], path, most)
 
     def write(self, path: str, data: bytes) -> Stamp:
@@ -74,7 +74,7 @@ class Folder:
         Raises ToolError for links and directories, and if there is no space.
         """
         names = parse(path)
-        with self._guard, told(path), self._parent(names, make=True) as parent:
+        with self._guard, translated_errors(path), self._parent(names, make=True) as parent:
             with contextlib.suppress(FileNotFoundError):
                 _refuse_irregular(os.stat(names[-1], dir_fd=parent, follow_symlinks=False), path)
             temporary = HALF_WRITTEN + secrets.token_hex(8)
@@ -96,7 +96,7 @@ class Folder:
         Raises ToolError.
         """
         names, others = parse(path), parse(to)
-        with self._guard, told(to), self._parent(names) as here, self._parent(others, make=True) as there:
+        with self._guard, translated_errors(to), self._parent(names) as here, self._parent(others, make=True) as there:
             os.rename(names[-1], others[-1], src_dir_fd=here, dst_dir_fd=there)
 
     def files(self, most: int) -> list[Found]:
@@ -105,7 +105,7 @@ class Folder:
         Raises ToolError for more than `most`.
         """
         found: list[Found] = []
-        with self._guard, told("the workspace"):
+        with self._guard, translated_errors("the workspace"):
             for base, below, names, fd in os.fwalk(".", dir_fd=self._open_fd(), onerror=_raise, follow_symlinks=False):
                 if base.count("/") >= DEEPEST_PATH - 1:
                     below.clear()
@@ -176,7 +176,7 @@ def _is_plain(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def told(path: str) -> Iterator[None]:
+def translated_errors(path: str) -> Iterator[None]:
     """Translates errors of the operating system within this context into one-line messages.
 
     Raises Missing, ToolError.

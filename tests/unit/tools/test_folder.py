@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlock.tools.errors import ToolError
-from interlock.tools.folder import Folder, Missing, told
+from interlock.tools.folder import Folder, Missing, translated_errors
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_failed_write_leaves_the_old_file_and_nothing_half_written(room: Folder,
 def test_disk_full_is_one_clear_line() -> None:
     with (
         pytest.raises(ToolError, match="no space left to write `a`: the operator must free some"),
-        told("a"),
+        translated_errors("a"),
         Path("/dev/full").open("wb", buffering=0) as file,
     ):
         file.write(b"x")

@@ -44,7 +44,7 @@ async def _store(
 def _keep(tx: Tx, ctx: ToolContext, note: Note) -> Kept:
     who = speakers.speaker(tx, ctx.run_id)
     heard_from = who.person_id if who is not None else None
-    note = archive.heard(note, heard_from)
+    note = archive.attributed(note, heard_from)
     return archive.keep(tx, note, ctx.actor, f"kept in run {ctx.run_id}", ctx.now)
 
 
