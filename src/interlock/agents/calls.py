@@ -177,7 +177,6 @@ def question(
         "risk": str(decision.risk),
         "rules": list(decision.rules),
         "reasons": list(decision.reasons),
-        "on_behalf_of": brief.mission.requested_by if brief.mission else None,
         "people": max(1, decision.people),
         "not_requester": decision.not_requester,
         "expires_at": later(now, expires_s),
@@ -368,7 +367,7 @@ def _held_anew(session: Session, call: CallState, outcome: HeldAnew) -> Hold:
         session, "QUESTION" if tool.asks else "TOOL_CALL", outcome.decision, tool, outcome.args, call.call_id,
         dict(outcome.files), None if tool.asks else why,
     )  # fmt: skip
-    asked["on_behalf_of"] = outcome.on_behalf_of or asked["on_behalf_of"]
+    asked["on_behalf_of"] = outcome.on_behalf_of
     hold = Hold(
         call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id, args=outcome.args,
         consults=_consulting(session, outcome.decision, asked),

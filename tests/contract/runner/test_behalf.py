@@ -13,8 +13,8 @@ from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.policy_file import policy_from
 from interlock.scheduler.timetable import timetable
+from interlock.store import behalf, squad, tasks
 from interlock.store import schedules as kept
-from interlock.store import squad
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged
@@ -142,6 +142,22 @@ async def test_nor_whose_schedule_wakes_the_agent(store: CountingStore, tmp_path
     await store.write(scheduled.post, call, now)
     await stage.work()
     await only_another_may(stage)
+
+
+async def test_nor_who_adds_the_task_to_the_mission_of_somebody_else(store: CountingStore, tmp_path: Path) -> None:
+    stage = await stage_of(store, tmp_path, pays)
+    run, other = await stage.task(), await bob(stage)
+    added = tasks.TASKS.update().where(tasks.TASKS.c.id == (await stage.run(run)).task_id)
+    key = behalf.key_of_added((await stage.run(run)).mission_id, other.id, "k")
+    await store.write(lambda tx: tx.run(added.values(idempotency_key=key)))
+    await stage.work()
+    asked = await stage.the_question()
+    assert (await signing.approval(stage.runtime, asked.id))["on_behalf_of"] == "Bob"
+    with pytest.raises(Refused, match="the policy asks for a second person"):
+        await signing.approve(stage.runtime, other, asked.id)
+    await stage.approve(asked.id)
+    await stage.work()
+    assert PAID == [7]
 
 
 async def test_nor_who_writes_the_call_anew_and_approves_that(store: CountingStore, tmp_path: Path) -> None:
