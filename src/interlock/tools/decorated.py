@@ -3,7 +3,6 @@
 The built-in tools have hand-written schemas and do not use this.
 """
 
-import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar, get_type_hints, overload
@@ -15,6 +14,7 @@ from interlock.core.errors import UsageError
 from interlock.tools.contract import Tool, ToolContext, ToolFunction
 from interlock.tools.errors import ToolError
 from interlock.tools.schema import ArgumentCheck
+from interlock.tools.threads import in_a_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,8 +49,8 @@ def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
     The model sees its name, the first paragraph of its docstring and its type hints, including `Annotated` and
     defaults. If the first parameter is `ctx: ToolContext`, it is filled in and not shown to the model. A function that
-    is not async runs in a thread. `risk` is GREEN, YELLOW or RED; without it, the policy judges the tool by its name,
-    description and schema. The other options are the fields of `Tool`. Source: row G7.
+    is not async runs in a thread of its own. `risk` is GREEN, YELLOW or RED; without it, the policy judges the tool by
+    its name, description and schema. The other options are the fields of `Tool`. Source: row G7.
 
     Raises UsageError for a function that cannot be a tool.
     """
@@ -155,7 +155,7 @@ def _calling(fn: Callable[..., Any], model: type[pydantic.BaseModel], *, with_co
         first = (context,) if with_context else ()
         if is_async:
             return await fn(*first, **values)
-        result = await asyncio.to_thread(fn, *first, **values)
+        result = await in_a_thread(fn, *first, **values)
         return await result if inspect.isawaitable(result) else result
 
     return call

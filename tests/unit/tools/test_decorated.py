@@ -14,7 +14,11 @@ from pydantic import BaseModel, Field
 
 from interlock.core.errors import UsageError
 from interlock.tools.registry import Outcome, Toolbox, ToolContext, ToolError, tool, tool_of
+from tests import processes
 from tests.tool_calls import context
+
+MORE_THAN_A_LOOP_HAS = 40
+"""Threads."""
 
 
 class Size(StrEnum):
@@ -123,6 +127,67 @@ async def test_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
 
     outcome = await tool_of(where).call(context(tmp_path), {})
     assert outcome.content != threading.current_thread().name
+
+
+async def test_plain_functions_that_hang_take_no_thread_from_others(tmp_path: Path) -> None:
+    goes_on = threading.Event()
+
+    @tool
+    def hang() -> str:
+        """Waits for a service that does not answer."""
+        goes_on.wait()
+        return "answered"
+
+    hanging = [asyncio.create_task(tool_of(hang).call(context(tmp_path), {})) for _ in range(MORE_THAN_A_LOOP_HAS)]
+    try:
+        await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            assert await asyncio.to_thread(lambda: "free") == "free"
+    finally:
+        goes_on.set()
+    assert {outcome.content for outcome in await asyncio.gather(*hanging)} == {"answered"}
+
+
+async def test_plain_function_that_takes_from_what_is_empty_fails_at_once(tmp_path: Path) -> None:
+    @tool
+    def first() -> str:
+        """Takes the first of none."""
+        return next(iter(()))
+
+    async with asyncio.timeout(30):
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await tool_of(first).call(context(tmp_path), {})
+
+
+HANGS_AT_THE_END = """
+import asyncio, sys, threading
+from pathlib import Path
+from interlock.tools.registry import tool, tool_of
+from tests.tool_calls import context
+
+async def main():
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    @tool
+    def hang() -> str:
+        "Waits for a service that does not answer."
+        loop.call_soon_threadsafe(begun.set)
+        threading.Event().wait()
+
+    calling = asyncio.create_task(tool_of(hang).call(context(Path(sys.argv[1])), {}))
+    await begun.wait()
+    calling.cancel()
+
+asyncio.run(main())
+"""
+
+
+async def test_plain_function_that_hangs_does_not_keep_its_process_from_ending(tmp_path: Path) -> None:
+    command = ("-c", HANGS_AT_THE_END, str(tmp_path))
+    with processes.running(command, folder=tmp_path, environment={}) as process:
+        async with asyncio.timeout(60):
+            assert await process.ended() == 0
 
 
 async def test_what_a_schema_cannot_say_is_checked_before_the_call(tmp_path: Path) -> None:
