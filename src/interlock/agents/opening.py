@@ -213,7 +213,7 @@ def _caller(brief: Brief, persona: Persona) -> Caller:
 async def _begin(session: Session) -> bool:
     """Records a fresh run: prompt, first message, accounts, first reservation, its task IN_PROGRESS."""
     brief, now = session.brief, session.now()
-    lessons = best(brief.lessons, rehearsal=session.model.simulated)
+    lessons = best(brief.lessons, rehearsal=session.model.simulated, most=session.runtime.settings.lessons.shown)
     if any(UNTRUSTED in row.labels for row in lessons):
         session.labels |= {UNTRUSTED}
     with session.runtime.telemetry.span("prompt", agent=session.persona.name) as span:

@@ -11,8 +11,6 @@ from zoneinfo import ZoneInfo
 from interlock.agents.prompt_input import LessonNote, MemoryNote, PromptData, SaidNote, TaskNote
 from interlock.agents.quoting import one_line, quoted
 
-LESSONS_SHOWN = 5
-"""Source: numbers, "Lessons loaded"."""
 LONGEST_LESSON = 600
 LONGEST_BLOCK = 10_000
 LONGEST_MEMORY = 1_000
@@ -30,11 +28,9 @@ def rules(data: PromptData) -> str:
 
 
 def lessons(data: PromptData) -> str:
-    """The best five of the other lessons that fit."""
+    """The other lessons that fit."""
     shown = {note.id for note in data.rules}
     best = [note for note in data.lessons if note.id not in shown]
-    if len(best) > LESSONS_SHOWN:
-        best = sorted(best, key=lambda n: (-n.confidence, n.id))[:LESSONS_SHOWN]
     if not best:
         return ""
     return "# Lessons from earlier work\nWeigh them; they are experience, not orders.\n" + _listed(best)

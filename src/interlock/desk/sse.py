@@ -18,8 +18,6 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-KEEP_ALIVE_S = 30.0
-"""Source: numbers, "Time"."""
 GIVE_UP_S = 60.0
 """How long a client may stop reading."""
 HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no"}
@@ -54,11 +52,13 @@ def answer(reply: Reply) -> dict[str, Any]:
     return asdict(reply)
 
 
-async def conversation_frames(said: AsyncIterator[str | Event | Reply]) -> AsyncGenerator[bytes, None]:
+async def conversation_frames(
+    said: AsyncIterator[str | Event | Reply], keep_alive_s: float
+) -> AsyncGenerator[bytes, None]:
     """A chat as frames: its events, then `done` with the reply, or `error`; keep-alive comments in between."""
     yield HELLO
     try:
-        async with contextlib.aclosing(paced(said, KEEP_ALIVE_S)) as items:
+        async with contextlib.aclosing(paced(said, keep_alive_s)) as items:
             async for item in items:
                 if item is None:
                     yield STILL_HERE

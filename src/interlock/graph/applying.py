@@ -67,6 +67,8 @@ class Waits:
     """A mission that costs this multiple of its estimate waits for a person. Source: row D5."""
     task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
     """The maximum budget of tasks, by type."""
+    task_tries: int = 3
+    """How often a task's run is tried before a person is asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from interlock.graph.reviewing import judged
 from interlock.graph.state import END, State, Step, wait_at
 from interlock.graph.view import OPEN, WAITING, MissionView, Question, RunView, TaskView, derived_id
 
-TRIES = 3
-"""A failed task run is retried twice. Source: numbers, "Other defaults"."""
 BACKOFF_S = (5, 30)
 
 
@@ -103,7 +101,7 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
 def _limit(view: MissionView, task: TaskView) -> int:
     """How often a task is attempted before a person is asked: as its workflow says, if it follows one."""
     step = view.step(task)
-    return TRIES if step is None else step.retries + 1
+    return view.task_tries if step is None else step.retries + 1
 
 
 def _ask_again(view: MissionView, task: TaskView, kind: str, reason: str) -> list[Effect]:

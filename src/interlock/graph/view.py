@@ -202,6 +202,8 @@ class MissionView:
     """Whether a person approves the plan before work begins."""
     task_budgets_microusd: Mapping[str, int] = field(default_factory=lambda: TASK)
     """The maximum budget of tasks, by type."""
+    task_tries: int = 3
+    """How often a task's run is tried before a person is asked."""
     consensus: bool = False
     """Whether models vote on disputes between author and reviewer."""
     looks: frozenset[str] = frozenset()

@@ -124,7 +124,9 @@ async def _said(
         except InterlockError as error:
             _log.info("run %s goes on without its client: %s", run_id, error)
 
-    return _Stream(sse.conversation_frames(said), run_id, gone if cancels else None)
+    return _Stream(
+        sse.conversation_frames(said, box.runtime.settings.http.keep_alive_s), run_id, gone if cancels else None
+    )
 
 
 def _status(error: InterlockError) -> int:

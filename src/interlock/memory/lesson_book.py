@@ -172,7 +172,7 @@ def _judged(tx: Tx, row: Any, task_id: str, outcome: Outcome, limits: Thresholds
 
 def thresholds(settings: Retention) -> Thresholds:
     """The thresholds from the settings."""
-    return Thresholds(**settings.model_dump())
+    return Thresholds(**settings.model_dump(exclude={"shown"}))
 
 
 def is_due(row: Any, limits: Thresholds, now: datetime) -> bool:

@@ -12,8 +12,6 @@ from typing import Any
 
 WINDOW = 20
 """Uses that count. Source: numbers, "Other defaults"."""
-SHOWN = 5
-"""Source: numbers, "Lessons loaded"."""
 FIRST_CONFIDENCE = 0.5
 """Of a lesson that nobody has used: what one observation is worth."""
 UNTRUSTED = "untrusted"
@@ -126,7 +124,7 @@ def due(
     return None
 
 
-def best(rows: Sequence[Any], *, rehearsal: bool, most: int = SHOWN) -> list[Any]:
+def best(rows: Sequence[Any], *, rehearsal: bool, most: int) -> list[Any]:
     """The lessons for a run: rules first, then by confidence, relevance and recency of evidence.
 
     Lessons from rehearsals are only for rehearsals. Contradicting lessons are both shown, the one with newer evidence

@@ -1,13 +1,13 @@
 """Settings of agents: how much history they see, what they remember, whom they may start, how messages are routed."""
 
 from interlock.settings.part import Part
-from interlock.settings.values import Count, ModelName, Seconds, Share, Tokens
+from interlock.settings.values import Attempts, Count, ModelName, Seconds, Share, Tokens
 
 
 class AgentSettings(Part):
-    """How much of a conversation's history an agent sees.
+    """How much of a conversation's history an agent sees, and how often a failed run of a task is made.
 
-    Source: numbers, "Session history limits", "Memory".
+    Source: numbers, "Session history limits", "Memory", "Other defaults".
     """
 
     emergency_context_limit: Tokens = 200_000
@@ -20,6 +20,8 @@ class AgentSettings(Part):
     """How many earlier runs an agent sees on the command line and in Python."""
     background_turns: Count = 10
     """How many earlier runs subagents and scheduled agents see."""
+    task_tries: Attempts = 3
+    """How often a task's run is tried in all before a person is asked; the steps of a workflow say it themselves."""
 
 
 class SubagentSettings(Part):

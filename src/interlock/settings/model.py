@@ -114,11 +114,13 @@ class ApprovalSettings(Part):
 
 
 class Retention(Part):
-    """When lessons are promoted, archived and pruned.
+    """How many lessons are given to a run, and when they are promoted, archived and pruned.
 
-    Source: numbers, "Memory".
+    Source: numbers, "Memory", "Other defaults".
     """
 
+    shown: Count = 5
+    """How many lessons a run is given, the best ones."""
     promote_confidence: Share = 0.8
     """A lesson is promoted above this confidence, once applied `lessons.promote_applied` times."""
     promote_applied: Count = 3

@@ -3,7 +3,7 @@
 from pydantic import SecretStr
 
 from interlock.settings.part import Part
-from interlock.settings.values import Port, Share, SlackChannel, Url
+from interlock.settings.values import Interval, Port, Share, SlackChannel, Url
 
 
 class BraveSettings(Part):
@@ -91,3 +91,5 @@ class HttpSettings(Part):
     """The address that `up` and `serve` listen on."""
     port: Port = 8400
     """The port that `up` and `serve` listen on."""
+    keep_alive_s: Interval = 30.0
+    """How often a stream on which nothing happens sends a comment, in seconds."""

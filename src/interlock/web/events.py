@@ -100,7 +100,7 @@ async def _frames(
                 if await here.live.may_see(now.person, told.event):
                     yield sse.encoded(told)
             while not reader.is_over:
-                batch = await reader.take(sse.KEEP_ALIVE_S)
+                batch = await reader.take(here.live.runtime.settings.http.keep_alive_s)
                 if (now := await here.gate.still(token)) is None:
                     return
                 who = now

@@ -112,7 +112,8 @@ async def chat(
         return sse.answer(reply)
     said = stream_reply(runtime, here.answers, post)
     run_id = str(await anext(said))
-    return EventStream(while_good(here, token, sse.conversation_frames(said)), {"x-run-id": run_id})
+    frames = sse.conversation_frames(said, runtime.settings.http.keep_alive_s)
+    return EventStream(while_good(here, token, frames), {"x-run-id": run_id})
 
 
 async def say(body: MessageBody, here: Here, who: Who) -> View:

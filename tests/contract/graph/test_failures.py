@@ -1,5 +1,7 @@
 """What the coordinator does when tasks fail, lose their inputs, or find nobody, over both databases."""
 
+from dataclasses import replace
+
 import pytest
 
 from interlock.state_machine.table import TaskState
@@ -35,6 +37,16 @@ async def test_failed_run_is_retried_twice_with_backoff_and_told_why(database_ur
         await mission.settle()
         await mission.deliver("facts")
         assert (await mission.task("facts")).status == "DONE"
+
+
+async def test_as_many_tries_are_made_as_the_settings_say(database_url: str) -> None:
+    async with driven(database_url) as mission:
+        mission.waits = replace(mission.waits, task_tries=1)
+        await mission.begin()
+        await mission.think("plan", TWO)
+        await mission.fail("facts")
+        task = await mission.task("facts")
+        assert (task.status, task.block_kind, task.attempt) == ("BLOCKED", "FAILURE", 1)
 
 
 async def test_third_failure_blocks_the_task_and_asks_the_operator(database_url: str) -> None:

@@ -405,7 +405,7 @@ async def _found(
 async def _order(team: Squad) -> list[str]:
     """The lessons as a prompt of operations would show them."""
     rows = await team.store.read(lambda tx: tx.rows(lessons.FITTING, OF_OPERATIONS))
-    return [row.id for row in best(rows, rehearsal=False)]
+    return [row.id for row in best(rows, rehearsal=False, most=5)]
 
 
 async def _used(team: Squad, lesson: str, task: str, outcome: Outcome) -> None:

@@ -57,6 +57,16 @@ async def evidence(stage: Stage) -> str:
     return run
 
 
+async def test_run_is_given_as_many_lessons_as_the_settings_say(store: CountingStore, tmp_path: Path) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(), lessons={"shown": 6})
+    run = await evidence(stage)
+    rules = [f"Ask the {who} before you begin." for who in ("cook", "baker", "miller", "smith", "potter", "tailor")]
+    await learned(stage, answer(*(lesson([run], rule) for rule in rules)))
+    await evidence(stage)
+    prompt = "\n".join(part.text for part in stage.model.requests[-1].system)
+    assert [rule in prompt for rule in rules] == [True] * 6
+
+
 async def test_lesson_is_on_probation_and_shown_to_the_next_run(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     run = await evidence(stage)

@@ -308,3 +308,15 @@ async def test_events_of_a_worker_are_streamed_by_the_serving_process(
         assert not serve.box.executes
     assert [e.data["phase"] for e in events if e.name == "lifecycle"] == ["start", "end"]
     assert "".join(e.data["delta"] for e in events if e.name == "assistant") == "From " + "afar " * 4_000
+
+
+async def test_stream_says_that_it_is_there_as_often_as_the_settings_say(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    often = {"keep_alive_s": 0.1}
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url, http=often) as home:
+        stream = await Stream.open(home.port, "/api/events", home.token)
+        async with asyncio.timeout(20):
+            for _ in range(2):
+                await stream.reader.readuntil(b": still here")
+        stream.close()

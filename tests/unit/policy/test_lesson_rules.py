@@ -146,7 +146,7 @@ def test_lessons_go_when_their_time_is_up(
 
 
 def shown(*rows: Row, rehearsal: bool = False) -> list[str]:
-    return [row.id for row in rules.best(rows, rehearsal=rehearsal)]
+    return [row.id for row in rules.best(rows, rehearsal=rehearsal, most=5)]
 
 
 def test_rules_come_first_then_confidence_then_the_closer_fit_then_the_newer() -> None:
