@@ -40,7 +40,8 @@ _EVALUATING = frozenset(
     "let test [ [[ printf read declare typeset local export readonly unset mapfile readarray wait getopts".split()
 )
 """Builtins that evaluate array subscripts in their arguments."""
-_SUSPECT_GLOB = re.compile(r"[*?\[{]")
+_SUSPECT_GLOB = re.compile(r"[*?\[{]|[;|&\n]\s*\w")
+"""A program's name that the shell would expand, or that contains another command."""
 
 
 class Script(Report):

@@ -27,7 +27,7 @@ from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
 from interlock.policy.holds import Holds, Kind
-from interlock.policy.own_tools import OWN, SETTLED, orders, overrides, texts
+from interlock.policy.own_tools import OWN, SETTLED, lists, orders, overrides, texts
 from interlock.policy.rules import Policy
 
 MOST_SCRIPTS = 50
@@ -228,8 +228,9 @@ class _Look:
                 self.add((kinds.BULK,))
         found = (value,) if isinstance(value, str) else texts(value)
         if what & Holds.COMMAND and isinstance(value, (list, tuple)) and not isinstance(value, str):
-            self._words(key, [each for each in value if isinstance(each, str)])
-            found = ()
+            for words in lists(value):
+                self._words(key, words)
+            return
         for text in found:
             self._text(key, text, what, args)
 
@@ -272,6 +273,8 @@ class _Look:
 
     def _asks(self, key: str, text: str, what: int) -> bool:
         """Whether an argument that selects an operation requests an act."""
+        if what & Holds.COMMAND and self.kind & Kind.SHELL:
+            return False
         if not what & Holds.ACT:
             return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.is_method_that_acts(text)
         if self.reads and (verbs.is_weak_act_key(key) or self.kind & Kind.LISTS_EVENTS):
@@ -354,14 +357,11 @@ class _Look:
         if (self.reads and urls.is_of_its_own(text)) or urls.is_a_name(key, text):
             return
         self.add(urls.judge(text, ours=False))
-        if not self.reads and text.strip().lower().startswith(("mailto:", "tel:", "sms:")):
-            self.add((kinds.RECIPIENT,))
-        if what & Holds.HOOK and not self.reads:
+        if not self.reads and (what & Holds.HOOK or text.strip().lower().startswith(("mailto:", "tel:", "sms:"))):
             self.add((kinds.RECIPIENT,))
 
     def _http(self, args: Mapping[str, Any], everything: int) -> None:
-        called = bool(everything & (Holds.URL | Holds.HOOK)) or bool(self.kind & Kind.HTTP)
-        if not called:
+        if not (everything & (Holds.URL | Holds.HOOK) or self.kind & Kind.HTTP):
             return
         for key, value in args.items():
             what = holds.of(key)

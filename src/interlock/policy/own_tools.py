@@ -4,7 +4,7 @@ Foreign tools of the same name are judged too; rules for every tool are in `mean
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from interlock.policy import git, holds, kinds, paths, sql, urls
@@ -29,6 +29,15 @@ _BROWSER_READS = frozenset(
 _BROWSER_TOUCHES = frozenset(
     "click type fill select focus tap check uncheck clear dblclick doubleclick choose press input key keypress".split()
 )
+
+
+def lists(value: Sequence[Any]) -> Iterator[list[str]]:
+    """The texts of a list, and those of every list inside it."""
+    rest: list[Sequence[Any]] = [value]
+    while rest:
+        each = rest.pop()
+        rest += [inner for inner in each if isinstance(inner, (list, tuple))]
+        yield [inner for inner in each if isinstance(inner, str)]
 
 
 def texts(value: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy import awk, commands, computing, options, sed, shell, sql, tells, windows
+from interlock.policy import awk, commands, computing, options, sed, shell, shell_options, sql, tells, windows
 from interlock.policy import services as s
 from interlock.policy.calls import Call
 from interlock.policy.choices import verbs_like
@@ -88,6 +88,12 @@ _SETS = re.compile(r"[-+][efhnuvxBCEHPT]*o?|pipefail|errexit|nounset|noglob|glob
 _SHELLS = frozenset("sh bash zsh dash".split())
 _TAKES = re.compile(r"-[nPLIsEad]$")
 _WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
+_PLAINLY = re.compile(r"-[lceu]*o?|pipefail")
+"""Options of a shell that do not change what its script does."""
+_CALM = re.compile(
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|TERM|NO_COLOR|CLICOLOR|FORCE_COLOR)=[\w.,:/+@-]*|[A-Z_]*PAGER=(?:cat|less|more)?"
+)
+"""Settings of the environment that only change how something is shown."""
 _SHARED = re.compile(r"\\\\[\w.]|%logonserver%", re.IGNORECASE)
 """A path on another host."""
 _OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w+%\\|(?<!\S)\.{1,2}\\\w")
@@ -212,6 +218,8 @@ def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> b
     """Whether a command assigns nothing but variables of the script itself."""
     if not assigned:
         return True
+    if all(_CALM.fullmatch("=".join(each)) for each in assigned):
+        return True
     if words and words[0] not in _DECLARES and not (words[0] == "read" and {name for name, _ in assigned} == {"IFS"}):
         return False
     return all(_OWN_NAME.fullmatch(name) and not name.endswith("_proxy") for name, _ in assigned)
@@ -243,7 +251,7 @@ def _find(args: Sequence[str]) -> bool:
         arg = rest.pop(0)
         if arg in ("-exec", "-execdir"):
             end = next((at for at, word in enumerate(rest) if word in (";", "+")), None)
-            if end is None or not _program(tuple(rest[:end])):
+            if end is None or _starts_shell(rest) or not _program(tuple(rest[:end])):
                 return False
             del rest[: end + 1]
         elif arg.startswith(("-exec", "-ok", "-delete", "-fprint", "-fls")):
@@ -286,7 +294,7 @@ def _told_apart(args: Sequence[str]) -> bool:
 
 
 def _asks_for_program(args: Sequence[str]) -> bool:
-    return args[:1] in (("-v",), ("-V",))
+    return args[:1] in (("-v",), ("-V",)) or (bool(args) and _program(tuple(args)))
 
 
 def _mapped(args: Sequence[str]) -> bool:
@@ -299,6 +307,12 @@ def _set(args: Sequence[str]) -> bool:
 
 def _wrapped(name: str) -> Callable[[Sequence[str]], bool]:
     return lambda args: _program(tuple(_inside(name, list(args))))
+
+
+def _started(args: Sequence[str]) -> bool:
+    """Whether `xargs` starts a program that only reads what it is given."""
+    rest = _inside("xargs", list(args))
+    return not _starts_shell(rest) and _program(tuple(rest))
 
 
 def _git(words: Sequence[str]) -> bool:
@@ -318,9 +332,28 @@ def _inside(name: str, args: list[str]) -> list[str]:
     return rest[1:] if name == "timeout" else rest
 
 
+def _settled(args: Sequence[str]) -> bool:
+    """Whether `env` starts a program that only reads, with settings that only change how it shows things."""
+    rest = list(itertools.dropwhile(_CALM.fullmatch, args))
+    return bool(rest) and not rest[0].startswith("-") and "=" not in rest[0] and _program(tuple(rest))
+
+
+def _told(args: Sequence[str]) -> bool:
+    """Whether a shell is given a script on the command line that only reads."""
+    given = shell_options.read(args)
+    plain = len(args) > 1 and all(_PLAINLY.fullmatch(arg) for arg in args[:-1])
+    return plain and given.script == args[-1] and only_looks(given.script)
+
+
+def _starts_shell(words: Sequence[str]) -> bool:
+    return bool(words) and name_of(words[0])[0] in _SHELLS
+
+
 _JUDGED: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "find": _find, "sort": _ordered, "uniq": _unique, "awk": _awk, "gawk": _awk, "sed": _sed, "git": _git,
     "command": _asks_for_program, "file": _told_apart, "mapfile": _mapped, "readarray": _mapped, "set": _set,
-    "xargs": _wrapped("xargs"), "timeout": _wrapped("timeout"), "time": _wrapped("time"),
+    "xargs": _started, "timeout": _wrapped("timeout"), "time": _wrapped("time"),
+    "nice": _wrapped("nice"), "stdbuf": _wrapped("stdbuf"), "env": _settled, **dict.fromkeys(_SHELLS, _told),
+    "export": lambda args: not args, "tee": lambda args: all(arg in ("/dev/null", "-a") for arg in args),
 }  # fmt: skip
 """Programs that read or act depending on their arguments."""

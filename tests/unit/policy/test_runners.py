@@ -76,6 +76,18 @@ find . -delete
 find . -exec rm {} +
 find . -exec {} \;
 find . -exec sh -c 'cat $0' {} \;
+bash -c 'touch quays'
+bash -c 'ls' && bash quays.sh
+bash -ic ls
+bash -c 'cat $0' quays
+ls | xargs -n 1 sh -c 'wc -l'
+env -i touch quays
+env QUAYS=3 make
+PAGER=./quays.sh git log
+env LESSOPEN=./quays.sh less tides.csv
+ls | tee quays.txt
+nice -n 10 touch quays
+command touch quays
 find . -exec grep -l quay {} + -delete
 find . -ok rm {} \;
 f() { rm $1; }; f tides.csv
@@ -127,7 +139,6 @@ ls; rm x
 ls $(rm x)
 X=1 ls
 echo "rm x" | sh
-bash -c ls
 sudo ls
 env
 tar xf a.tar
