@@ -97,6 +97,7 @@ def _text(given: str, what: str, most: int) -> str:
 
 def _add(tx: Tx, person: Person, wanted: Addition, row: dict[str, Any], now: datetime) -> View:
     mission_id = find(tx, "mission", wanted.mission)
+    tasks.lock(tx, mission_id)
     key = behalf.key_of_added(mission_id, person.id, wanted.key or new_id("key"))
     if first := coordination.root_by_key(tx, key):
         return _shown(tx, first, changed=False)

@@ -101,6 +101,7 @@ def stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str], 
 
 def _end_mission(tx: Tx, person: Person, mission_id: str, reason: str, now: datetime, key: str | None) -> None:
     mission_store.mark_canceled(tx, mission_id, now)
+    task_store.lock(tx, mission_id)
     rows = task_store.of_mission(tx, mission_id)
     for row in sorted(rows, key=lambda r: r.parent_id is not None):
         if row.status not in TERMINAL:

@@ -239,7 +239,10 @@ class Applier:
         }  # fmt: skip
 
     def hand_in(self, e: Effect) -> None:
-        """Submits the mission's own deliverable."""
+        """Submits the mission's own deliverable. Raises Conflict if a task was added since the view was read."""
+        tasks.lock(self.tx, e["task"])
+        if len(tasks.of_mission(self.tx, e["task"])) != len(self.view.tasks) + 1:
+            raise Conflict("a task was added to the mission: look again")
         deliverable = {
             "id": e["deliverable"], "task_id": e["task"], "run_id": e["run"], "kind": "text", "title": e["title"],
             "text": e["text"], "sha256": digest(e["text"]), "simulated": self.view.simulated, "labels": e["labels"],

@@ -283,6 +283,12 @@ def task(tx: Tx, task_id: str) -> Any | None:
     return tx.one(TASK, {"task": task_id})
 
 
+def lock(tx: Tx, task_id: str) -> None:
+    """Prevents others from changing a task's state, or what belongs to a mission by its root, until the end of the
+    transaction."""
+    tx.one(_TO_CHANGE, {"task": task_id})
+
+
 def some(tx: Tx, task_ids: Sequence[str]) -> list[Any | None]:
     """Each of several tasks."""
     return tx.ones(TASK, [{"task": each} for each in task_ids])

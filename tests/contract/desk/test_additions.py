@@ -1,16 +1,22 @@
 """Tasks that people add to a mission under way."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
-from interlock.desk import listings, signing
+from interlock.desk import controls, listings, signing
 from interlock.desk.additions import Addition, add
 from interlock.desk.details import deliverable, task
 from interlock.desk.office import Person
 from interlock.desk.progress import Standing
+from interlock.graph.loading import load
+from interlock.graph.view import MissionView
+from interlock.store.engine import Store
 from tests.contract.desk.test_emergency import finished
 
 HELD = "Compare A and B and e-mail the result to board@example.com"
@@ -64,3 +70,60 @@ async def test_what_cannot_be_a_task_is_refused(
     with pytest.raises(Refused, match="is a viewer and may not"):
         await add(box.runtime, viewer, Addition(mission=mission, title="Count"))
     assert "Count" not in str(await task(box.runtime, mission))
+
+
+async def test_mission_is_not_handed_in_without_a_task_that_was_added_as_it_ended(
+    box: Interlock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator has read the mission, all tasks of which are done, when one more is added."""
+    read, added = type(box.runtime.store).read, list[str]()
+
+    async def then_added(store: Store, fn: Any, *args: Any, **more: Any) -> Any:
+        found = await read(store, fn, *args, **more)
+        if fn is load and not added and found.view.root.status == "IN_PROGRESS" and _is_compiled(found.view):
+            added.append("")
+            made = await add(box.runtime, box.person, Addition(mission=found.view.id, title="Count"))
+            added[:] = [made["id"]]
+        return found
+
+    monkeypatch.setattr(type(box.runtime.store), "read", then_added)
+    mission = (await box.run("Compare A and B")).mission_id
+    assert (await finished(box, mission)).standing is Standing.DONE
+    [last] = [row for row in await listings.tasks(box.runtime, mission=mission) if row["id"] in added]
+    assert last["status"] == "DONE"
+    assert "Count" in (await deliverable(box.runtime, mission)).content.decode()
+
+
+def _is_compiled(view: MissionView) -> bool:
+    is_done = [task.status == "DONE" for task in view.tasks]
+    tried = view.thoughts(f"compile:{view.root.review_cycles}")
+    return bool(is_done) and all(is_done) and bool(tried) and not tried[-1].live
+
+
+async def test_task_added_in_one_process_while_another_cancels_its_mission_ends_with_it(
+    migrated_postgres_url: str, tmp_path: Path
+) -> None:
+    """Both wait for the mission, which a third transaction holds."""
+
+    def home(name: str) -> Any:
+        (tmp_path / name).mkdir()
+        return Interlock.open(
+            cwd=tmp_path / name, env={}, database_url=migrated_postgres_url, model="rehearsal/offline"
+        )  # fmt: skip
+
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with home("one") as one, home("other") as other:
+        mission = (await one.run(HELD)).mission_id
+        with psycopg.connect(migrated_postgres_url) as holder:
+            holder.execute("SELECT 1 FROM tasks WHERE id = %s FOR UPDATE", [mission])
+            canceling = asyncio.create_task(controls.cancel(one.runtime, one.person, mission))
+            with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
+                while admin.execute(waiting).fetchone() != (1,):
+                    await asyncio.sleep(0.005)
+                adding = asyncio.create_task(add(other.runtime, other.person, Addition(mission=mission, title="Count")))
+                while not adding.done() and admin.execute(waiting).fetchone() != (2,):
+                    await asyncio.sleep(0.005)
+        await asyncio.wait([canceling, adding])
+        assert canceling.result()["status"] == "CANCELED"
+        assert isinstance(adding.exception(), Conflict)
+        assert {row["status"] for row in await listings.tasks(one.runtime, mission=mission)} <= {"CANCELED", "DONE"}
