@@ -74,8 +74,9 @@ class PolicyWatch:
         found = await asyncio.to_thread(_content, path)
         is_still, self._found = found == self._found, found
         if is_still and found != self._taken:
-            self._faults = await asyncio.to_thread(self._take)
-            self._taken = found
+            faults = await asyncio.to_thread(self._take, found)
+            if faults is not None:
+                self._faults, self._taken = faults, found
         if self._change is not None or (self._taken is not None and self._told is not bool(self._faults)):
             await self.runtime.store.write(_record, self.runtime, path, tuple(self._faults), self._change)
             self._change, self._told = None, bool(self._faults)
@@ -83,17 +84,23 @@ class PolicyWatch:
     def _has_appeared(self) -> bool:
         return self._appears_at is not None and os.path.lexists(self._appears_at)
 
-    def _take(self) -> list[str]:
-        """Puts the file's policy in force; returns its faults where that cannot be."""
-        in_force = self.runtime.in_force
+    def _take(self, found: str) -> list[str] | None:
+        """Puts the file's policy in force; returns its faults where that cannot be.
+
+        None if the file was written to while it was loaded: what was loaded may be half of it.
+        """
+        path, in_force = self._settings.policy, self.runtime.in_force
+        assert path is not None
         before = in_force.policy.version_hash
         try:
-            new = self._load(self._settings)
+            new, faults = self._load(self._settings), list[str]()
         except ConfigError as error:
-            return list(error.faults)
-        if new.version_hash == before:
-            return []
-        if empty := emptiness(self._settings.policy, new):
+            new, faults = in_force.policy, list(error.faults)
+        if _content(path) != found:
+            return None
+        if faults or new.version_hash == before:
+            return faults
+        if empty := emptiness(path, new):
             return [str(each) for each in empty]
         in_force.policy = new
         self._change = (self._change[0] if self._change else before, new.version_hash)

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from interlock.app.config import load_policy_of
 from interlock.app.policy_watch import BROKEN, CHANGED, PolicyWatch
 from interlock.llm.messages import ToolResult
 from interlock.policy.policy_file import policy_from
 from interlock.policy.rules import Policy
+from interlock.settings import Settings
 from interlock.store import audit
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
@@ -161,6 +163,29 @@ async def test_a_file_that_is_being_written_is_not_taken_before_it_is_whole(
     await watch.look()
     assert stage.runtime.policy is former
     await watch.look()
+    assert str(stage.runtime.policy.rules[0].risk) == "YELLOW"
+
+
+async def test_a_file_that_is_written_while_it_is_loaded_is_not_taken_before_it_is_whole(
+    store: CountingStore, tmp_path: Path
+) -> None:  # fmt: skip
+    stage, path, watch = await with_file(store, tmp_path, RED)
+    await looks(watch)
+    former, texts = stage.runtime.policy, ["version: 1\nrules: []\n", "version: 1\nrules: ["]
+
+    def written_to(settings: Settings) -> Policy:
+        if texts:
+            path.write_text(texts.pop())
+        return load_policy_of(settings)
+
+    watch = PolicyWatch(stage.runtime, written_to)
+    path.write_text(RED.replace("RED", "YELLOW"))
+    for _ in range(2):
+        await looks(watch)
+        assert stage.runtime.policy is former
+        assert await alerts(stage) == []
+    path.write_text(RED.replace("RED", "YELLOW"))
+    await looks(watch)
     assert str(stage.runtime.policy.rules[0].risk) == "YELLOW"
 
 
