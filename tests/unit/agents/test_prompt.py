@@ -63,11 +63,6 @@ def test_the_runtime_names_the_limits_of_the_run() -> None:
     assert "budget of this run: $0.7500" in text
 
 
-def test_only_the_best_five_lessons_are_shown() -> None:
-    text = build_prompt(replace(DATA, lessons=tuple(note(i, i / 10) for i in range(1, 8)))).text
-    assert [i for i in range(1, 8) if f"Rule number {i}." in text] == [3, 4, 5, 6, 7]
-
-
 def test_a_promoted_lesson_is_shown_once() -> None:
     text = build_prompt(replace(DATA, rules=(note(1, 0.9),), lessons=(note(1, 0.9), note(2, 0.5)))).text
     assert text.count("Rule number 1.") == 1
