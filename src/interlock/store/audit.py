@@ -148,7 +148,7 @@ def note_change(tx: Tx, /, action: str, now: datetime, *, project_id: str, key: 
 
 def alerts(tx: Tx, *, open_only: bool = True, project_id: str | None = None, most: int = 100) -> list[Any]:
     """Alerts, newest first."""
-    query = sa.select(ALERTS).order_by(_al.created_at.desc()).limit(most)
+    query = sa.select(ALERTS).order_by(_al.created_at.desc(), _al.id.desc()).limit(most)
     if project_id is not None:
         query = query.where(_al.project_id == project_id)
     return tx.rows(query.where(_al.acked_at.is_(None)) if open_only else query)

@@ -39,6 +39,8 @@ async def test_list_says_whether_it_was_cut(tmp_path: Path, database_url: str) -
                 assert cut == (rows[1:] if path == "activities" else rows[:-1]), path
         for path in ("missions", "runs", "agents", "alerts", "activities"):
             assert len((await page(home, path, 1_000))[0]) >= 3, path
+        alerts, _ = await page(home, "alerts", 1_000)
+        assert [each["text"] for each in alerts if each["kind"] == "TEST"] == ["alert 2", "alert 1", "alert 0"]
 
 
 async def test_audit_log_is_read_from_an_id_on(tmp_path: Path, database_url: str) -> None:
